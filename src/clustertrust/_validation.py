@@ -1,0 +1,143 @@
+"""The checks that public functions call first. Each error names the argument, the value and the remedy."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+MATRIX_OPTIONS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,  # `check_finite` says where and what to do
+}
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless `value` is one of the known names."""
+    known = sorted(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.")
+
+
+def check_count(name: str, value: Any, *, at_least: int) -> int:
+    """Return a whole number of at least `at_least`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} must be a whole number of at least {at_least}.")
+    if value < at_least:
+        raise ValueError(f"{name}={value!r} must be at least {at_least}.")
+    return int(value)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame; neither is imported for the question."""
+    return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {"pandas", "polars"}
+
+
+def _check_numeric_columns(X: Any) -> None:
+    """Name the columns of a frame that no distance can be taken of."""
+    if not is_frame(X):
+        return
+    text = [
+        str(column)
+        for column in X.columns
+        if str(X[column].dtype).lower().startswith(("object", "str", "utf8", "categor", "enum", "date", "time"))
+        and not _all_numbers(X[column])
+    ]
+    if text:
+        raise ValueError(
+            f"X has columns that are not numbers: {text}. Drop them, make them the index, or encode them as "
+            "numbers (for example with sklearn.preprocessing.OneHotEncoder)."
+        )
+
+
+def _all_numbers(column: Any) -> bool:
+    kind = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
+    return kind in {"integer", "floating", "mixed-integer-float"}
+
+
+def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
+    """Raise with the place of the first missing or infinite value."""
+    values = X.data if sparse.issparse(X) else X
+    if np.isfinite(values.sum(dtype=np.float64)):  # one cheap pass; an overflowing sum is looked at below
+        return
+    bad = ~np.isfinite(values)
+    count = int(bad.sum())
+    if count == 0:
+        return
+    if sparse.issparse(X):
+        at = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right") - 1), int(X.indices[at])
+    else:
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+    name = "" if columns is None else f" ({list(columns)[column]!r})"
+    kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
+    raise ValueError(
+        f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row {row}, column "
+        f"{column}{name}. Drop those rows or impute them first (for example with sklearn.impute.SimpleImputer)."
+    )
+
+
+def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True) -> Any:
+    """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
+    _check_numeric_columns(X)
+    columns = X.columns if is_frame(X) else None
+    if estimator is None:
+        X = check_array(X, input_name="X", ensure_min_samples=2, **MATRIX_OPTIONS)
+    else:
+        X = validate_data(estimator, X, reset=reset, ensure_min_samples=2 if reset else 1, **MATRIX_OPTIONS)
+    check_finite(X, columns)
+    return X
+
+
+def check_square(name: str, matrix: Any, n: int) -> Any:
+    """Return a precomputed (n, n) matrix, unchanged where it is an array already (memory-mapped ones stay so)."""
+    if sparse.issparse(matrix):
+        raise TypeError(f"{name} must be a dense array; use X.toarray().")
+    matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
+    if matrix.shape != (n, n):
+        raise ValueError(f"{name} has shape {matrix.shape}; a precomputed matrix of {n} labelled points is ({n}, {n}).")
+    return matrix
+
+
+def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
+    """Raise unless both speak of the same number of points."""
+    if len(a) != len(b):
+        raise ValueError(f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same points.")
+
+
+def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArray]:
+    """Return codes by first appearance (-1: not assigned) and the label behind each code.
+
+    Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth values; missing
+    values mean not assigned.
+    """
+    try:
+        values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
+        if values.ndim != 1:
+            raise ValueError(f"its shape is {values.shape}")
+        codes, names = pd.factorize(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be one flat sequence of labels, one a point: {error}.") from error
+    names = np.asarray(names)
+    if names.dtype == object and pd.api.types.infer_dtype(names) == "integer":
+        names = names.astype(np.int64)
+    if names.dtype.kind == "f":
+        fractional = names[~np.isfinite(names) | (names != np.floor(names))]
+        if fractional.size:
+            raise ValueError(
+                f"{name} contains {fractional[0]!r}, which is no label; labels are whole numbers, text or categories."
+            )
+        names = names.astype(np.int64)
+    if names.dtype.kind == "i" and (names < 0).any():
+        keep = names >= 0
+        new_code = np.where(keep, np.cumsum(keep) - 1, -1)
+        codes = np.append(new_code, -1)[codes]
+        names = names[keep]
+    return codes.astype(np.int64), names

@@ -1,0 +1,117 @@
+"""Labels of all runs → cells, the coarsest partition that refines every run.
+
+Two points share a cell when no run separates them. Whatever reads labels alone is constant on a cell, and
+every cluster of every run is a union of cells, so that most of the work is done on m cells instead of n
+points; m is often far below n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clustertrust.kernels import backend
+
+__all__ = ["Cells", "meet", "rename"]
+
+Ints = NDArray[np.integer]
+
+
+def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
+    """Rename the clusters of each run 0, 1, … by first appearance; negative labels become -1.
+
+    Ties between optimal matchings are then settled by the partitions alone: what a run calls its clusters
+    never changes a score.
+
+    Returns
+    -------
+    codes : (n, R) int32
+    names : one array a run, `names[r][code]` the label that was given
+    """
+    codes = np.full(labels.shape, -1, dtype=np.int32)
+    names = []
+    for r, column in enumerate(labels.T):
+        assigned = column >= 0
+        codes[assigned, r], given = pd.factorize(column[assigned])
+        names.append(given)
+    return codes, tuple(names)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The meet of R runs on n points: m cells.
+
+    Attributes
+    ----------
+    rows : (m, R) cluster of each cell in each run, -1 where it is not assigned
+    of : (n,) cell of each point
+    counts : (m,) points in each cell
+    names : one array a run, the label that was given to each cluster
+    """
+
+    rows: Ints
+    of: Ints
+    counts: Ints
+    names: tuple[Ints, ...]
+
+    @property
+    def n_runs(self) -> int:
+        """R."""
+        return self.rows.shape[1]
+
+    @cached_property
+    def n_clusters(self) -> Ints:
+        """(R,) number of clusters in each run."""
+        return np.array([len(names) for names in self.names], dtype=np.int64)
+
+    @cached_property
+    def start(self) -> Ints:
+        """(R + 1,) with the clusters of all runs side by side, run r has columns start[r]:start[r + 1]."""
+        return np.concatenate([[0], np.cumsum(self.n_clusters)])
+
+    @cached_property
+    def members(self) -> sparse.csr_array:
+        """(m, K) indicator: which of the K clusters of all runs each cell is part of."""
+        cell, run = np.nonzero(self.rows >= 0)
+        column = self.start[run] + self.rows[cell, run]
+        shape = len(self.rows), int(self.start[-1])
+        return sparse.csr_array((np.ones(cell.size), (cell, column)), shape=shape)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """(K,) points in each cluster of each run, whole numbers."""
+        return np.asarray(self.counts @ self.members, dtype=np.float64)
+
+    @cached_property
+    def order(self) -> Ints:
+        """(n,) the points sorted by cell, those of one cell in the order they came in."""
+        return np.argsort(self.of, kind="stable")
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """(m + 1,) cell j is order[bounds[j]:bounds[j + 1]]."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def encode(self, labels: Ints) -> Ints:
+        """Given labels (n, R) → clusters (n, R); -1 for a label that no training point has."""
+        codes = np.empty(labels.shape, dtype=np.int32)
+        for r, names in enumerate(self.names):
+            codes[:, r] = pd.Index(names).get_indexer(pd.Index(labels[:, r]))
+        return codes
+
+    def assigned_runs(self) -> Ints:
+        """(m,) number of runs in which each cell is assigned."""
+        return np.asarray((self.rows >= 0).sum(axis=1))
+
+
+def meet(labels: Ints) -> Cells:
+    """Coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
+    codes, names = rename(labels)
+    of, first = backend().meet(codes)
+    counts = np.bincount(of, minlength=first.size)
+    return Cells(rows=codes[first], of=of, counts=counts, names=names)

@@ -1,0 +1,75 @@
+"""Matchings → one labelling for all runs, how strongly they back it, and the runner-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.cells import Cells
+from clustertrust.matching import Matchings
+
+__all__ = ["CONSENSUS", "Votes", "best_reference", "count_votes", "medoid"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What the runs say of some rows of labels, in the names of the reference run.
+
+    Attributes
+    ----------
+    labels : (m,) consensus label, -1 where no run has a vote
+    votes : (m, k) share of the runs that count voting for each label; rows may sum below 1
+    strength : (m,) share of the consensus label
+    """
+
+    labels: Ints
+    votes: Floats
+    strength: Floats
+
+
+def count_votes(cells: Cells, matchings: Matchings, reference: int, rows: Ints, runs: Ints) -> Votes:
+    """Let each run vote for the reference's cluster that its own is matched to.
+
+    The most votes win. A tie for the first place goes to the reference's own label (to the first of the tied
+    where the reference does not assign the row). `runs` (m,) is the number of runs that count.
+    """
+    m, R = rows.shape
+    counts = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
+    for r in range(R):
+        assigned = np.flatnonzero(rows[:, r] >= 0)
+        vote = matchings.to[r, reference, rows[assigned, r]]
+        counts[assigned[vote >= 0], vote[vote >= 0]] += 1
+    labels = counts.argmax(axis=1)
+    most = counts.max(axis=1)
+    own = rows[:, reference]
+    tied = ((counts == most[:, None]).sum(axis=1) > 1) & (own >= 0)
+    labels[tied] = own[tied]
+    with np.errstate(invalid="ignore"):  # no run assigns the row: 0/0 is NaN
+        votes = counts / runs[:, None]
+        strength = votes[np.arange(m), labels]
+    return Votes(np.where(most > 0, labels, -1), votes, strength)
+
+
+def medoid(cells: Cells, matchings: Matchings, runs: Ints) -> int:
+    """Run whose summed disagreement with all others is smallest; the first on ties."""
+    # Rounded, so that sums that differ only in the order of additions tie.
+    return int(np.argmin(np.round((1.0 - matchings.agreement).sum(axis=1), 10)))
+
+
+def best_reference(cells: Cells, matchings: Matchings, runs: Ints) -> int:
+    """Run that, as the reference, gives the highest mean strength; the first on ties."""
+    weight = np.where(runs > 0, cells.counts, 0)
+    means = []
+    for reference in range(cells.n_runs):
+        strength = count_votes(cells, matchings, reference, cells.rows, runs).strength
+        means.append(np.where(weight > 0, strength, 0.0) @ weight / max(1, weight.sum()))
+    return int(np.argmax(np.round(means, 10)))
+
+
+CONSENSUS: dict[str, Callable[[Cells, Matchings, Ints], int]] = {"best-reference": best_reference, "medoid": medoid}

@@ -1,0 +1,383 @@
+"""X and cells → mean dissimilarity of each point to each cluster of each run.
+
+The clusters of all runs stand side by side in K columns. Four kinds, all of one shape (`Geometry`):
+
+- `Pairwise`: mean distance to the members (the exact silhouette's), from sums by cell, one pass for all runs;
+- `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
+- `Cosine`: mean cosine distance, from mean directions;
+- `KernelMeans`: distance to the cluster's mean in the space of a kernel, Eq. (9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
+from clustertrust.cells import Cells
+from clustertrust.kernels import backend
+
+__all__ = [
+    "Centers",
+    "Cosine",
+    "Geometry",
+    "KernelMeans",
+    "Pairwise",
+    "cluster_means",
+    "cluster_variances",
+    "fixed_parameters",
+    "squared_distances",
+]
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+Reduce = Callable[[slice, Floats], Result]  # (rows, means (b, K)) → what is kept of the block
+
+_NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
+
+
+class Geometry:
+    """Mean dissimilarity of points to all K clusters, in blocks of rows, each handed to `reduce`.
+
+    `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
+    that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
+    itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
+    the sum over its own cluster.
+    """
+
+    leaves_self_out = True
+    root = False
+    self_dissimilarity: Floats | None = None
+
+    def __init__(self, cells: Cells, n_jobs: int | None) -> None:
+        self.cells, self.n_jobs = cells, n_jobs
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Yield reduce(rows, means) for blocks of unseen points."""
+        raise NotImplementedError
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Yield reduce(rows, means) for blocks of the training points."""
+        raise NotImplementedError
+
+    def _split(
+        self, n: int, means: Callable[[slice], Floats], reduce: Reduce[Result], row_bytes: int
+    ) -> Iterator[Result]:
+        """Run reduce(rows, means(rows)) over blocks of rows on the threads, the libraries below on one each."""
+        threads = count_threads(self.n_jobs)
+
+        def work(rows: slice) -> Result:
+            with one_thread():
+                return reduce(rows, means(rows))
+
+        columns = 16 * int(self.cells.start[-1])
+        with one_thread():
+            yield from map_blocks(work, blocks(n, row_bytes + columns, threads=threads), threads)
+
+    def _by_cluster(self, sums: Floats) -> Floats:
+        """Sums by cell (b, m) → means by cluster (b, K): every cluster is a union of cells."""
+        return np.ascontiguousarray((self.cells.members.T @ sums.T).T / self.cells.sizes)
+
+    def _by_cell(self, matrix: NDArray) -> Floats:
+        """Dissimilarities (b, n) → sums by cell (b, m), in float64 whatever they are."""
+        return np.add.reduceat(matrix[:, self.cells.order], self.cells.bounds[:-1], axis=1, dtype=np.float64)
+
+
+class Pairwise(Geometry):
+    """Mean distance to the members of each cluster: one pass over the pairs serves all runs, O(n² d)."""
+
+    def __init__(
+        self,
+        X: Any,
+        cells: Cells,
+        *,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(cells, n_jobs)
+        self.X, self.metric = X, metric
+        self.params = fixed_parameters(X, metric) | dict(metric_params or {})
+        self.compiled = _is(metric, "euclidean") and not sparse.issparse(X)
+        if self.compiled:
+            self.by_feature = np.ascontiguousarray(X[cells.order].T)
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        if _is(self.metric, "precomputed"):
+            raise ValueError("metric='precomputed' cannot score unseen points: their distances are not known.")
+        if self.compiled:
+            X = np.ascontiguousarray(X, dtype=self.by_feature.dtype)
+        return self._split(X.shape[0], lambda rows: self._by_cluster(self._sums(X[rows])), reduce, self._row_bytes())
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances among the training points."""
+        return self._split(
+            self.X.shape[0], lambda rows: self._by_cluster(self._training_sums(rows)), reduce, self._row_bytes()
+        )
+
+    def _row_bytes(self) -> int:
+        return 8 * len(self.cells.counts) + (0 if self.compiled else 24 * self.X.shape[0])
+
+    def _sums(self, X: Any) -> Floats:
+        if self.compiled:
+            return np.asarray(backend().distance_sums(X, self.by_feature, self.cells.bounds))
+        return self._by_cell(self._distances(X))
+
+    def _distances(self, X: Any) -> NDArray:
+        return np.asarray(pairwise_distances(X, self.X, metric=self.metric, **self.params))
+
+    def _training_sums(self, rows: slice) -> Floats:
+        """Sums by cell for training points; whatever the metric says, a point is at distance 0 from itself."""
+        if self.compiled:
+            return self._sums(self.X[rows])
+        point = np.arange(rows.start, rows.stop)
+        if _is(self.metric, "precomputed"):
+            matrix = np.asarray(self.X[rows])
+            self._check_precomputed(matrix, point)
+        else:
+            matrix = self._distances(self.X[rows])
+            matrix[np.arange(point.size), point] = 0.0
+        return self._by_cell(matrix)
+
+    @staticmethod
+    def _check_precomputed(matrix: NDArray, point: NDArray) -> None:
+        """Checked block by block as it is read, since the matrix may be larger than memory."""
+        bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
+        if bad.size:
+            i, j = point[bad[0, 0]], bad[0, 1]
+            raise ValueError(
+                f"X[{i}, {j}] = {matrix[bad[0, 0], j]} in the precomputed matrix is no distance; distances are finite "
+                "and not negative."
+            )
+        own = matrix[np.arange(point.size), point]
+        if own.any():
+            i = point[np.flatnonzero(own)[0]]
+            raise ValueError(f"X[{i}, {i}] in the precomputed matrix is not 0; a point is at distance 0 from itself.")
+
+
+def _is(value: Any, name: str) -> bool:
+    """Whether a metric or kernel, which may be a callable, is this name."""
+    return isinstance(value, str) and value == name
+
+
+def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
+    """Parameters that scikit-learn would otherwise take from each block of rows alone."""
+    if _is(metric, "seuclidean"):
+        return {"V": np.var(X, axis=0, ddof=1, dtype=np.float64)}
+    if _is(metric, "mahalanobis"):
+        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X.T))).T}
+    return {}
+
+
+class Centers(Geometry):
+    """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
+
+    With the means and variances of the clusters this is the mean squared distance to the members; with
+    no spread the squared distance to the centre.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        cells: Cells,
+        *,
+        centers: Floats,
+        spread: Floats | None,
+        root: bool,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(cells, n_jobs)
+        self.X, self.root = X, root
+        self.centers, self.spread = np.ascontiguousarray(centers), spread
+        self.leaves_self_out = spread is not None
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        return self._split(X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers))
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances of the training points; the same as for any others."""
+        return self.map(self.X, reduce)
+
+    def _means(self, X: Any) -> Floats:
+        squares = squared_distances(X, self.centers)
+        return squares if self.spread is None else squares + self.spread
+
+
+def squared_distances(X: Any, centers: Floats) -> Floats:
+    """|x - c|² for rows of X and of `centers`: (b, K). By differences: no digits are lost far from the origin."""
+    if sparse.issparse(X):
+        X = X.astype(np.float64)
+        cross = safe_sparse_dot(X, centers.T, dense_output=True)
+        squares = row_norms(X, squared=True)[:, None] - 2 * cross + row_norms(centers, squared=True)
+        return np.maximum(squares, 0.0)
+    return np.asarray(backend().squared_distances(X, centers))
+
+
+class Cosine(Geometry):
+    """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d)."""
+
+    def __init__(self, X: Any, cells: Cells, *, n_jobs: int | None = None) -> None:
+        super().__init__(cells, n_jobs)
+        self.X = _directions(X)
+        self.means = cluster_means(self.X, cells)
+        self.self_dissimilarity = 1.0 - row_norms(self.X, squared=True)  # 1 for rows of zeros: they have no direction
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        return self._map_directions(_directions(X), reduce)
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances of the training points."""
+        return self._map_directions(self.X, reduce)
+
+    def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        def means(rows: slice) -> Floats:
+            return np.clip(1.0 - safe_sparse_dot(X[rows], self.means.T, dense_output=True), 0.0, 2.0)
+
+        return self._split(X.shape[0], means, reduce, 16 * len(self.means))
+
+
+def _directions(X: Any) -> Any:
+    return normalize(X.astype(np.float64, copy=False))
+
+
+class KernelMeans(Geometry):
+    """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
+
+    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper. A kernel
+    that is not positive semidefinite can give squares below 0; they count as 0.
+    """
+
+    leaves_self_out = False
+    root = True
+
+    def __init__(
+        self,
+        X: Any,
+        cells: Cells,
+        *,
+        kernel: Any = "self-tuning",
+        kernel_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(cells, n_jobs)
+        self.kernel, self.params = kernel, dict(kernel_params or {})
+        # Under the linear kernel distances do not move with the origin, but digits are lost far from it.
+        self.origin = X.mean(axis=0) if _is(kernel, "linear") and not sparse.issparse(X) else None
+        self.X = X if self.origin is None else X - self.origin
+        if _is(kernel, "rbf") or _is(kernel, "polynomial"):
+            self.params.setdefault("gamma", 1.0 / X.shape[1])
+        self.scale: Floats | None = None
+        if _is(kernel, "self-tuning"):
+            with one_thread():
+                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(X)
+                scale = self.neighbours.kneighbors()[0][:, -1]
+            self.floor = scale[scale > 0].min(initial=np.inf)  # infinite where all points are equal: κ = 1
+            self.scale = np.maximum(scale, self.floor)
+        self.within = self._within()
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        if _is(self.kernel, "precomputed"):
+            raise ValueError("kernel='precomputed' cannot score unseen points: their kernel values are not known.")
+        X = X if self.origin is None else X - self.origin
+        scale = None
+        if self.scale is not None:
+            with one_thread():
+                scale = np.maximum(self.neighbours.kneighbors(X)[0][:, -1], self.floor)
+        return self._map_distances(X, scale, self._with_itself(X), reduce)
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances of the training points."""
+        precomputed = _is(self.kernel, "precomputed")
+        with_itself = np.asarray(self.X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
+        return self._map_distances(self.X, self.scale, with_itself, reduce)
+
+    def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
+        def distances(rows: slice, means: Floats) -> Result:
+            return reduce(rows, np.maximum(itself[rows, None] - 2 * means + self.within, 0.0))
+
+        return self._map_similarities(X, scale, distances)
+
+    def _map_similarities(self, X: Any, scale: Floats | None, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Mean κ to the members of each cluster."""
+
+        def means(rows: slice) -> Floats:
+            gram = self._gram(X[rows], None if scale is None else scale[rows])
+            return self._by_cluster(self._by_cell(gram))
+
+        return self._split(X.shape[0], means, reduce, 8 * (3 * self.X.shape[0] + len(self.cells.counts)))
+
+    def _gram(self, X: Any, scale: Floats | None) -> NDArray:
+        """κ of some points with all training points."""
+        if scale is not None and self.scale is not None:
+            squares = pairwise_distances(X, self.X) ** 2
+            squares /= scale[:, None]
+            squares /= self.scale
+            return np.exp(-squares)
+        if _is(self.kernel, "precomputed"):
+            return np.asarray(X)
+        return np.asarray(pairwise_kernels(X, self.X, metric=self.kernel, **self.params))
+
+    def _with_itself(self, X: Any) -> Floats:
+        """κ(x, x)."""
+        if _is(self.kernel, "self-tuning") or _is(self.kernel, "rbf"):
+            return np.ones(X.shape[0])
+        if _is(self.kernel, "linear"):
+            return np.asarray(row_norms(X, squared=True), np.float64)
+        if _is(self.kernel, "polynomial"):
+            params = {"degree": 3, "coef0": 1} | self.params
+            return np.asarray((params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"])
+        return np.array([self.kernel(x, x, **self.params) for x in X], dtype=np.float64)
+
+    def _within(self) -> Floats:
+        """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their mean κ to it."""
+        cells = self.cells
+
+        def totals(rows: slice, means: Floats) -> Floats:
+            labels = cells.rows[cells.of[rows]]
+            point, run = np.nonzero(labels >= 0)
+            column = cells.start[run] + labels[point, run]
+            return np.bincount(column, weights=means[point, column], minlength=cells.sizes.size).astype(np.float64)
+
+        return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
+
+
+def _cell_sums(X: Any, cells: Cells) -> Any:
+    """(m, d) sum of the points of each cell."""
+    n = X.shape[0]
+    indicator = sparse.csr_array((np.ones(n), (cells.of, np.arange(n))), shape=(len(cells.counts), n))
+    return indicator @ X
+
+
+def cluster_means(X: Any, cells: Cells) -> Floats:
+    """(K, d) mean of each cluster of each run, from one sum a cell."""
+    sums = cells.members.T @ _cell_sums(X, cells)
+    sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums, np.float64)
+    return sums / cells.sizes[:, None]
+
+
+def cluster_variances(X: Any, cells: Cells, means: Floats) -> Floats:
+    """(K,) mean squared distance of the members of each cluster to its mean.
+
+    Within cells by differences, then between the means of cells: no large numbers are subtracted.
+    """
+    if sparse.issparse(X):
+        squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
+        return np.maximum(cells.members.T @ squares / cells.sizes - row_norms(means, squared=True), 0.0)
+    cell_means = _cell_sums(X, cells) / cells.counts[:, None]
+    inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
+    cell, column = cells.members.nonzero()
+    apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
+    between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
+    return np.asarray((cells.members.T @ inside + between) / cells.sizes)

@@ -1,0 +1,402 @@
+"""CAKE, the scikit-learn clusterer, and its function twin `confidence`: check, call the parts, store."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from clustertrust._validation import check_choice, check_matrix
+from clustertrust.cells import Cells, meet
+from clustertrust.consensus import CONSENSUS, Votes, count_votes
+from clustertrust.dissimilarity import Geometry
+from clustertrust.ensemble import Ensemble, as_ensemble, build_ensemble
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry import (
+    NORMALIZATIONS,
+    Options,
+    build_geometry,
+    check_options,
+    is_precomputed,
+    mean_and_std,
+    silhouettes_of,
+    warn_of_single_clusters,
+)
+from clustertrust.jackknife import standard_errors
+from clustertrust.matching import Matchings, match_runs
+from clustertrust.results import Confidence, Explanation, frame_of
+from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
+from clustertrust.summary import summarize
+
+__all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+# Checks of scikit-learn that CAKE does not pass, with the reason for each.
+EXPECTED_FAILED_CHECKS: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """The options that turn components into scores."""
+
+    fusion: str
+    normalization: str
+    agreement: str
+    unassigned: str
+    consensus: str
+
+    def check(self) -> None:
+        check_choice("fusion", self.fusion, FUSIONS)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+        check_choice("agreement", self.agreement, AGREEMENTS)
+        check_choice("unassigned", self.unassigned, UNASSIGNED)
+        check_choice("consensus", self.consensus, CONSENSUS)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A scored ensemble: all that scoring unseen points needs."""
+
+    scoring: _Scoring
+    cells: Cells
+    matchings: Matchings
+    geometry: Geometry
+    reference: int
+
+    def stability(self, rows: Ints) -> Stability:
+        how = self.scoring
+        return stability(self.cells, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
+
+    def votes(self, rows: Ints, runs: Ints) -> Votes:
+        return count_votes(self.cells, self.matchings, self.reference, rows, runs)
+
+    def components(self, own: Ints, X: Any = None) -> tuple[Floats, Ints, Floats, Floats, Floats]:
+        """Silhouettes, nearest other clusters, their mean, std and S̃; X None: the training points."""
+        s, nearest = silhouettes_of(self.geometry, own, X)
+        if self.scoring.unassigned == "disagree":
+            s[own < 0] = 0.0
+        mean, std = mean_and_std(s)
+        return s, nearest, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
+
+    def score(self, X: Any, rows: Ints) -> Floats:
+        """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
+        *_, g = self.components(rows, X)
+        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g)
+
+
+def _score(
+    X: Any, ensemble: Ensemble, geometry: str, options: Options, scoring: _Scoring, frame: Any
+) -> tuple[_Model, Confidence]:
+    """Score an ensemble; `frame` is what the table of results shall look like."""
+    cells = meet(ensemble.labels)
+    name, built = build_geometry(X, ensemble, cells, geometry, options)
+    hint_at_jaccard(cells, scoring.agreement)
+    warn_of_single_clusters(cells)
+    matchings = match_runs(cells)
+    runs = np.full(len(cells.rows), cells.n_runs) if scoring.unassigned == "disagree" else cells.assigned_runs()
+    reference = CONSENSUS[scoring.consensus](cells, matchings, runs)
+    model = _Model(scoring, cells, matchings, built, reference)
+
+    by_cell = model.stability(cells.rows)
+    c = by_cell.c[cells.of]
+    s, nearest, mean, std, g = model.components(cells.rows[cells.of])
+    fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
+    scores = fuse(c, g)
+    scores[np.isnan(c)] = np.nan
+    _warn_of_missing(scores)
+
+    votes = model.votes(cells.rows, runs)
+    names = cells.names[reference]
+    given = ensemble.label_names[reference]
+    return model, Confidence(
+        scores=scores,
+        stability=c,
+        geometry=g,
+        silhouette_mean=mean,
+        silhouette_std=std,
+        standard_errors=standard_errors(cells.of, by_cell, s, normalize, fuse),
+        labels=votes.labels[cells.of],
+        label_names=names if given is None else given[names],
+        consensus_strength=votes.strength[cells.of],
+        votes=votes.votes[cells.of],
+        rival=_rivals(votes, cells.of, nearest[:, reference]),
+        reference_run=reference,
+        geometry_method=name,
+        ensemble=ensemble,
+        n_runs=ensemble.n_runs,
+        frame=frame,
+    )
+
+
+def _rivals(votes: Votes, of: Ints, nearest: Ints) -> Ints:
+    """Label with the second most votes, else the nearest other cluster of the reference run."""
+    others = np.nan_to_num(votes.votes)
+    labelled = np.flatnonzero(votes.labels >= 0)
+    others[labelled, votes.labels[labelled]] = 0.0
+    second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
+    nearest = np.where(nearest == votes.labels[of], -1, nearest)  # the reference itself may be outvoted
+    return np.where(second >= 0, second, nearest)
+
+
+def _warn_of_missing(scores: Floats) -> None:
+    missing = int(np.isnan(scores).sum())
+    if missing:
+        warnings.warn(
+            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores are NaN. "
+            "More runs, or unassigned='disagree', give every point a score.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def confidence(
+    X: Any,
+    labels: Any,
+    *,
+    centers: Any = None,
+    fusion: str = "harmonic",
+    geometry: str = "auto",
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    kernel: Any = "self-tuning",
+    kernel_params: dict[str, Any] | None = None,
+    normalization: str = "clip",
+    agreement: str = "matching",
+    unassigned: str = "skip",
+    consensus: str = "medoid",
+    n_jobs: int | None = None,
+) -> Confidence:
+    """Score partitions that are there already.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
+        The points.
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        The partitions, at least two. Labels of any kind; negative numbers and missing values mean that the point
+        is not assigned.
+    centers : sequence of R arrays, optional
+        For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
+    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
+        See :class:`CAKE`.
+    n_jobs : int, optional
+        Threads; None: every core. The result is the same for any number.
+
+    Returns
+    -------
+    Confidence
+        A record with the fields of a fitted :class:`CAKE`, without the underscores.
+
+    Examples
+    --------
+    >>> from clustertrust import confidence
+    >>> X = [[0.0], [0.1], [1.2], [2.0], [2.1]]
+    >>> confidence(X, [["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "y"]]).scores.round(2).tolist()
+    [0.8, 0.83, 0.0, 0.84, 0.81]
+    """
+    options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
+    scoring = _Scoring(fusion, normalization, agreement, unassigned, consensus)
+    scoring.check()
+    return _score(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
+
+
+class CAKE(ClusterMixin, BaseEstimator):
+    """Clustering with a confidence score for every assignment.
+
+    The data are clustered many times. A point that the runs keep together with the same others is stable; a
+    point that lies well inside its cluster is well placed. Its score, between 0 and 1, is high where both hold
+    (Confidence in Assignments via K-partition Ensembles [1]_).
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        Clusters of each run; None: 8.
+    clusterer : {"kmeans", "kmeans-random"}
+        k-means started by k-means++ or from random points; one start a run.
+    n_runs : int
+        Number R of runs, at least 2.
+    fusion : {"harmonic", "product"}
+        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃.
+    geometry : {"auto", "exact", "centroid", "rms", "kernel"}
+        What a silhouette compares. "exact": mean distances to the members of clusters. "centroid": distances to
+        their centres. "rms": root-mean-square distances to the members, as cheap as "centroid" and closer to
+        "exact". "kernel": distances to the means of clusters in the space of a kernel. "auto": "exact" for up to
+        50,000 points while n² d ≤ 5·10¹¹ and for every metric but the Euclidean, otherwise "rms".
+    metric, metric_params : str or callable, dict, optional
+        For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters. "precomputed"
+        is for :func:`confidence`.
+    kernel, kernel_params : str or callable, dict, optional
+        For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th neighbour), "rbf",
+        "linear", "polynomial" or a callable of two rows, and its parameters. "precomputed" is for
+        :func:`confidence`.
+    normalization : {"clip", "affine"}
+        How mean less spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by (x + 1) / 2.
+    agreement : {"matching", "jaccard"}
+        When two runs agree on a point: its clusters are partners in the best matching, or by how far they overlap.
+    unassigned : {"skip", "disagree"}
+        Whether runs that do not assign a point are left out or count against it.
+    consensus : {"medoid", "best-reference"}
+        The run whose labels the consensus is told in: the one that agrees most with all others, or the one that
+        gives the strongest consensus.
+    random_state : int, RandomState, sequence of R seeds or None
+        The seed of run r depends on `random_state` and r alone, so that 40 runs begin with the same 20.
+    n_jobs : int, optional
+        Threads; None: every core. The result is the same for any number.
+
+    Attributes
+    ----------
+    scores_ : (n,) score in [0, 1], higher is surer
+    stability_ : (n,) share of run pairs that put the point into the same cluster
+    geometry_ : (n,) S̃, mean less spread of the point's silhouette over the runs
+    geometry_method_ : str, the geometry used
+    silhouette_mean_, silhouette_std_ : (n,)
+    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. Where all runs but any one give the
+        score 0, it is 0; that is no certainty.
+    labels_ : (n,) consensus label
+    consensus_strength_ : (n,) share of the runs voting for it
+    votes_ : (n, k) share of the runs voting for each label
+    rival_ : (n,) label with the second most votes, else the nearest other cluster; -1: none
+    reference_run_ : int
+    ensemble_ : Ensemble
+    n_runs_ : int
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    References
+    ----------
+    .. [1] A. Semoglou and J. Pavlopoulos, "CAKE: Confidence in Assignments via K-partition Ensembles", Machine
+       Learning with Applications 24 (2026) 100915. https://doi.org/10.1016/j.mlwa.2026.100915
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> cake = CAKE(n_clusters=3, random_state=0).fit(load_iris().data)
+    >>> cake.scores_.shape, bool(cake.scores_[0] > 0.85)
+    ((150,), True)
+    >>> cake.explain(50).weak
+    'geometry'
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        clusterer: Any = "kmeans",
+        n_runs: int = 20,
+        fusion: str = "harmonic",
+        geometry: str = "auto",
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        kernel: Any = "self-tuning",
+        kernel_params: dict[str, Any] | None = None,
+        normalization: str = "clip",
+        agreement: str = "matching",
+        unassigned: str = "skip",
+        consensus: str = "medoid",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.clusterer = clusterer
+        self.n_runs = n_runs
+        self.fusion = fusion
+        self.geometry = geometry
+        self.metric = metric
+        self.metric_params = metric_params
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.normalization = normalization
+        self.agreement = agreement
+        self.unassigned = unassigned
+        self.consensus = consensus
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> CAKE:
+        """Cluster X `n_runs` times and score every point.
+
+        Parameters
+        ----------
+        X : (n, d) array, CSR matrix or frame
+        y : ignored, there for scikit-learn's conventions
+
+        Returns
+        -------
+        CAKE
+            This estimator, fitted.
+        """
+        options = Options(self.metric, self.metric_params, self.kernel, self.kernel_params, None, self.n_jobs)
+        scoring = _Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
+        scoring.check()
+        check_options(self.geometry, options)
+        if is_precomputed(self.geometry, options):
+            raise ValueError("A precomputed matrix is for confidence(X, labels): k-means needs the points themselves.")
+        frame = frame_of(X)
+        X = check_matrix(X, estimator=self)
+        ensemble = build_ensemble(
+            X,
+            self.clusterer,
+            n_clusters=self.n_clusters,
+            n_runs=self.n_runs,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self._model, scored = _score(X, ensemble, self.geometry, options, scoring, frame)
+        # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
+        self._confidence = replace(scored, label_names=np.arange(len(scored.label_names)))
+        for name in (f.name for f in fields(Confidence)):
+            if name not in {"frame", "label_names"}:
+                setattr(self, f"{name}_", getattr(self._confidence, name))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that sparse input is welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _place(self, X: Any) -> tuple[Any, Ints]:
+        """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
+        check_is_fitted(self)
+        X = check_matrix(X, estimator=self, reset=False)
+        return X, self._model.cells.encode(self.ensemble_.place(X, n_jobs=self.n_jobs))
+
+    def predict(self, X: Any) -> Ints:
+        """Consensus label of unseen points: (n_new,). Training points get their `labels_` back."""
+        _, rows = self._place(X)
+        return self._model.votes(rows, np.full(len(rows), self.n_runs_)).labels
+
+    def score_samples(self, X: Any) -> Floats:
+        """CAKE score of unseen points: (n_new,), on the scale of `scores_`.
+
+        Each run places the point. Agreement comes from the matchings of the training runs, the silhouette from the
+        point's distances to the training clusters, of which it is no member.
+        """
+        X, rows = self._place(X)
+        return self._model.score(X, rows)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of `score_samples(X)`, for model selection; y is ignored."""
+        return float(np.mean(self.score_samples(X)))
+
+    def to_frame(self) -> Any:
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
+        check_is_fitted(self)
+        return self._confidence.to_frame()
+
+    def summary(self) -> str:
+        """A short text: quantiles of the scores, a table by cluster, the most ambiguous points."""
+        check_is_fitted(self)
+        return summarize(self._confidence)
+
+    def explain(self, point: int) -> Explanation:
+        """Why the point at this position scored as it did: votes, rival cluster, weak component."""
+        check_is_fitted(self)
+        return self._confidence.explain(point)

@@ -1,0 +1,30 @@
+"""The few loops that everything rests on, and the choice of who runs them.
+
+`backend()` is the module with the kernels: `_numba` (compiled, loaded at first use so that importing
+clustertrust stays quick), or `_numpy` (plain, the oracle) where Numba cannot be imported. A back end for
+other hardware is one more module with the same functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+from types import ModuleType
+
+__all__ = ["backend"]
+
+
+@functools.cache
+def backend() -> ModuleType:
+    """Return the module that holds the kernels, choosing it at the first call."""
+    try:
+        return importlib.import_module("clustertrust.kernels._numba")
+    except ImportError as error:
+        warnings.warn(
+            f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, which are "
+            "correct but slow. Remedy: pip install --upgrade numba",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return importlib.import_module("clustertrust.kernels._numpy")

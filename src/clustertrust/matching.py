@@ -1,0 +1,121 @@
+"""Which cluster of one run is which cluster of another: Eqs. (4) and (5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from clustertrust._validation import check_label_vector, check_same_length
+from clustertrust.cells import Cells
+from clustertrust.kernels import backend
+
+__all__ = ["Matchings", "align_labels", "best_match", "contingency_tables", "match_runs"]
+
+Ints = NDArray[np.integer]
+_TABLE_BYTES = 2**26  # contingency tables held at once
+
+
+def contingency_tables(cells: Cells) -> Iterator[tuple[int, int, Ints]]:
+    """Yield (r, q, M) for every pair of runs r < q; M[a, b] counts points in a of run r and b of q, Eq. (4).
+
+    Only points assigned in both runs are counted.
+    """
+    k = cells.n_clusters
+    for r in range(cells.n_runs - 1):
+        widest = int(k[r + 1 :].max())
+        at_once = max(1, _TABLE_BYTES // max(1, 8 * int(k[r]) * widest))
+        for low in range(r + 1, cells.n_runs, at_once):
+            others = np.arange(low, min(low + at_once, cells.n_runs))
+            tables = backend().contingencies(cells.rows, cells.counts, r, others, int(k[r]), widest)
+            for q, table in zip(others, tables, strict=True):
+                yield r, int(q), table[:, : k[q]]
+
+
+def best_match(table: Ints) -> Ints:
+    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over.
+
+    Where every row has one largest entry and these lie in different columns, that is the only optimum and
+    no assignment problem needs solving. With more rows than columns some rows are left over.
+    """
+    n_rows, n_columns = table.shape
+    if 0 < n_rows <= n_columns:
+        top = table.argmax(axis=1)
+        strict = (table == table.max(axis=1, keepdims=True)).sum() == n_rows
+        if strict and np.bincount(top).max() == 1:
+            return top
+    match = np.full(n_rows, -1)
+    row, column = linear_sum_assignment(table, maximize=True)
+    match[row] = column
+    return match
+
+
+@dataclass(frozen=True)
+class Matchings:
+    """The matching of every pair of runs.
+
+    Attributes
+    ----------
+    to : (R, R, k) cluster of run q matched to cluster a of run r is to[r, q, a]; -1: none
+    agreement : (R, R) share of the points assigned in both runs on which the two agree; 1 on the diagonal
+    """
+
+    to: Ints
+    agreement: NDArray[np.float64]
+
+
+def match_runs(cells: Cells) -> Matchings:
+    """Match each pair of runs once (Eq. 5); the inverse serves the other direction."""
+    R = cells.n_runs
+    to = np.full((R, R, int(cells.n_clusters.max(initial=1))), -1, dtype=np.int32)
+    agreement = np.eye(R)
+    for r, k in enumerate(cells.n_clusters):
+        to[r, r, :k] = np.arange(k)
+    for r, q, table in contingency_tables(cells):
+        match = best_match(table)
+        matched = np.flatnonzero(match >= 0)
+        to[r, q, : match.size] = match
+        to[q, r, match[matched]] = matched
+        total = table.sum()
+        if total:
+            agreement[r, q] = agreement[q, r] = table[matched, match[matched]].sum() / total
+    return Matchings(to, agreement)
+
+
+def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
+    """Rename the clusters of `source` to match those of `target` as well as possible, Eq. (5).
+
+    Parameters
+    ----------
+    target, source : (n,) labels of the same points, of any kind
+        Negative numbers and missing values mean that the point is not assigned.
+
+    Returns
+    -------
+    (n,) array
+        `source` in the names of `target`. Points of source clusters without a partner, and points that
+        `source` does not assign, get -1 (None where the names of `target` are not numbers).
+
+    Examples
+    --------
+    >>> from clustertrust import align_labels
+    >>> align_labels(["a", "a", "b", "b"], [1, 1, 0, 0]).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    into, names = check_label_vector("target", target)
+    codes, given = check_label_vector("source", source)
+    check_same_length("target", into, "source", codes)
+    both = (into >= 0) & (codes >= 0)
+    table = np.zeros((len(given), len(names)), dtype=np.int64)
+    np.add.at(table, (codes[both], into[both]), 1)
+    match = best_match(table) if table.size else np.full(len(given), -1)
+
+    numeric = names.dtype.kind in "iuf"
+    nothing = -1 if numeric else None
+    kind = np.result_type(names.dtype, np.int8) if numeric else object
+    renamed = np.append(names.astype(kind), np.array([nothing], dtype=kind))  # the last entry is "none"
+    partner = np.append(match, -1)
+    return renamed[partner[codes]]

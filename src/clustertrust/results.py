@@ -1,0 +1,189 @@
+"""What scoring an ensemble gives: the record, its table, and the reasons for one point in words."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import is_frame
+from clustertrust.ensemble import Ensemble
+
+__all__ = ["Confidence", "Explanation"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+_WEAK = 0.5  # a component below this is called weak
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one point scored as it did; `str()` says it in words.
+
+    Attributes
+    ----------
+    point : position of the point
+    label, score, standard_error, stability, geometry, silhouette_mean, silhouette_std : its values
+    votes : share of the runs voting for each label, largest first, labels without a vote left out
+    rival : the label with the second most votes, or, where all votes agree, the nearest other cluster of the
+        reference run; None where there is no other cluster
+    margin : votes for the label less votes for the rival
+    weak : "stability" or "geometry", whichever is smaller; None where both are at least 0.5
+    """
+
+    point: int
+    label: Any
+    score: float
+    standard_error: float
+    stability: float
+    geometry: float
+    silhouette_mean: float
+    silhouette_std: float
+    votes: dict[Any, float]
+    rival: Any
+    margin: float
+    weak: str | None
+
+    def __str__(self) -> str:
+        lines = [f"Point {self.point}: cluster {self.label}, score {self.score:.3f} ± {self.standard_error:.3f}."]
+        shares = ", ".join(f"{share:.0%} for {label}" for label, share in self.votes.items())
+        lines.append(f"Votes of the runs: {shares or 'none'}.")
+        if self.rival is not None:
+            kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
+            lines.append(f"Rival: cluster {self.rival}, the {kind}.")
+        lines.append(f"Stability {self.stability:.3f}: share of run pairs that put it into the same cluster.")
+        lines.append(
+            f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
+            f"less its spread of {self.silhouette_std:.3f}."
+        )
+        lines.append(self._verdict())
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        if np.isnan(self.score):
+            return "No score: fewer than two runs assign this point."
+        if self.weak is None:
+            return "Neither component is weak."
+        unstable = "the runs do not agree on where it belongs"
+        nearer = (
+            "nearer to another cluster than" if self.silhouette_mean <= 0 else "almost as near to another cluster as"
+        )
+        if max(self.stability, self.geometry) < _WEAK:
+            return f"Both components are weak: {unstable}, and it lies {nearer} to its own."
+        if self.weak == "stability":
+            return f"Stability is weak: {unstable}."
+        return f"Geometry is weak: it lies {nearer} to its own."
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How far each assignment of an ensemble can be trusted. Arrays have one entry a point.
+
+    Attributes
+    ----------
+    scores : (n,) CAKE score in [0, 1]
+    stability : (n,) c, the share of run pairs that agree on the point
+    geometry : (n,) S̃, mean less spread of its silhouette over the runs
+    silhouette_mean, silhouette_std : (n,)
+    standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where the score is 0
+    labels : (n,) consensus label, -1 where no run has a vote
+    label_names : (k,) what the reference run calls each label
+    consensus_strength : (n,) share of the runs voting for the label
+    votes : (n, k) share of the runs voting for each label
+    rival : (n,) label with the second most votes, else the nearest other cluster of the reference run; -1: none
+    reference_run : the run whose labels the consensus is told in
+    geometry_method : the geometry used, also where `auto` was asked for
+    ensemble : the runs
+    n_runs : their number
+    """
+
+    scores: Floats
+    stability: Floats
+    geometry: Floats
+    silhouette_mean: Floats
+    silhouette_std: Floats
+    standard_errors: Floats
+    labels: Ints
+    label_names: NDArray
+    consensus_strength: Floats
+    votes: Floats
+    rival: Ints
+    reference_run: int
+    geometry_method: str
+    ensemble: Ensemble = field(repr=False)
+    n_runs: int
+    frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
+
+    def to_columns(self) -> dict[str, NDArray]:
+        """The columns of `to_frame`."""
+        return {
+            "label": self._named(self.labels),
+            "score": self.scores,
+            "standard_error": self.standard_errors,
+            "stability": self.stability,
+            "geometry": self.geometry,
+            "silhouette_mean": self.silhouette_mean,
+            "silhouette_std": self.silhouette_std,
+            "consensus_strength": self.consensus_strength,
+            "rival": self._named(self.rival),
+        }
+
+    def to_frame(self) -> Any:
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
+        if self.frame is None or isinstance(self.frame, pd.DataFrame):
+            return pd.DataFrame(self.to_columns(), index=self.row_names())
+        return type(self.frame)(self.to_columns())
+
+    def row_names(self) -> pd.Index:
+        """The index of the pandas frame that came in, else positions."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame.index
+        return pd.RangeIndex(len(self.scores))
+
+    def _named(self, labels: Ints) -> NDArray:
+        """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""
+        numeric = self.label_names.dtype.kind in "iu"
+        nothing = np.array([-1 if numeric else None], dtype=self.label_names.dtype if numeric else object)
+        names = self.label_names if numeric else self.label_names.astype(object)
+        return np.append(names, nothing)[labels]
+
+    def explain(self, point: int) -> Explanation:
+        """Why the point at this position scored as it did: votes, rival cluster, weak component."""
+        n = len(self.scores)
+        i = operator.index(point)
+        if not -n <= i < n:
+            raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
+        i %= n
+        names = self._named(np.arange(len(self.label_names))).tolist()
+        by_votes = np.argsort(-self.votes[i], kind="stable")
+        order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie
+        votes = {names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0}
+        label, rival = int(self.labels[i]), int(self.rival[i])
+        share = [0.0 if at < 0 else float(self.votes[i, at]) for at in (label, rival)]
+        c, g = float(self.stability[i]), float(self.geometry[i])
+        return Explanation(
+            point=i,
+            label=None if label < 0 else names[label],
+            score=float(self.scores[i]),
+            standard_error=float(self.standard_errors[i]),
+            stability=c,
+            geometry=g,
+            silhouette_mean=float(self.silhouette_mean[i]),
+            silhouette_std=float(self.silhouette_std[i]),
+            votes=votes,
+            rival=None if rival < 0 else names[rival],
+            margin=share[0] - share[1],
+            weak=None if min(c, g) >= _WEAK or np.isnan(c) else "stability" if c < g else "geometry",
+        )
+
+
+def frame_of(X: Any) -> Any:
+    """What `to_frame` needs to know of the data: its kind of frame and its index, without its columns."""
+    if not is_frame(X):
+        return None
+    return X[[]] if isinstance(X, pd.DataFrame) else X.clear()

@@ -1,0 +1,131 @@
+"""Cells → stability c: the share of run pairs that agree on a point, Eqs. (6) and (7)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice
+from clustertrust.cells import Cells, meet
+from clustertrust.ensemble import as_ensemble
+from clustertrust.kernels import backend
+from clustertrust.matching import Matchings, contingency_tables, match_runs
+
+__all__ = ["AGREEMENTS", "UNASSIGNED", "Stability", "pairwise_stability", "stability"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+def matching_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where the matching maps label r to label q, Eq. (6)."""
+    return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
+
+
+def jaccard_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold it.
+
+    Sizes count the points assigned in both runs. No matching enters.
+    """
+    sums = np.zeros(rows.shape)
+    for r, q, table in contingency_tables(cells):
+        union = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
+        overlap = np.divide(table, union, out=np.zeros(table.shape), where=union > 0)
+        both = np.flatnonzero((rows[:, r] >= 0) & (rows[:, q] >= 0))
+        agreement = overlap[rows[both, r], rows[both, q]]
+        sums[both, r] += agreement
+        sums[both, q] += agreement
+    return sums
+
+
+AGREEMENTS: dict[str, Callable[[Cells, Matchings, Ints], Floats]] = {
+    "jaccard": jaccard_sums,
+    "matching": matching_sums,
+}
+UNASSIGNED = ("disagree", "skip")
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Stability of some rows of labels, with what the jackknife needs.
+
+    Attributes
+    ----------
+    c : (m,) share of run pairs that agree, Eq. (7); NaN where fewer than two runs count
+    sums : (m, R) T_r, the agreements of run r with all others; their total counts each pair twice
+    runs : (m,) R_i, the number of runs that count
+    counted : (m, R) whether run r counts
+    """
+
+    c: Floats
+    sums: Floats
+    runs: Ints
+    counted: NDArray[np.bool_]
+
+
+def pairs(runs: NDArray) -> Floats:
+    """R (R - 1) / 2."""
+    return runs * (runs - 1) / 2.0
+
+
+def stability(cells: Cells, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str) -> Stability:
+    """C = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
+
+    `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair with
+    the row absent from either run agrees on nothing.
+    """
+    sums = AGREEMENTS[agreement](cells, matchings, rows)
+    counted = rows >= 0 if unassigned == "skip" else np.ones(rows.shape, dtype=bool)
+    runs = counted.sum(axis=1)
+    c = np.full(len(rows), np.nan)
+    enough = runs >= 2
+    c[enough] = np.minimum(sums[enough].sum(axis=1) / 2 / pairs(runs[enough]), 1.0)  # 1 + 1e-16 is 1
+    return Stability(c, sums, runs, counted)
+
+
+def hint_at_jaccard(cells: Cells, agreement: str) -> None:
+    """Warn once where matching must leave clusters without a partner."""
+    k = cells.n_clusters[cells.n_clusters > 0]
+    if agreement == "matching" and k.size and k.min() < k.max():
+        warnings.warn(
+            f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a partner agrees "
+            "with nothing. agreement='jaccard' is made for runs of different numbers of clusters.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def pairwise_stability(labels: Any, *, agreement: str = "matching", unassigned: str = "skip") -> Floats:
+    """Share of run pairs that put a point into the same cluster, Eq. (7).
+
+    Parameters
+    ----------
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
+    agreement : {"matching", "jaccard"}
+        Whether the two clusters are partners in the best matching of the two runs, or how far they overlap.
+    unassigned : {"skip", "disagree"}
+        Whether a run that does not assign the point is left out or counts against it.
+
+    Returns
+    -------
+    (n,) array in [0, 1]
+        NaN where fewer than two runs assign the point and `unassigned="skip"`.
+
+    Examples
+    --------
+    >>> from clustertrust.stability import pairwise_stability
+    >>> pairwise_stability([[0, 0, 1, 1], [5, 5, 7, 7], [0, 0, 0, 1]]).round(3).tolist()
+    [1.0, 1.0, 0.333, 1.0]
+    """
+    check_choice("agreement", agreement, AGREEMENTS)
+    check_choice("unassigned", unassigned, UNASSIGNED)
+    cells = meet(as_ensemble(labels, at_least=2).labels)
+    hint_at_jaccard(cells, agreement)
+    matchings = match_runs(cells)
+    return stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned).c[cells.of]
