@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import warnings
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import joblib
 import sklearn
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -53,6 +54,12 @@ def map_blocks(function: Callable[[slice], Result], slices: Iterator[slice], thr
                 waiting.append(pool.submit(function, following))
 
 
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """The thread pools of the loaded libraries; kept, since finding them takes milliseconds."""
+    return ThreadpoolController()
+
+
 class _OneThread:
     """Holds BLAS to one thread while anyone is inside.
 
@@ -64,13 +71,13 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._limits: threadpool_limits | None = None
+        self._limits: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._limits = threadpool_limits(1, user_api="blas")
+                self._limits = _controller().limit(limits=1, user_api="blas")
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
@@ -89,7 +96,7 @@ def one_thread() -> Iterator[None]:
 
     OpenMP's limit belongs to the calling thread, BLAS's to the process.
     """
-    with _one_blas_thread, threadpool_limits(1, user_api="openmp"):
+    with _one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
         yield
 
 

@@ -21,6 +21,8 @@ __all__ = ["Cells", "meet", "rename"]
 
 Ints = NDArray[np.integer]
 
+_LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger ones by hashing
+
 
 def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     """Rename the clusters of each run 0, 1, … by first appearance; negative labels become -1.
@@ -33,6 +35,10 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     codes : (n, R) int32
     names : one array a run, `names[r][code]` the label that was given
     """
+    largest = int(labels.max(initial=-1))
+    if largest < _LARGEST_TABLE:
+        codes, given, found = backend().rename(labels, largest)
+        return codes, tuple(run[:k] for run, k in zip(given, found, strict=True))
     codes = np.full(labels.shape, -1, dtype=np.int32)
     names = []
     for r, column in enumerate(labels.T):

@@ -1,8 +1,8 @@
 """X and cells → mean dissimilarity of each point to each cluster of each run.
 
-The clusters of all runs stand side by side in K columns. Four kinds, all of one shape (`Geometry`):
+The clusters of all runs stand one below the other in K rows; points are columns. All kinds have one shape (`Geometry`):
 
-- `Pairwise`: mean distance to the members (the exact silhouette's), from sums by cell, one pass for all runs;
+- `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all runs;
 - `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
 - `Cosine`: mean cosine distance, from mean directions;
 - `KernelMeans`: distance to the cluster's mean in the space of a kernel, Eq. (9).
@@ -21,13 +21,15 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
+from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
+from clustertrust.tiles import by_feature, by_point, sums_by_cell
 
 __all__ = [
     "Centers",
     "Cosine",
+    "Euclidean",
     "Geometry",
     "KernelMeans",
     "Pairwise",
@@ -39,13 +41,14 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
-Reduce = Callable[[slice, Floats], Result]  # (rows, means (b, K)) → what is kept of the block
+Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
 
+_FEW_CELLS = 0.25  # of the points: above this a sum for each point and cell is slower than none
 _NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
 
 
 class Geometry:
-    """Mean dissimilarity of points to all K clusters, in blocks of rows, each handed to `reduce`.
+    """Mean dissimilarity of points to all K clusters, in blocks of points, each handed to `reduce`.
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
@@ -61,38 +64,38 @@ class Geometry:
         self.cells, self.n_jobs = cells, n_jobs
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Yield reduce(rows, means) for blocks of unseen points."""
+        """Yield reduce(points, means) for blocks of unseen points."""
         raise NotImplementedError
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Yield reduce(rows, means) for blocks of the training points."""
+        """Yield reduce(points, means) for blocks of the training points."""
         raise NotImplementedError
 
     def _split(
-        self, n: int, means: Callable[[slice], Floats], reduce: Reduce[Result], row_bytes: int
+        self, n: int, means: Callable[[slice], Floats], reduce: Reduce[Result], bytes_each: int, points: Any = None
     ) -> Iterator[Result]:
-        """Run reduce(rows, means(rows)) over blocks of rows on the threads, the libraries below on one each."""
+        """Run reduce(points[block], means(block)) over blocks of n points on the threads.
+
+        `points` are their positions, None where they are in order. The libraries below us get one thread each.
+        """
         threads = count_threads(self.n_jobs)
 
-        def work(rows: slice) -> Result:
-            with one_thread():
-                return reduce(rows, means(rows))
+        def work(block: slice) -> Result:
+            return reduce(block if points is None else points[block], means(block))
 
         columns = 16 * int(self.cells.start[-1])
         with one_thread():
-            yield from map_blocks(work, blocks(n, row_bytes + columns, threads=threads), threads)
+            yield from map_blocks(work, blocks(n, bytes_each + columns, threads=threads), threads)
 
-    def _by_cluster(self, sums: Floats) -> Floats:
-        """Sums by cell (b, m) → means by cluster (b, K): every cluster is a union of cells."""
-        return np.ascontiguousarray((self.cells.members.T @ sums.T).T / self.cells.sizes)
-
-    def _by_cell(self, matrix: NDArray) -> Floats:
-        """Dissimilarities (b, n) → sums by cell (b, m), in float64 whatever they are."""
-        return np.add.reduceat(matrix[:, self.cells.order], self.cells.bounds[:-1], axis=1, dtype=np.float64)
+    def _matrix_means(self, matrix: NDArray) -> Floats:
+        """Dissimilarities (b, n) → means by cluster (K, b)."""
+        cells = self.cells
+        sums = backend().matrix_sums(matrix, cells.order, cells.bounds, cells.rows, cells.start)
+        return np.asarray(sums / cells.sizes[:, None])
 
 
 class Pairwise(Geometry):
-    """Mean distance to the members of each cluster: one pass over the pairs serves all runs, O(n² d)."""
+    """Mean distance to the members of each cluster, for any metric: one pass over the pairs serves all runs."""
 
     def __init__(
         self,
@@ -106,39 +109,26 @@ class Pairwise(Geometry):
         super().__init__(cells, n_jobs)
         self.X, self.metric = X, metric
         self.params = fixed_parameters(X, metric) | dict(metric_params or {})
-        self.compiled = _is(metric, "euclidean") and not sparse.issparse(X)
-        if self.compiled:
-            self.by_feature = np.ascontiguousarray(X[cells.order].T)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
         if _is(self.metric, "precomputed"):
             raise ValueError("metric='precomputed' cannot score unseen points: their distances are not known.")
-        if self.compiled:
-            X = np.ascontiguousarray(X, dtype=self.by_feature.dtype)
-        return self._split(X.shape[0], lambda rows: self._by_cluster(self._sums(X[rows])), reduce, self._row_bytes())
+        return self._split(
+            X.shape[0], lambda rows: self._matrix_means(self._distances(X[rows])), reduce, 24 * self.X.shape[0]
+        )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances among the training points."""
         return self._split(
-            self.X.shape[0], lambda rows: self._by_cluster(self._training_sums(rows)), reduce, self._row_bytes()
+            self.X.shape[0], lambda rows: self._matrix_means(self._own_distances(rows)), reduce, 24 * self.X.shape[0]
         )
-
-    def _row_bytes(self) -> int:
-        return 8 * len(self.cells.counts) + (0 if self.compiled else 24 * self.X.shape[0])
-
-    def _sums(self, X: Any) -> Floats:
-        if self.compiled:
-            return np.asarray(backend().distance_sums(X, self.by_feature, self.cells.bounds))
-        return self._by_cell(self._distances(X))
 
     def _distances(self, X: Any) -> NDArray:
         return np.asarray(pairwise_distances(X, self.X, metric=self.metric, **self.params))
 
-    def _training_sums(self, rows: slice) -> Floats:
-        """Sums by cell for training points; whatever the metric says, a point is at distance 0 from itself."""
-        if self.compiled:
-            return self._sums(self.X[rows])
+    def _own_distances(self, rows: slice) -> NDArray:
+        """Rows of the distance matrix; whatever the metric says, a point is at distance 0 from itself."""
         point = np.arange(rows.start, rows.stop)
         if _is(self.metric, "precomputed"):
             matrix = np.asarray(self.X[rows])
@@ -146,7 +136,7 @@ class Pairwise(Geometry):
         else:
             matrix = self._distances(self.X[rows])
             matrix[np.arange(point.size), point] = 0.0
-        return self._by_cell(matrix)
+        return matrix
 
     @staticmethod
     def _check_precomputed(matrix: NDArray, point: NDArray) -> None:
@@ -162,6 +152,47 @@ class Pairwise(Geometry):
         if own.any():
             i = point[np.flatnonzero(own)[0]]
             raise ValueError(f"X[{i}, {i}] in the precomputed matrix is not 0; a point is at distance 0 from itself.")
+
+
+class Euclidean(Geometry):
+    """Mean Euclidean distance to the members of each cluster, for dense data, in compiled loops.
+
+    Distances come from differences, so that data far from the origin lose no digits. float32 data are computed in
+    float32 (a distance is good to about seven digits) and summed in float64.
+    """
+
+    def __init__(self, X: NDArray, cells: Cells, *, n_jobs: int | None = None) -> None:
+        super().__init__(cells, n_jobs)
+        self.X = X
+
+    def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances among the training points, each pair once where a sum for each point and cell can be held."""
+        cells = self.cells
+        n, m = self.X.shape[0], len(cells.counts)
+        if 8 * n * m > memory_budget() or m > n * _FEW_CELLS:
+            return self._map_direct(self.X[cells.order], reduce, cells.order)
+        sums = sums_by_cell(self.X, cells, count_threads(self.n_jobs))
+
+        def means(block: slice) -> Floats:
+            united = backend().unite(sums, block.start, block.stop, cells.rows, cells.start)
+            return np.asarray(united / cells.sizes[:, None])
+
+        return self._split(n, means, reduce, 0, cells.order)
+
+    def _map_direct(self, X: NDArray, reduce: Reduce[Result], points: Any) -> Iterator[Result]:
+        cells, n = self.cells, self.X.shape[0]
+        members = by_point(self.X[cells.order])
+
+        def means(block: slice) -> Floats:
+            columns = by_feature(X[block])
+            sums = backend().cluster_distances(members, n, columns, cells.bounds, cells.rows, cells.start)
+            return np.asarray(sums[:, : block.stop - block.start] / cells.sizes[:, None])
+
+        return self._split(X.shape[0], means, reduce, 0, points)
 
 
 def _is(value: Any, name: str) -> bool:
@@ -197,7 +228,7 @@ class Centers(Geometry):
     ) -> None:
         super().__init__(cells, n_jobs)
         self.X, self.root = X, root
-        self.centers, self.spread = np.ascontiguousarray(centers), spread
+        self.centers, self.spread = centers, spread
         self.leaves_self_out = spread is not None
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -209,18 +240,20 @@ class Centers(Geometry):
         return self.map(self.X, reduce)
 
     def _means(self, X: Any) -> Floats:
-        squares = squared_distances(X, self.centers)
-        return squares if self.spread is None else squares + self.spread
+        squares = squared_distances(self.centers, X)
+        return squares if self.spread is None else squares + self.spread[:, None]
 
 
-def squared_distances(X: Any, centers: Floats) -> Floats:
-    """|x - c|² for rows of X and of `centers`: (b, K). By differences: no digits are lost far from the origin."""
+def squared_distances(centers: Floats, X: Any) -> Floats:
+    """|x - c|² of each row of `centers` with each row of X: (K, b). By differences, but for sparse X."""
     if sparse.issparse(X):
         X = X.astype(np.float64)
-        cross = safe_sparse_dot(X, centers.T, dense_output=True)
-        squares = row_norms(X, squared=True)[:, None] - 2 * cross + row_norms(centers, squared=True)
+        cross = safe_sparse_dot(centers, X.T, dense_output=True)
+        squares = row_norms(centers, squared=True)[:, None] - 2 * cross + row_norms(X, squared=True)
         return np.maximum(squares, 0.0)
-    return np.asarray(backend().squared_distances(X, centers))
+    tiles = by_point(centers)
+    columns = by_feature(np.asarray(X, dtype=np.float64))
+    return np.asarray(backend().squared_distances(tiles.reshape(-1, tiles.shape[2]), columns))[: len(centers), : len(X)]
 
 
 class Cosine(Geometry):
@@ -242,7 +275,7 @@ class Cosine(Geometry):
 
     def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         def means(rows: slice) -> Floats:
-            return np.clip(1.0 - safe_sparse_dot(X[rows], self.means.T, dense_output=True), 0.0, 2.0)
+            return np.clip(1.0 - safe_sparse_dot(self.means, X[rows].T, dense_output=True), 0.0, 2.0)
 
         return self._split(X.shape[0], means, reduce, 16 * len(self.means))
 
@@ -305,7 +338,7 @@ class KernelMeans(Geometry):
 
     def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
         def distances(rows: slice, means: Floats) -> Result:
-            return reduce(rows, np.maximum(itself[rows, None] - 2 * means + self.within, 0.0))
+            return reduce(rows, np.maximum(itself[rows] - 2 * means + self.within[:, None], 0.0))
 
         return self._map_similarities(X, scale, distances)
 
@@ -314,9 +347,9 @@ class KernelMeans(Geometry):
 
         def means(rows: slice) -> Floats:
             gram = self._gram(X[rows], None if scale is None else scale[rows])
-            return self._by_cluster(self._by_cell(gram))
+            return self._matrix_means(gram)
 
-        return self._split(X.shape[0], means, reduce, 8 * (3 * self.X.shape[0] + len(self.cells.counts)))
+        return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
 
     def _gram(self, X: Any, scale: Floats | None) -> NDArray:
         """κ of some points with all training points."""
@@ -348,7 +381,7 @@ class KernelMeans(Geometry):
             labels = cells.rows[cells.of[rows]]
             point, run = np.nonzero(labels >= 0)
             column = cells.start[run] + labels[point, run]
-            return np.bincount(column, weights=means[point, column], minlength=cells.sizes.size).astype(np.float64)
+            return np.bincount(column, weights=means[column, point], minlength=cells.sizes.size).astype(np.float64)
 
         return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
 

@@ -151,7 +151,7 @@ def _nearest_center(X: Any, centers: NDArray, threads: int) -> Ints:
     """Index of the nearest centre, the first on ties."""
 
     def nearest(rows: slice) -> Ints:
-        return squared_distances(X[rows], centers).argmin(axis=1)
+        return squared_distances(centers, X[rows]).argmin(axis=0)
 
     parts = map_blocks(nearest, blocks(X.shape[0], 8 * len(centers), threads=threads), threads)
     return np.concatenate(list(parts)).astype(np.int32)

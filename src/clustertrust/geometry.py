@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_distances
 
 from clustertrust._validation import check_choice, check_matrix, check_square
@@ -20,6 +21,7 @@ from clustertrust.cells import Cells, meet
 from clustertrust.dissimilarity import (
     Centers,
     Cosine,
+    Euclidean,
     Geometry,
     KernelMeans,
     Pairwise,
@@ -101,6 +103,8 @@ def exact(X: Any, cells: Cells, options: Options) -> Geometry:
         return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
     if options.metric == "cosine" and not options.metric_params:
         return Cosine(X, cells, n_jobs=options.n_jobs)
+    if options.metric == "euclidean" and not sparse.issparse(X):
+        return Euclidean(X, cells, n_jobs=options.n_jobs)
     return Pairwise(X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs)
 
 
@@ -198,18 +202,19 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
     s = np.empty(own.shape)
     nearest = np.empty(own.shape, dtype=np.int32)
 
-    def keep(rows: slice, means: Floats) -> None:
-        mine = own[rows]
-        a, b, nearest[rows] = backend().own_and_nearest(means, mine, cells.start)
-        size = np.where(mine >= 0, cells.sizes[cells.start[:-1] + mine], np.nan)
+    def keep(points: Any, means: Floats) -> None:
+        mine = np.ascontiguousarray(own[points].T)
+        a, b, other = backend().own_and_nearest(means, mine, cells.start)
+        size = np.where(mine >= 0, cells.sizes[cells.start[:-1, None] + mine], np.nan)
         if training and geometry.leaves_self_out:
-            itself = 0.0 if geometry.self_dissimilarity is None else geometry.self_dissimilarity[rows, None]
+            itself = 0.0 if geometry.self_dissimilarity is None else geometry.self_dissimilarity[points]
             a = np.maximum(a * size - itself, 0.0) / np.maximum(size - 1, 1)
         if geometry.root:
             a, b = np.sqrt(a), np.sqrt(b)
-        s[rows] = silhouette(a, b)
+        values = silhouette(a, b)
         if training or not geometry.leaves_self_out:
-            s[rows][size == 1] = 0.0
+            values[size == 1] = 0.0
+        s[points], nearest[points] = values.T, other.T
 
     for _ in geometry.map_training(keep) if training else geometry.map(X, keep):
         pass

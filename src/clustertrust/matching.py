@@ -19,10 +19,10 @@ Ints = NDArray[np.integer]
 _TABLE_BYTES = 2**26  # contingency tables held at once
 
 
-def contingency_tables(cells: Cells) -> Iterator[tuple[int, int, Ints]]:
-    """Yield (r, q, M) for every pair of runs r < q; M[a, b] counts points in a of run r and b of q, Eq. (4).
+def contingency_tables(cells: Cells) -> Iterator[tuple[int, Ints, Ints]]:
+    """Yield (r, others, M) with M[t, a, b] the points in cluster a of run r and b of run others[t], Eq. (4).
 
-    Only points assigned in both runs are counted.
+    Each pair of runs comes once, r the smaller number. Only points assigned in both runs are counted.
     """
     k = cells.n_clusters
     for r in range(cells.n_runs - 1):
@@ -30,24 +30,12 @@ def contingency_tables(cells: Cells) -> Iterator[tuple[int, int, Ints]]:
         at_once = max(1, _TABLE_BYTES // max(1, 8 * int(k[r]) * widest))
         for low in range(r + 1, cells.n_runs, at_once):
             others = np.arange(low, min(low + at_once, cells.n_runs))
-            tables = backend().contingencies(cells.rows, cells.counts, r, others, int(k[r]), widest)
-            for q, table in zip(others, tables, strict=True):
-                yield r, int(q), table[:, : k[q]]
+            yield r, others, backend().contingencies(cells.rows, cells.counts, r, others, int(k[r]), widest)
 
 
 def best_match(table: Ints) -> Ints:
-    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over.
-
-    Where every row has one largest entry and these lie in different columns, that is the only optimum and
-    no assignment problem needs solving. With more rows than columns some rows are left over.
-    """
-    n_rows, n_columns = table.shape
-    if 0 < n_rows <= n_columns:
-        top = table.argmax(axis=1)
-        strict = (table == table.max(axis=1, keepdims=True)).sum() == n_rows
-        if strict and np.bincount(top).max() == 1:
-            return top
-    match = np.full(n_rows, -1)
+    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over."""
+    match = np.full(len(table), -1)
     row, column = linear_sum_assignment(table, maximize=True)
     match[row] = column
     return match
@@ -74,14 +62,16 @@ def match_runs(cells: Cells) -> Matchings:
     agreement = np.eye(R)
     for r, k in enumerate(cells.n_clusters):
         to[r, r, :k] = np.arange(k)
-    for r, q, table in contingency_tables(cells):
-        match = best_match(table)
-        matched = np.flatnonzero(match >= 0)
-        to[r, q, : match.size] = match
-        to[q, r, match[matched]] = matched
-        total = table.sum()
-        if total:
-            agreement[r, q] = agreement[q, r] = table[matched, match[matched]].sum() / total
+    for r, others, tables in contingency_tables(cells):
+        match, settled = backend().strict_matches(tables, cells.n_clusters[others])
+        for t in np.flatnonzero(~settled):
+            match[t] = best_match(tables[t, :, : cells.n_clusters[others[t]]])
+        pair, a = np.nonzero(match >= 0)
+        b = match[pair, a]
+        to[r, others, : match.shape[1]] = match
+        to[others[pair], r, b] = a
+        agreed = np.bincount(pair, weights=tables[pair, a, b], minlength=others.size)
+        agreement[r, others] = agreement[others, r] = agreed / np.maximum(tables.sum(axis=(1, 2)), 1)
     return Matchings(to, agreement)
 
 

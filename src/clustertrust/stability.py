@@ -33,13 +33,14 @@ def jaccard_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
     Sizes count the points assigned in both runs. No matching enters.
     """
     sums = np.zeros(rows.shape)
-    for r, q, table in contingency_tables(cells):
-        union = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
-        overlap = np.divide(table, union, out=np.zeros(table.shape), where=union > 0)
-        both = np.flatnonzero((rows[:, r] >= 0) & (rows[:, q] >= 0))
-        agreement = overlap[rows[both, r], rows[both, q]]
-        sums[both, r] += agreement
-        sums[both, q] += agreement
+    for r, others, tables in contingency_tables(cells):
+        union = tables.sum(axis=2, keepdims=True) + tables.sum(axis=1, keepdims=True) - tables
+        overlaps = np.divide(tables, union, out=np.zeros(tables.shape), where=union > 0)
+        for q, overlap in zip(others, overlaps, strict=True):
+            both = np.flatnonzero((rows[:, r] >= 0) & (rows[:, q] >= 0))
+            agreement = overlap[rows[both, r], rows[both, q]]
+            sums[both, r] += agreement
+            sums[both, q] += agreement
     return sums
 
 

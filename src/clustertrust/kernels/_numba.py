@@ -16,7 +16,9 @@ import numpy as np
 # Sums may be regrouped, which is what lets the loops below run in vector registers; NaN and infinity keep
 # their meaning.
 _REGROUP = {"reassoc", "contract", "nsz"}
-_COLUMNS = 512  # points a tile: with its features it stays in the first-level cache for small d
+# Points a tile. A tile of 20 features then fills two thirds of a first-level cache, a tile of distances an eighth
+# of a second-level one.
+TILE = 128
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -25,6 +27,31 @@ def compiled(function: Callable[..., Any]) -> Any:
         return numba.njit(nogil=True, cache=True, fastmath=_REGROUP)(function)
     except RuntimeError:  # no folder for the cache
         return numba.njit(nogil=True, fastmath=_REGROUP)(function)
+
+
+@compiled
+def rename(labels, largest):  # type: ignore[no-untyped-def]
+    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number: (R, largest + 1).
+
+    Labels are at most `largest`; negative ones become -1. O(n R), row by row as the labels lie in memory.
+    """
+    n, R = labels.shape
+    number = np.full((R, largest + 1), -1, dtype=np.int32)
+    names = np.full((R, largest + 1), -1, dtype=np.int64)
+    found = np.zeros(R, dtype=np.int32)
+    codes = np.full((n, R), -1, dtype=np.int32)
+    for i in range(n):
+        for r in range(R):
+            label = labels[i, r]
+            if label >= 0:
+                code = number[r, label]
+                if code < 0:
+                    code = found[r]
+                    number[r, label] = code
+                    names[r, code] = label
+                    found[r] += 1
+                codes[i, r] = code
+    return codes, names, found
 
 
 @compiled
@@ -85,6 +112,37 @@ def contingencies(rows, counts, run, others, k, k_others):  # type: ignore[no-un
 
 
 @compiled
+def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
+    """Best matching of each table (t, k, ·) where it can be read off, and whether it can; -1 elsewhere.
+
+    Where every row has one largest entry and these lie in different columns, that is the only optimum of Eq. (5)
+    and no assignment problem needs solving. Table t has `widths[t]` columns. O(t k²).
+    """
+    t, k, _ = tables.shape
+    match = np.full((t, k), -1, dtype=np.int64)
+    settled = np.zeros(t, dtype=np.bool_)
+    for x in range(t):
+        taken = np.zeros(widths[x], dtype=np.bool_)
+        fine = True
+        for a in range(k):
+            largest, at, ties = np.int64(-1), 0, 0
+            for b in range(widths[x]):
+                if tables[x, a, b] > largest:
+                    largest, at, ties = tables[x, a, b], b, 0
+                elif tables[x, a, b] == largest:
+                    ties += 1
+            if ties > 0 or largest < 0 or taken[at]:
+                fine = False
+                break
+            taken[at] = True
+            match[x, a] = at
+        settled[x] = fine
+        if not fine:
+            match[x] = -1
+    return match, settled
+
+
+@compiled
 def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
     """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, R, k).
 
@@ -105,73 +163,173 @@ def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def distance_sums(X, Y, start):  # type: ignore[no-untyped-def]
-    """out[i, j] = sum of |X[i] - y| over cell j, the columns start[j]:start[j + 1] of Y (d, n).
+def squares(rows, columns, out):  # type: ignore[no-untyped-def]
+    """out[i, p] = Σ_f (rows[i, f] - columns[f, p])² for a tile of points against one of TILE points.
 
-    O(len(X) n d), once for all runs. Y is laid out by feature so that the inner loops run over points.
+    Both tiles are padded so that the number of rows and of features is a multiple of four: four rows and four
+    features at a time, what is loaded serves sixteen differences. The inner loop runs over points, side by
+    side in memory, and fills the vector registers.
     """
-    n, d = Y.shape[1], Y.shape[0]
-    out = np.zeros((X.shape[0], start.size - 1))
-    squares = np.empty(_COLUMNS, dtype=X.dtype)
-    for i in range(X.shape[0]):
+    for i in range(0, rows.shape[0], 4):
+        out[i : i + 4] = 0
+        for f in range(0, rows.shape[1], 4):
+            a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+            b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
+            c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
+            d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+            for p in range(TILE):
+                x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
+                out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
+                out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
+                out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
+                out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+
+
+@compiled
+def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
+    """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE). O(t TILE K' d)."""
+    out = np.empty((rows.shape[0], columns.shape[0] * TILE), dtype=rows.dtype)
+    tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
+    for t in range(columns.shape[0]):
+        squares(rows, columns[t], tile)
+        out[:, t * TILE : (t + 1) * TILE] = tile
+    return out
+
+
+@compiled
+def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: ignore[no-untyped-def]
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in `pairs`.
+
+    `rows` (t, TILE, d) and `columns` (t, d, TILE) hold the same n points, sorted by cell; block b is the tiles
+    from b per_block on. Each pair of tiles is computed once and serves both sides. The pairs of one call, and of
+    calls at the same time, share no block: then no two threads write to the same place. O(d) a pair of points.
+    """
+    n = cell.size
+    last = rows.shape[0]
+    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    sums = np.empty(TILE)  # float64 whatever the data are: float32 sums drift
+    for b in range(pairs.shape[0]):
+        first, second = pairs[b, 0], pairs[b, 1]
+        for s in range(first * per_block, min(last, (first + 1) * per_block)):
+            for t in range(s if first == second else second * per_block, min(last, (second + 1) * per_block)):
+                squares(rows[s], columns[t], distances)
+                for i in range(TILE):
+                    for p in range(TILE):
+                        distances[i, p] = np.sqrt(distances[i, p])
+                low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
+                low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
+                p = low_t
+                while p < high_t:  # points of s to the cells in t
+                    j = cell[p]
+                    end = min(high_t, bounds[j + 1])
+                    for i in range(high_s - low_s):
+                        total = 0.0
+                        for q in range(p - low_t, end - low_t):
+                            total += distances[i, q]
+                        out[j, low_s + i] += total
+                    p = end
+                if s == t:
+                    continue
+                i = low_s
+                while i < high_s:  # points of t to the cells in s
+                    j = cell[i]
+                    end = min(high_s, bounds[j + 1])
+                    sums[:] = 0.0
+                    for q in range(i - low_s, end - low_s):
+                        for p in range(TILE):
+                            sums[p] += distances[q, p]
+                    for p in range(high_t - low_t):
+                        out[j, low_t + p] += sums[p]
+                    i = end
+
+
+@compiled
+def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
+    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
+
+    Every cluster of every run is a union of cells: O(m R b).
+    """
+    out = np.zeros((start[-1], high - low))
+    for first in range(0, high - low, TILE):  # K TILE sums stay in the second-level cache
+        last = min(first + TILE, high - low)
+        for j in range(rows.shape[0]):
+            for r in range(rows.shape[1]):
+                if rows[j, r] >= 0:
+                    c = start[r] + rows[j, r]
+                    for p in range(first, last):
+                        out[c, p] += sums[j, low + p]
+    return out
+
+
+@compiled
+def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: ignore[no-untyped-def]
+    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t TILE).
+
+    `rows` (s, TILE, d) hold the n members, sorted by cell. O(n d + m R) a point; nothing of size n or m is held,
+    so that it serves where there are too many cells to keep a sum for each, and for unseen points.
+    """
+    out = np.zeros((start[-1], columns.shape[0] * TILE))
+    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    sums = np.empty(TILE)
+    for t in range(columns.shape[0]):
+        low = t * TILE
         j = 0
-        for low in range(0, n, _COLUMNS):
-            width = min(_COLUMNS, n - low)
-            squares[:width] = 0
-            for f in range(d):
-                x = X[i, f]
-                y = Y[f, low : low + width]
-                for p in range(width):
-                    difference = x - y[p]
-                    squares[p] += difference * difference
-            for p in range(width):
-                squares[p] = np.sqrt(squares[p])
-            p = 0
-            while p < width:
-                end = min(width, start[j + 1] - low)
-                total = 0.0  # float64 whatever X is: float32 sums drift
-                for q in range(p, end):
-                    total += squares[q]
-                out[i, j] += total
-                p = end
-                if low + p == start[j + 1]:
+        sums[:] = 0.0
+        for s in range(rows.shape[0]):
+            squares(rows[s], columns[t], distances)
+            for i in range(min(TILE, n - s * TILE)):
+                for p in range(TILE):
+                    sums[p] += np.sqrt(distances[i, p])
+                if s * TILE + i + 1 == bounds[j + 1]:  # the last member of cell j
+                    for r in range(cell_rows.shape[1]):
+                        if cell_rows[j, r] >= 0:
+                            c = start[r] + cell_rows[j, r]
+                            for p in range(TILE):
+                                out[c, low + p] += sums[p]
+                    sums[:] = 0.0
                     j += 1
     return out
 
 
 @compiled
-def own_and_nearest(means, own, start):  # type: ignore[no-untyped-def]
-    """Mean dissimilarity to the own cluster, to the nearest other one, and which one that is, for every run.
-
-    `means` is (b, K) with the clusters of run r in the columns start[r]:start[r + 1]; `own` is (b, R).
-    NaN and -1 where the point is not assigned; infinity and -1 where there is no other cluster.
-    """
-    a = np.full(own.shape, np.nan)
-    b = np.full(own.shape, np.nan)
-    nearest = np.full(own.shape, -1, dtype=np.int32)
-    for i in range(own.shape[0]):
-        for r in range(own.shape[1]):
-            if own[i, r] >= 0:
-                mine = start[r] + own[i, r]
-                least = np.inf
-                for c in range(start[r], start[r + 1]):
-                    if c != mine and means[i, c] < least:
-                        least = means[i, c]
-                        nearest[i, r] = c - start[r]
-                a[i, r] = means[i, mine]
-                b[i, r] = least
-    return a, b, nearest
+def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-def]
+    """Σ of row i of `matrix` (b, n) over the members of each cluster: (K, b). O(n + m R) a row."""
+    out = np.zeros((start[-1], matrix.shape[0]))
+    clusters = np.empty(start[-1])
+    for i in range(matrix.shape[0]):
+        clusters[:] = 0.0
+        for j in range(bounds.size - 1):
+            total = 0.0
+            for p in range(bounds[j], bounds[j + 1]):
+                total += matrix[i, order[p]]
+            for r in range(rows.shape[1]):
+                if rows[j, r] >= 0:
+                    clusters[start[r] + rows[j, r]] += total
+        out[:, i] = clusters
+    return out
 
 
 @compiled
-def squared_distances(X, centers):  # type: ignore[no-untyped-def]
-    """|x - c|² for each row of X (b, d) and of `centers` (K, d): (b, K). O(b K d)."""
-    out = np.zeros((X.shape[0], centers.shape[0]))
-    for i in range(X.shape[0]):
-        for c in range(centers.shape[0]):
-            square = 0.0
-            for f in range(centers.shape[1]):
-                difference = X[i, f] - centers[c, f]
-                square += difference * difference
-            out[i, c] = square
-    return out
+def own_and_nearest(means, own, start):  # type: ignore[no-untyped-def]
+    """Dissimilarity to the own cluster, to the nearest other one, and which one that is: three arrays (R, b).
+
+    `means` is (K, b) with the clusters of run r in the rows start[r]:start[r + 1]; `own` is (R, b).
+    NaN and -1 where the point is not assigned; infinity and -1 where there is no other cluster. O(K b).
+    """
+    R, points = own.shape
+    a = np.full((R, points), np.nan)
+    b = np.full((R, points), np.nan)
+    nearest = np.full((R, points), -1, dtype=np.int32)
+    for r in range(R):
+        for i in range(points):
+            b[r, i] = np.inf if own[r, i] >= 0 else np.nan
+        for c in range(start[r + 1] - start[r]):
+            row = start[r] + c
+            for i in range(points):  # no branches: the loop fills the vector registers
+                value = means[row, i]
+                mine = own[r, i] == c
+                better = (not mine) & (value < b[r, i])  # never where not assigned: b is NaN there
+                a[r, i] = value if mine else a[r, i]
+                b[r, i] = value if better else b[r, i]
+                nearest[r, i] = c if better else nearest[r, i]
+    return a, b, nearest

@@ -8,6 +8,22 @@ from numpy.typing import NDArray
 Ints = NDArray[np.integer]
 Floats = NDArray[np.floating]
 
+TILE = 128  # points a tile
+
+
+def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
+    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number: (R, largest + 1)."""
+    codes = np.full(labels.shape, -1, dtype=np.int32)
+    names = np.full((labels.shape[1], largest + 1), -1, dtype=np.int64)
+    found = np.zeros(labels.shape[1], dtype=np.int32)
+    for r, run in enumerate(labels.T):
+        given, first = np.unique(run[run >= 0], return_index=True)
+        found[r] = given.size
+        names[r, : given.size] = given[np.argsort(first)]
+        for code in range(given.size):
+            codes[run == names[r, code], r] = code
+    return codes, names, found
+
 
 def meet(labels: Ints) -> tuple[Ints, Ints]:
     """Cell of each row of `labels` (n, R) and first row of each cell; cells count up by first appearance."""
@@ -27,6 +43,20 @@ def contingencies(rows: Ints, counts: Ints, run: int, others: Ints, k: int, k_ot
     return tables
 
 
+def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Best matching of each table (t, k, ·) where it can be read off, and whether it can; -1 elsewhere."""
+    match = np.full(tables.shape[:2], -1)
+    settled = np.zeros(len(tables), dtype=bool)
+    for t, width in enumerate(widths):
+        table = tables[t, :, :width]
+        if table.size > 0 and len(table) <= width:
+            top = table.argmax(axis=1)
+            strict = (table == table.max(axis=1, keepdims=True)).sum() == len(table)
+            settled[t] = strict and np.unique(top).size == len(table)
+            match[t] = np.where(settled[t], top, -1)
+    return match, settled
+
+
 def agreement_sums(rows: Ints, to: Ints) -> Ints:
     """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, R, k)."""
     sums = np.zeros(rows.shape, dtype=np.int32)
@@ -39,38 +69,71 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
     return sums
 
 
-def distance_sums(X: Floats, Y: Floats, start: Ints) -> NDArray[np.float64]:
-    """out[i, j] = sum of |X[i] - y| over cell j, the columns start[j]:start[j + 1] of Y (d, n)."""
-    out = np.empty((len(X), start.size - 1))
-    for i, x in enumerate(X):
-        distances = np.sqrt(((x[:, None] - Y) ** 2).sum(axis=0))
-        out[i] = np.add.reduceat(distances, start[:-1], dtype=np.float64)
+def squared_distances(rows: Floats, columns: Floats) -> Floats:
+    """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE)."""
+    points = columns.transpose(0, 2, 1).reshape(-1, columns.shape[1])
+    return np.array([((points - row) ** 2).sum(axis=1) for row in rows])
+
+
+def add_distances(
+    rows: Floats, columns: Floats, cell: Ints, bounds: Ints, per_block: int, pairs: Ints, out: NDArray[np.float64]
+) -> None:
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in `pairs`."""
+    n, size = cell.size, per_block * rows.shape[1]
+    points = rows.reshape(-1, rows.shape[2])[:n]
+    for first, second in pairs:
+        s, t = (np.arange(block * size, min(n, (block + 1) * size)) for block in (first, second))
+        distances = np.array([np.sqrt(((points[t] - points[i]) ** 2).sum(axis=1)) for i in s], dtype=np.float64)
+        for i, row in zip(s, distances, strict=True):
+            np.add.at(out[:, i], cell[t], row)
+        if first != second:
+            for i, column in zip(t, distances.T, strict=True):
+                np.add.at(out[:, i], cell[s], column)
+
+
+def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> NDArray[np.float64]:
+    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high; each cluster is a union of cells."""
+    out = np.zeros((start[-1], high - low))
+    for r in range(rows.shape[1]):
+        j = np.flatnonzero(rows[:, r] >= 0)
+        np.add.at(out, start[r] + rows[j, r], sums[j, low:high])
     return out
 
 
-def own_and_nearest(means: Floats, own: Ints, start: Ints) -> tuple[Floats, Floats, Ints]:
-    """Mean dissimilarity to the own cluster, to the nearest other one, and which one that is, for every run.
+def cluster_distances(
+    rows: Floats, n: int, columns: Floats, bounds: Ints, cell_rows: Ints, start: Ints
+) -> NDArray[np.float64]:
+    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t TILE)."""
+    members = rows.reshape(-1, rows.shape[2])[:n]
+    distances = np.sqrt(squared_distances(members, columns))
+    by_cell = np.add.reduceat(distances, bounds[:-1], axis=0, dtype=np.float64)
+    return unite(by_cell, 0, by_cell.shape[1], cell_rows, start)
 
-    `means` is (b, K) with the clusters of run r in the columns start[r]:start[r + 1]; `own` is (b, R).
+
+def matrix_sums(matrix: Floats, order: Ints, bounds: Ints, rows: Ints, start: Ints) -> NDArray[np.float64]:
+    """Σ of row i of `matrix` (b, n) over the members of each cluster: (K, b)."""
+    by_cell = np.add.reduceat(matrix[:, order], bounds[:-1], axis=1, dtype=np.float64)
+    return unite(by_cell.T, 0, len(by_cell), rows, start)
+
+
+def own_and_nearest(means: Floats, own: Ints, start: Ints) -> tuple[Floats, Floats, Ints]:
+    """Dissimilarity to the own cluster, to the nearest other one, and which one that is: three arrays (R, b).
+
+    `means` is (K, b) with the clusters of run r in the rows start[r]:start[r + 1]; `own` is (R, b).
     NaN and -1 where the point is not assigned; infinity and -1 where there is no other cluster.
     """
     a = np.full(own.shape, np.nan)
     b = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
-    for r in range(own.shape[1]):
-        i = np.flatnonzero(own[:, r] >= 0)
+    for r, mine in enumerate(own):
+        i = np.flatnonzero(mine >= 0)
         if i.size == 0:
             continue
-        block = means[i, start[r] : start[r + 1]].astype(np.float64)
-        at = np.arange(i.size), own[i, r]
-        a[i, r] = block[at]
+        block = means[start[r] : start[r + 1], i]
+        at = mine[i], np.arange(i.size)
+        a[r, i] = block[at]
         block[at] = np.inf
-        closest = block.argmin(axis=1)
-        b[i, r] = block[np.arange(i.size), closest]
-        nearest[i, r] = np.where(np.isinf(b[i, r]), -1, closest)
+        closest = block.argmin(axis=0)
+        b[r, i] = block[closest, np.arange(i.size)]
+        nearest[r, i] = np.where(np.isinf(b[r, i]), -1, closest)
     return a, b, nearest
-
-
-def squared_distances(X: Floats, centers: Floats) -> NDArray[np.float64]:
-    """|x - c|² for each row of X (b, d) and of `centers` (K, d): (b, K)."""
-    return np.array([((x - centers) ** 2).sum(axis=1) for x in X]).reshape(len(X), len(centers))

@@ -1,0 +1,68 @@
+"""Points laid out for the distance kernels, and the order in which pairs of blocks are worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.cells import Cells
+from clustertrust.kernels import backend
+
+__all__ = ["by_feature", "by_point", "rounds", "sums_by_cell"]
+
+Ints = NDArray[np.integer]
+
+_BLOCKS = 32  # of points: enough to keep many threads busy, few enough that the barriers between rounds cost nothing
+
+
+def by_point(X: NDArray) -> NDArray:
+    """Points (n, d) → tiles (t, TILE, d'), padded with zeros; d' is the next multiple of four."""
+    tile = backend().TILE
+    n, d = X.shape
+    out = np.zeros((-(-n // tile), tile, -(-d // 4) * 4), dtype=X.dtype)
+    out.reshape(-1, out.shape[2])[:n, :d] = X
+    return out
+
+
+def by_feature(X: NDArray) -> NDArray:
+    """Points (n, d) → tiles (t, d', TILE): as `by_point`, each tile transposed."""
+    return np.ascontiguousarray(by_point(X).transpose(0, 2, 1))
+
+
+def rounds(n_blocks: int) -> Iterator[Ints]:
+    """Yield every pair of blocks once, in rounds in which each block occurs in at most one pair.
+
+    First each block with itself; then as in a tournament, where one stays and the others move round a ring.
+    """
+    yield np.column_stack([np.arange(n_blocks)] * 2)
+    ring = list(range(n_blocks + n_blocks % 2))  # with an odd number one sits out each round
+    for _ in range(len(ring) - 1):
+        pairs = [sorted((ring[i], ring[-1 - i])) for i in range(len(ring) // 2)]
+        yield np.array([pair for pair in pairs if pair[1] < n_blocks], dtype=np.int64).reshape(-1, 2)
+        ring = [ring[0], ring[-1], *ring[1:-1]]
+
+
+def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> NDArray[np.float64]:
+    """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
+
+    Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone and each block
+    is written by one thread in a round, so that sums are added in the same order for any number of threads.
+    """
+    kernel: Any = backend()
+    points = X[cells.order]
+    rows, columns = by_point(points), by_feature(points)
+    cell = cells.of[cells.order]
+    per_block = -(-len(rows) // _BLOCKS)
+    out = np.zeros((len(cells.counts), len(X)))
+
+    def work(pairs: Ints) -> None:
+        kernel.add_distances(rows, columns, cell, cells.bounds, per_block, pairs, out)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for pairs in rounds(-(-len(rows) // per_block)):
+            list(pool.map(work, (np.ascontiguousarray(pairs[t::threads]) for t in range(threads))))
+    return out

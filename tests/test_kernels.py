@@ -1,0 +1,140 @@
+"""Every compiled kernel against the plain NumPy one, and the two against independent sums."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from clustertrust.cells import meet
+from clustertrust.kernels import _numba, _numpy
+from clustertrust.tiles import by_feature, by_point, rounds, sums_by_cell
+
+BACKENDS = pytest.mark.parametrize("kernel", [_numba, _numpy], ids=["numba", "numpy"])
+
+
+def labelling(n, R, k, *, seed=0, unassigned=0.0):
+    """Runs that mostly agree, so that there are large cells and small ones."""
+    rng = np.random.default_rng(seed)
+    base = rng.integers(k, size=n)
+    labels = np.where(rng.random((n, R)) < 0.9, base[:, None], rng.integers(k, size=(n, R)))
+    labels[rng.random((n, R)) < unassigned] = -1
+    return labels.astype(np.int32)
+
+
+def data(n, d, dtype=np.float64, *, seed=1):
+    return np.random.default_rng(seed).normal(size=(n, d)).astype(dtype)
+
+
+SHAPES = [(1, 1, 1), (5, 2, 2), (128, 3, 4), (129, 4, 3), (700, 6, 5)]
+
+
+@pytest.mark.parametrize(("n", "R", "k"), SHAPES)
+def test_label_kernels_equal_plain_ones(n, R, k):
+    labels = labelling(n, R, k, unassigned=0.1)
+    codes, names, found = _numba.rename(labels, k)
+    for ours, plain in zip((codes, names, found), _numpy.rename(labels, k), strict=True):
+        assert_array_equal(ours, plain)
+    for ours, plain in zip(_numba.meet(codes), _numpy.meet(codes), strict=True):
+        assert_array_equal(ours, plain)
+    cells = meet(labels)
+    others = np.arange(1, R)
+    tables = _numba.contingencies(cells.rows, cells.counts, 0, others, k, k)
+    assert_array_equal(tables, _numpy.contingencies(cells.rows, cells.counts, 0, others, k, k))
+    widths = np.full(R - 1, k)
+    for ours, plain in zip(_numba.strict_matches(tables, widths), _numpy.strict_matches(tables, widths), strict=True):
+        assert_array_equal(ours, plain)
+
+
+def test_a_match_is_read_off_only_where_it_is_the_only_optimum():
+    tables = np.array([[[5, 1], [2, 3]], [[5, 5], [0, 3]], [[5, 1], [3, 2]], [[0, 0], [0, 0]], [[1, 0], [0, 0]]])
+    for kernel in (_numba, _numpy):
+        match, settled = kernel.strict_matches(tables, np.full(5, 2))
+        assert settled.tolist() == [True, False, False, False, False]
+        assert match[0].tolist() == [0, 1]
+        assert (match[1:] == -1).all()
+
+
+def test_agreement_sums_equal_plain_ones():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-1, 3, size=(50, 6)).astype(np.int32)
+    to = rng.integers(-1, 3, size=(6, 6, 3)).astype(np.int32)
+    assert_array_equal(_numba.agreement_sums(rows, to), _numpy.agreement_sums(rows, to))
+
+
+@BACKENDS
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (100, 3), (129, 4), (300, 21)])
+def test_squared_distances_equal_scipy(kernel, n, d, dtype, rtol):
+    X, centers = data(n, d, dtype), data(10, d, dtype, seed=2)
+    tiles = by_point(centers)
+    ours = kernel.squared_distances(tiles.reshape(-1, tiles.shape[2]), by_feature(X))
+    assert_allclose(ours[:10, :n], cdist(centers, X, "sqeuclidean"), rtol=rtol)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (127, 3), (128, 4), (1000, 5), (4500, 2)])
+def test_sums_by_cell_equal_scipy(n, d, dtype, rtol, threads):
+    cells = meet(labelling(n, 4, 3))
+    X = data(n, d, dtype)
+    plain = np.array([cdist(X, X[cells.of == j]).sum(axis=1) for j in range(len(cells.counts))])
+    assert_allclose(sums_by_cell(X, cells, threads), plain[:, cells.order], rtol=rtol)
+
+
+def test_sums_by_cell_have_the_same_bits_for_any_number_of_threads():
+    cells, X = meet(labelling(6000, 4, 3)), data(6000, 3)
+    one = sums_by_cell(X, cells, 1)
+    for threads in (2, 3, 7):
+        assert_array_equal(sums_by_cell(X, cells, threads), one)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 7, 8, 32])
+def test_rounds_hold_each_pair_once_and_no_block_twice_in_a_round(n_blocks):
+    seen = []
+    for pairs in rounds(n_blocks):
+        blocks = pairs.ravel() if (pairs[:, 0] != pairs[:, 1]).all() else pairs[:, 0]
+        assert len(set(blocks.tolist())) == blocks.size
+        seen += map(tuple, pairs.tolist())
+    assert sorted(seen) == [(a, b) for a in range(n_blocks) for b in range(a, n_blocks)]
+
+
+@pytest.mark.parametrize("unassigned", [0.0, 0.2])
+@pytest.mark.parametrize(("n", "R", "k"), SHAPES)
+def test_cluster_sums_by_three_ways_equal_scipy(n, R, k, unassigned):
+    labels = labelling(n, R, k, unassigned=unassigned)
+    cells, X, queries = meet(labels), data(n, 3), data(150, 3, seed=5)
+    matrix = cdist(queries, X)
+    plain = np.array([matrix[:, labels[:, r] == name].sum(axis=1) for r in range(R) for name in cells.names[r]])
+    plain = plain.reshape(-1, len(queries))
+    layout = by_point(X[cells.order])
+    by_cell = np.array([matrix[:, cells.of == j].sum(axis=1) for j in range(len(cells.counts))])
+    for kernel in (_numba, _numpy):
+        direct = kernel.cluster_distances(layout, n, by_feature(queries), cells.bounds, cells.rows, cells.start)
+        assert_allclose(direct[:, : len(queries)], plain, rtol=1e-12)
+        summed = kernel.matrix_sums(matrix, cells.order, cells.bounds, cells.rows, cells.start)
+        assert_allclose(summed, plain, rtol=1e-12)
+        assert_allclose(kernel.unite(by_cell, 20, 150, cells.rows, cells.start), plain[:, 20:], rtol=1e-12)
+
+
+def test_own_and_nearest_equal_plain_ones():
+    rng = np.random.default_rng(3)
+    start = np.array([0, 3, 4, 9])
+    means = rng.random((9, 200))
+    own = np.array([rng.integers(-1, k, size=200) for k in (3, 1, 5)], dtype=np.int32)
+    ours, plain = _numba.own_and_nearest(means, own, start), _numpy.own_and_nearest(means, own, start)
+    for x, y in zip(ours, plain, strict=True):
+        assert_array_equal(x, y)
+    a, b, nearest = ours
+    i, r = 7, 2
+    others = {c: means[start[r] + c, i] for c in range(5) if c != own[r, i]}
+    assert (b[r, i], nearest[r, i]) == (min(others.values()), min(others, key=others.get))
+    assert np.isinf(b[1][own[1] >= 0]).all()
+    assert np.isnan(a[0][own[0] < 0]).all()
+    assert (nearest[0][own[0] < 0] == -1).all()
+
+
+def test_kernels_of_both_modules_are_the_same():
+    names = {name for name, value in vars(_numba).items() if type(value).__name__ == "CPUDispatcher"}
+    plain = {name for name, value in vars(_numpy).items() if getattr(value, "__module__", "") == _numpy.__name__}
+    assert names - {"squares"} == plain  # the inner loop of the others, needed by the compiled ones alone
+    assert _numba.TILE == _numpy.TILE
