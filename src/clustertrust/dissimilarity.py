@@ -24,7 +24,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
-from clustertrust.tiles import by_feature, by_point, sums_by_cell
+from clustertrust.tiles import by_feature, by_point, in_fours, sums_by_cell
 
 __all__ = [
     "Centers",
@@ -251,9 +251,8 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
         cross = safe_sparse_dot(centers, X.T, dense_output=True)
         squares = row_norms(centers, squared=True)[:, None] - 2 * cross + row_norms(X, squared=True)
         return np.maximum(squares, 0.0)
-    tiles = by_point(centers)
     columns = by_feature(np.asarray(X, dtype=np.float64))
-    return np.asarray(backend().squared_distances(tiles.reshape(-1, tiles.shape[2]), columns))[: len(centers), : len(X)]
+    return np.asarray(backend().squared_distances(in_fours(centers), columns)[: len(centers), : len(X)])
 
 
 class Cosine(Geometry):

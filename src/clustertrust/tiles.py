@@ -12,20 +12,26 @@ from numpy.typing import NDArray
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
-__all__ = ["by_feature", "by_point", "rounds", "sums_by_cell"]
+__all__ = ["by_feature", "by_point", "in_fours", "rounds", "sums_by_cell"]
 
 Ints = NDArray[np.integer]
 
 _BLOCKS = 32  # of points: enough to keep many threads busy, few enough that the barriers between rounds cost nothing
 
 
+def in_fours(X: NDArray, rows: int = 4) -> NDArray:
+    """Points (n, d) → (n', d'), padded with zeros to the next multiples of `rows` and of four features."""
+    n, d = X.shape
+    out = np.zeros((-(-n // rows) * rows, -(-d // 4) * 4), dtype=X.dtype)
+    out[:n, :d] = X
+    return out
+
+
 def by_point(X: NDArray) -> NDArray:
     """Points (n, d) → tiles (t, TILE, d'), padded with zeros; d' is the next multiple of four."""
     tile = backend().TILE
-    n, d = X.shape
-    out = np.zeros((-(-n // tile), tile, -(-d // 4) * 4), dtype=X.dtype)
-    out.reshape(-1, out.shape[2])[:n, :d] = X
-    return out
+    padded = in_fours(X, tile)
+    return padded.reshape(-1, tile, padded.shape[1])
 
 
 def by_feature(X: NDArray) -> NDArray:
