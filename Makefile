@@ -2,13 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench bench-full clean
 
 demo: .venv/installed
 	$(BIN)/python -m clustertrust
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+bench: .venv/installed-for-tests
+	$(BIN)/python -m benchmarks
+
+bench-full: .venv/installed-for-tests
+	$(BIN)/python -m benchmarks --full
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

@@ -138,7 +138,8 @@ def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
             match[x, a] = at
         settled[x] = fine
         if not fine:
-            match[x] = -1
+            for a in range(k):
+                match[x, a] = -1
     return match, settled
 
 
@@ -171,7 +172,8 @@ def squares(rows, columns, out):  # type: ignore[no-untyped-def]
     side in memory, and fills the vector registers.
     """
     for i in range(0, rows.shape[0], 4):
-        out[i : i + 4] = 0
+        for p in range(TILE):  # loops, here and below, since slices take seconds to compile
+            out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
         for f in range(0, rows.shape[1], 4):
             a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
             b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
@@ -192,7 +194,9 @@ def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
     tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
     for t in range(columns.shape[0]):
         squares(rows, columns[t], tile)
-        out[:, t * TILE : (t + 1) * TILE] = tile
+        for c in range(rows.shape[0]):
+            for p in range(TILE):
+                out[c, t * TILE + p] = tile[c, p]
     return out
 
 
@@ -234,7 +238,8 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                 while i < high_s:  # points of t to the cells in s
                     j = cell[i]
                     end = min(high_s, bounds[j + 1])
-                    sums[:] = 0.0
+                    for p in range(TILE):
+                        sums[p] = 0.0
                     for q in range(i - low_s, end - low_s):
                         for p in range(TILE):
                             sums[p] += distances[q, p]
@@ -274,7 +279,8 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
     for t in range(columns.shape[0]):
         low = t * TILE
         j = 0
-        sums[:] = 0.0
+        for p in range(TILE):
+            sums[p] = 0.0
         for s in range(rows.shape[0]):
             squares(rows[s], columns[t], distances)
             for i in range(min(TILE, n - s * TILE)):
@@ -286,7 +292,8 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
                             c = start[r] + cell_rows[j, r]
                             for p in range(TILE):
                                 out[c, low + p] += sums[p]
-                    sums[:] = 0.0
+                    for p in range(TILE):
+                        sums[p] = 0.0
                     j += 1
     return out
 
@@ -297,7 +304,8 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
     out = np.zeros((start[-1], matrix.shape[0]))
     clusters = np.empty(start[-1])
     for i in range(matrix.shape[0]):
-        clusters[:] = 0.0
+        for c in range(start[-1]):
+            clusters[c] = 0.0
         for j in range(bounds.size - 1):
             total = 0.0
             for p in range(bounds[j], bounds[j + 1]):
@@ -305,7 +313,8 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
             for r in range(rows.shape[1]):
                 if rows[j, r] >= 0:
                     clusters[start[r] + rows[j, r]] += total
-        out[:, i] = clusters
+        for c in range(start[-1]):
+            out[c, i] = clusters[c]
     return out
 
 

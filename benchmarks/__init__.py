@@ -1,0 +1,1 @@
+"""Measurements behind every claim of speed or memory; not part of the wheel."""

@@ -1,0 +1,171 @@
+"""What every benchmark uses: a clock, a ruler for memory, data, and the form of a result."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.csv"
+SLOW = 30.0  # seconds; what takes longer is timed once
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim: our median seconds (or MiB) beside a peer's, and their ratio against the goal."""
+
+    work: str
+    ours: float
+    peer_name: str
+    peer: float
+    ratio: float
+    goal: str
+    met: str
+    spread: str = ""
+
+    @classmethod
+    def faster(cls, work: str, ours: Timing, peer_name: str, peer: Timing, at_least: float | None) -> Row:
+        """How many times faster than the peer."""
+        ratio = peer.median / ours.median
+        goal = "" if at_least is None else f"≥ {at_least:g}×"
+        met = "" if at_least is None else "yes" if ratio >= at_least else "no"
+        return cls(work, ours.median, peer_name, peer.median, ratio, goal, met, f"{ours.spread}; {peer.spread}")
+
+    @classmethod
+    def within(
+        cls, work: str, ours: float, peer_name: str, peer: float, at_most: float | None, spread: str = ""
+    ) -> Row:
+        """What share of the peer's time or of a limit."""
+        ratio = ours / peer
+        goal = "" if at_most is None else f"≤ {at_most:g}×"
+        met = "" if at_most is None else "yes" if ratio <= at_most else "no"
+        return cls(work, ours, peer_name, peer, ratio, goal, met, spread)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of several calls."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median."""
+        return float(np.median(self.seconds))
+
+    @property
+    def spread(self) -> str:
+        """Smallest and largest."""
+        return f"{min(self.seconds):.3g} to {max(self.seconds):.3g} s in {len(self.seconds)}"
+
+
+def clock(function: Callable[[], Any], *, times: int = 5) -> Timing:
+    """Time calls after a first one that compiles and warms up; a call of over `SLOW` seconds is timed once."""
+    began = time.perf_counter()
+    function()
+    first = time.perf_counter() - began
+    if first > SLOW:
+        return Timing((first,))
+    seconds = []
+    for _ in range(times):
+        began = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - began)
+        if sum(seconds) > 2 * SLOW:
+            break
+    return Timing(tuple(seconds))
+
+
+def clock_in_turn(*functions: Callable[[], Any], times: int = 7) -> list[Timing]:
+    """Time several functions by turns, so that what else the machine does falls on all of them alike."""
+    seconds: list[list[float]] = [[] for _ in functions]
+    for function in functions:
+        function()
+    for _ in range(times):
+        for function, taken in zip(functions, seconds, strict=True):
+            began = time.perf_counter()
+            function()
+            taken.append(time.perf_counter() - began)
+    return [Timing(tuple(taken)) for taken in seconds]
+
+
+def run_apart(code: str) -> str:
+    """Run Python code in a process of its own and return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def blobs(n: int, *, d: int = 20, k: int = 10, dtype: Any = np.float64) -> np.ndarray:
+    """The paper's data for its runtime tables: blobs around k random centres, std 1, seed 0."""
+    return make_blobs(n, d, centers=k, random_state=0)[0].astype(dtype)
+
+
+def numpy_pass(X: np.ndarray, rows: int = 1000) -> None:
+    """The yardstick: all distances once, by matrix products and square roots in blocks of rows."""
+    squares = (X * X).sum(axis=1)
+    for low in range(0, len(X), rows):
+        block = X[low : low + rows] @ X.T
+        block *= -2
+        block += squares
+        block += squares[low : low + rows, None]
+        np.maximum(block, 0, out=block)
+        np.sqrt(block, out=block)
+
+
+def load(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """A real data set, from the folder that CLUSTERTRUST_DATA names, or from `../shared/data`."""
+    folder = Path(os.environ.get("CLUSTERTRUST_DATA", HERE.parent.parent / "shared" / "data"))
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path.name} is not in the data folder; set CLUSTERTRUST_DATA to the folder that has it."
+        )
+    with np.load(path, allow_pickle=False) as file:
+        return file["X"], file["y"]
+
+
+def save(results: dict[str, list[Row]]) -> None:
+    """Replace the rows of these benchmarks in results.csv and write the table of README.md anew."""
+    rows = read()
+    for name, new in results.items():
+        rows[name] = [asdict(row) for row in new]
+    header = ["benchmark", *(field.name for field in fields(Row))]
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, header)
+        writer.writeheader()
+        for name in sorted(rows):
+            writer.writerows({"benchmark": name, **row} for row in rows[name])
+    _write_table(read())
+
+
+def read() -> dict[str, list[dict[str, Any]]]:
+    """The rows of results.csv by benchmark."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            for row in csv.DictReader(file):
+                rows.setdefault(row.pop("benchmark"), []).append(row)
+    return rows
+
+
+def _write_table(rows: dict[str, list[dict[str, Any]]]) -> None:
+    page = HERE / "README.md"
+    before, marker, _ = page.read_text().partition("<!-- table -->\n")
+    lines = ["| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |", "| --- " * 8 + "|"]
+    for name in sorted(rows):
+        for row in rows[name]:
+            ours, peer, ratio = (f"{float(row[column]):.3g}" for column in ("ours", "peer", "ratio"))
+            cells = [name, row["work"], ours, row["peer_name"], peer, ratio, row["goal"], row["met"]]
+            lines.append("| " + " | ".join(cells) + " |")
+    page.write_text(before + marker + "\n" + "\n".join(lines) + "\n")
