@@ -13,6 +13,9 @@ from typing import Any
 import numba
 import numpy as np
 
+# Views of rows, as below, have indices that cannot be negative; with sums of indices in their place Numba would check
+# for that in the innermost loops, which keeps them out of the vector registers.
+
 # Sums may be regrouped, which is what lets the loops below run in vector registers; NaN and infinity keep
 # their meaning.
 _REGROUP = {"reassoc", "contract", "nsz"}
@@ -226,11 +229,13 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                 while p < high_t:  # points of s to the cells in t
                     j = cell[p]
                     end = min(high_t, bounds[j + 1])
+                    sums_s = out[j, low_s:high_s]
                     for i in range(high_s - low_s):
+                        part = distances[i, p - low_t : end - low_t]
                         total = 0.0
-                        for q in range(p - low_t, end - low_t):
-                            total += distances[i, q]
-                        out[j, low_s + i] += total
+                        for q in range(part.size):
+                            total += part[q]
+                        sums_s[i] += total
                     p = end
                 if s == t:
                     continue
@@ -243,8 +248,9 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                     for q in range(i - low_s, end - low_s):
                         for p in range(TILE):
                             sums[p] += distances[q, p]
+                    sums_t = out[j, low_t:high_t]
                     for p in range(high_t - low_t):
-                        out[j, low_t + p] += sums[p]
+                        sums_t[p] += sums[p]
                     i = end
 
 
@@ -255,14 +261,15 @@ def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
     Every cluster of every run is a union of cells: O(m R b).
     """
     out = np.zeros((start[-1], high - low))
-    for first in range(0, high - low, TILE):  # K TILE sums stay in the second-level cache
+    for first in range(0, high - low, TILE):
         last = min(first + TILE, high - low)
-        for j in range(rows.shape[0]):
-            for r in range(rows.shape[1]):
+        for r in range(rows.shape[1]):  # the sums of one run, k TILE of them, stay in the first-level cache
+            for j in range(rows.shape[0]):
                 if rows[j, r] >= 0:
-                    c = start[r] + rows[j, r]
-                    for p in range(first, last):
-                        out[c, p] += sums[j, low + p]
+                    total = out[start[r] + rows[j, r], first:last]
+                    part = sums[j, low + first : low + last]
+                    for p in range(last - first):
+                        total[p] += part[p]
     return out
 
 
@@ -290,8 +297,9 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
                     for r in range(cell_rows.shape[1]):
                         if cell_rows[j, r] >= 0:
                             c = start[r] + cell_rows[j, r]
+                            mine = out[c, low : low + TILE]
                             for p in range(TILE):
-                                out[c, low + p] += sums[p]
+                                mine[p] += sums[p]
                     for p in range(TILE):
                         sums[p] = 0.0
                     j += 1
