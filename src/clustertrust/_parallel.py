@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import numbers
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ Result = TypeVar("Result")
 
 def count_threads(n_jobs: int | None) -> int:
     """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's meaning."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0; -1 means every core.")
     context = joblib.parallel.get_active_backend()[1]  # what `joblib.parallel_config(n_jobs=…)` asks for
     wanted = n_jobs if n_jobs is not None else context
     return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))
@@ -30,23 +33,28 @@ def memory_budget() -> int:
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-def blocks(n: int, bytes_per_row: int, *, largest: int = 1024, threads: int = 1) -> Iterator[slice]:
-    """Cut range(n) into slices of at most `largest` rows that keep `threads` of them within the budget."""
-    size = int(max(1, min(largest, memory_budget() // max(1, threads * bytes_per_row))))
+_AT_ONCE = 8  # blocks that may be under work or wait to be taken
+
+
+def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
+    """Cut range(n) into slices of at most `largest` rows, `_AT_ONCE` of them within the budget.
+
+    Their size does not depend on the number of threads: matrix products of other sizes may round differently.
+    """
+    size = int(max(1, min(largest, memory_budget() // max(1, _AT_ONCE * bytes_per_row))))
     return (slice(low, min(low + size, n)) for low in range(0, n, size))
 
 
 def map_blocks(function: Callable[[slice], Result], slices: Iterator[slice], threads: int) -> Iterator[Result]:
     """Yield function(s) for each slice, in order, worked on by `threads` threads.
 
-    The pool lives for this call alone: a pool kept between calls would be dead in a forked child. At most
-    2 * threads results wait to be taken, so that memory stays within what `blocks` planned.
+    The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
     """
     if threads == 1:
         yield from map(function, slices)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting = [pool.submit(function, s) for s in itertools.islice(slices, 2 * threads)]
+    with ThreadPoolExecutor(min(threads, _AT_ONCE)) as pool:
+        waiting = [pool.submit(function, s) for s in itertools.islice(slices, _AT_ONCE)]
         while waiting:
             yield waiting.pop(0).result()
             following = next(slices, None)
@@ -65,7 +73,8 @@ class _OneThread:
 
     threadpoolctl remembers the limit it found and puts it back. Of two threads that enter one after the
     other the second would find, and for ever put back, the first one's limit; so only the first to enter
-    sets the limit and only the last to leave lifts it.
+    sets the limit and only the last to leave lifts it. Newer versions listen to no thread but the first to set
+    a limit while that one lives, so that both is done by threads that do nothing else.
     """
 
     def __init__(self) -> None:
@@ -77,14 +86,22 @@ class _OneThread:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._limits = _controller().limit(limits=1, user_api="blas")
+                _in_another_thread(self._set)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
-            if self._inside == 0 and self._limits is not None:
-                self._limits.restore_original_limits()
-                self._limits = None
+            if self._inside == 0:
+                _in_another_thread(self._limits.restore_original_limits)
+
+    def _set(self) -> None:
+        self._limits = _controller().limit(limits=1, user_api="blas")
+
+
+def _in_another_thread(function: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
 
 
 _one_blas_thread = _OneThread()
@@ -103,45 +120,48 @@ def one_thread() -> Iterator[None]:
 class _Collector:
     """Collects the warnings of each thread apart.
 
-    `warnings.catch_warnings` swaps state of the whole process, so that two threads inside it can leave each
-    other's filters behind. Here the first to enter swaps, the last to leave swaps back, and in between each
-    warning goes to the list of the thread that gave it; those of other threads go where they went before.
+    `warnings.catch_warnings` swaps the filters of the whole process, so that two threads inside it can leave each
+    other's behind. Here one filter is added to the list in force and taken out of that same list again, and each
+    warning goes to the thread that gave it; those of other threads go where they went before.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._local = threading.local()
-        self._swap: warnings.catch_warnings | None = None
-        self._show: Any = None
 
     def __enter__(self) -> list[warnings.WarningMessage]:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._swap = warnings.catch_warnings()
-                self._swap.__enter__()
-                self._show = warnings.showwarning
-                warnings.simplefilter("always")
-                warnings.showwarning = self._take  # type: ignore[assignment]
+                warnings.filterwarnings("always", message="(?#clustertrust collects)")  # matches all, equals no other
+                self._filters: Any = warnings.filters
+                self._filter = self._filters[0]
+                self._before: Any = warnings.showwarning
+                self._show = self._take
+                warnings.showwarning = self._show  # type: ignore[assignment]
         caught: list[warnings.WarningMessage] = []
         self._local.caught = caught
         return caught
 
-    def _take(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
-        caught = getattr(self._local, "caught", None)
-        if caught is None:
-            self._show(message, category, filename, lineno, *rest)
-        else:
-            caught.append(warnings.WarningMessage(message, category, filename, lineno, *rest))
-
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._local.caught = None
         with self._lock:
             self._inside -= 1
-            if self._inside == 0 and self._swap is not None:
-                self._swap.__exit__(*error)
-                self._swap = None
+            if self._inside == 0:
+                current: Any = warnings.filters
+                for filters in (self._filters, current):
+                    if self._filter in filters:
+                        filters.remove(self._filter)
+                if warnings.showwarning is self._show:
+                    warnings.showwarning = self._before
+
+    def _take(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
+        caught = getattr(self._local, "caught", None)
+        if caught is None:
+            self._before(message, category, filename, lineno, *rest)
+        else:
+            caught.append(warnings.WarningMessage(message, category, filename, lineno, *rest))
 
 
 collected_warnings = _Collector()

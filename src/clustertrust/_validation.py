@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +19,14 @@ MATRIX_OPTIONS: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": False,  # `check_finite` says where and what to do
 }
+
+
+def tell(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the caller's that led here, however deep inside the package we are."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -44,12 +54,8 @@ def _check_numeric_columns(X: Any) -> None:
     """Name the columns of a frame that no distance can be taken of."""
     if not is_frame(X):
         return
-    text = [
-        str(column)
-        for column in X.columns
-        if str(X[column].dtype).lower().startswith(("object", "str", "utf8", "categor", "enum", "date", "time"))
-        and not _all_numbers(X[column])
-    ]
+    columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
+    text = [str(name) for name, column in columns if not _is_numeric(column)]
     if text:
         raise ValueError(
             f"X has columns that are not numbers: {text}. Drop them, make them the index, or encode them as "
@@ -57,16 +63,20 @@ def _check_numeric_columns(X: Any) -> None:
         )
 
 
-def _all_numbers(column: Any) -> bool:
-    kind = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
-    return kind in {"integer", "floating", "mixed-integer-float"}
+def _is_numeric(column: Any) -> bool:
+    kind = str(column.dtype).lower()
+    if not kind.startswith(("object", "str", "utf8", "categor", "enum", "date", "time", "duration", "period")):
+        return True
+    found = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
+    return found in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
 
 def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
     """Raise with the place of the first missing or infinite value."""
     values = X.data if sparse.issparse(X) else X
-    if np.isfinite(values.sum(dtype=np.float64)):  # one cheap pass; an overflowing sum is looked at below
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):  # one cheap pass; an overflowing sum is looked at below
+            return
     bad = ~np.isfinite(values)
     count = int(bad.sum())
     if count == 0:
@@ -120,14 +130,17 @@ def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArr
     """
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
+        if isinstance(labels, list | tuple) and values.dtype.kind in "US":
+            values = np.asarray(labels, dtype=object)  # NumPy would have made text of a missing value
         if values.ndim != 1:
             raise ValueError(f"its shape is {values.shape}")
         codes, names = pd.factorize(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be one flat sequence of labels, one a point: {error}.") from error
     names = np.asarray(names)
-    if names.dtype == object and pd.api.types.infer_dtype(names) == "integer":
-        names = names.astype(np.int64)
+    kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
+    if kind in {"integer", "floating", "mixed-integer-float"}:
+        names = names.astype(np.int64 if kind == "integer" else np.float64)
     if names.dtype.kind == "f":
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
@@ -135,9 +148,17 @@ def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArr
                 f"{name} contains {fractional[0]!r}, which is no label; labels are whole numbers, text or categories."
             )
         names = names.astype(np.int64)
-    if names.dtype.kind == "i" and (names < 0).any():
-        keep = names >= 0
+    negative = np.array([isinstance(name, numbers.Real) and name < 0 for name in names.tolist()], dtype=bool)
+    if negative.any():
+        keep = ~negative
         new_code = np.where(keep, np.cumsum(keep) - 1, -1)
         codes = np.append(new_code, -1)[codes]
         names = names[keep]
     return codes.astype(np.int64), names
+
+
+def with_nothing(names: NDArray) -> NDArray:
+    """Names of labels with one more entry, for the index -1, that means none: -1 for numbers, None for other names."""
+    numeric = names.dtype.kind in "iu"
+    kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1
+    return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))

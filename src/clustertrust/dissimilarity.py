@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances, pairwise_kernels
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -33,6 +33,7 @@ __all__ = [
     "Geometry",
     "KernelMeans",
     "Pairwise",
+    "as_truths",
     "cluster_means",
     "cluster_variances",
     "fixed_parameters",
@@ -44,6 +45,7 @@ Result = TypeVar("Result")
 Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
 
 _FEW_CELLS = 0.25  # of the points: above this a sum for each point and cell is slower than none
+_EPSILON = 32 * np.finfo(np.float64).eps  # a few roundings
 _NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
 
 
@@ -52,13 +54,14 @@ class Geometry:
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
-    itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
-    the sum over its own cluster.
+    itself out, `root` that a square root is taken in the end, `self_dissimilarity` what a point adds to the
+    sum over its own cluster, and `noise` what rounding makes of a dissimilarity of 0.
     """
 
     leaves_self_out = True
     root = False
     self_dissimilarity: Floats | None = None
+    noise = 0.0
 
     def __init__(self, cells: Cells, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
@@ -85,7 +88,7 @@ class Geometry:
 
         columns = 16 * int(self.cells.start[-1])
         with one_thread():
-            yield from map_blocks(work, blocks(n, bytes_each + columns, threads=threads), threads)
+            yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
 
     def _matrix_means(self, matrix: NDArray) -> Floats:
         """Dissimilarities (b, n) → means by cluster (K, b)."""
@@ -107,7 +110,7 @@ class Pairwise(Geometry):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(cells, n_jobs)
-        self.X, self.metric = X, metric
+        self.X, self.metric = as_truths(X, metric), metric
         self.params = fixed_parameters(X, metric) | dict(metric_params or {})
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -125,33 +128,32 @@ class Pairwise(Geometry):
         )
 
     def _distances(self, X: Any) -> NDArray:
-        return np.asarray(pairwise_distances(X, self.X, metric=self.metric, **self.params))
+        return np.asarray(pairwise_distances(as_truths(X, self.metric), self.X, metric=self.metric, **self.params))
 
     def _own_distances(self, rows: slice) -> NDArray:
         """Rows of the distance matrix; whatever the metric says, a point is at distance 0 from itself."""
         point = np.arange(rows.start, rows.stop)
         if _is(self.metric, "precomputed"):
             matrix = np.asarray(self.X[rows])
-            self._check_precomputed(matrix, point)
+            fine = np.isfinite(matrix) & (matrix >= 0)
+            fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
+            what = "distance; distances are finite and not negative, and a point is at distance 0 from itself"
+            _check_entries(matrix, rows.start, fine, what)
         else:
             matrix = self._distances(self.X[rows])
             matrix[np.arange(point.size), point] = 0.0
         return matrix
 
-    @staticmethod
-    def _check_precomputed(matrix: NDArray, point: NDArray) -> None:
-        """Checked block by block as it is read, since the matrix may be larger than memory."""
-        bad = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))
-        if bad.size:
-            i, j = point[bad[0, 0]], bad[0, 1]
-            raise ValueError(
-                f"X[{i}, {j}] = {matrix[bad[0, 0], j]} in the precomputed matrix is no distance; distances are finite "
-                "and not negative."
-            )
-        own = matrix[np.arange(point.size), point]
-        if own.any():
-            i = point[np.flatnonzero(own)[0]]
-            raise ValueError(f"X[{i}, {i}] in the precomputed matrix is not 0; a point is at distance 0 from itself.")
+
+def _check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
+    """Raise for the first entry of rows of a precomputed matrix that is not fine.
+
+    Checked block by block as it is read, since the matrix may be larger than memory.
+    """
+    bad = np.argwhere(~fine)
+    if bad.size:
+        i, j = bad[0]
+        raise ValueError(f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}.")
 
 
 class Euclidean(Geometry):
@@ -200,6 +202,11 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, str) and value == name
 
 
+def as_truths(X: Any, metric: Any) -> Any:
+    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for every block."""
+    return X.astype(bool) if isinstance(metric, str) and metric in PAIRWISE_BOOLEAN_FUNCTIONS else X
+
+
 def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
     """Parameters that scikit-learn would otherwise take from each block of rows alone."""
     if _is(metric, "seuclidean"):
@@ -230,6 +237,9 @@ class Centers(Geometry):
         self.X, self.root = X, root
         self.centers, self.spread = centers, spread
         self.leaves_self_out = spread is not None
+        largest = float(np.max(np.abs(X.data if sparse.issparse(X) else X), initial=0.0))
+        # A mean is off by an ulp or so of the coordinates; the products for sparse data by an ulp of the squares.
+        self.noise = X.shape[1] * (_EPSILON * largest**2 if sparse.issparse(X) else (_EPSILON * largest) ** 2)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
@@ -257,6 +267,8 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
 
 class Cosine(Geometry):
     """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d)."""
+
+    noise = _EPSILON
 
     def __init__(self, X: Any, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
@@ -304,18 +316,22 @@ class KernelMeans(Geometry):
     ) -> None:
         super().__init__(cells, n_jobs)
         self.kernel, self.params = kernel, dict(kernel_params or {})
-        # Under the linear kernel distances do not move with the origin, but digits are lost far from it.
-        self.origin = X.mean(axis=0) if _is(kernel, "linear") and not sparse.issparse(X) else None
+        # Under these kernels distances do not move with the origin, but digits are lost far from it.
+        fixed = sparse.issparse(X) or not any(_is(kernel, name) for name in ("linear", "rbf", "self-tuning"))
+        self.origin = None if fixed else X.mean(axis=0)
         self.X = X if self.origin is None else X - self.origin
         if _is(kernel, "rbf") or _is(kernel, "polynomial"):
             self.params.setdefault("gamma", 1.0 / X.shape[1])
         self.scale: Floats | None = None
         if _is(kernel, "self-tuning"):
             with one_thread():
-                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(X)
+                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(self.X)
                 scale = self.neighbours.kneighbors()[0][:, -1]
             self.floor = scale[scale > 0].min(initial=np.inf)  # infinite where all points are equal: κ = 1
             self.scale = np.maximum(scale, self.floor)
+        precomputed = _is(kernel, "precomputed")
+        self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
+        self.noise = _EPSILON * float(np.max(np.abs(self.itself), initial=0.0))
         self.within = self._within()
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -331,9 +347,7 @@ class KernelMeans(Geometry):
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances of the training points."""
-        precomputed = _is(self.kernel, "precomputed")
-        with_itself = np.asarray(self.X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
-        return self._map_distances(self.X, self.scale, with_itself, reduce)
+        return self._map_distances(self.X, self.scale, self.itself, reduce)
 
     def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
         def distances(rows: slice, means: Floats) -> Result:
@@ -346,6 +360,8 @@ class KernelMeans(Geometry):
 
         def means(rows: slice) -> Floats:
             gram = self._gram(X[rows], None if scale is None else scale[rows])
+            if _is(self.kernel, "precomputed"):
+                _check_entries(gram, rows.start, np.isfinite(gram), "similarity; similarities are finite")
             return self._matrix_means(gram)
 
         return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._parallel import blocks, collected_warnings, count_threads, map_blocks, one_thread
-from clustertrust._validation import check_choice, check_count, check_label_vector, check_matrix, is_frame
+from clustertrust._validation import check_choice, check_count, check_label_vector, check_matrix, is_frame, tell
 from clustertrust.dissimilarity import squared_distances
 
 __all__ = ["CLUSTERERS", "Ensemble", "as_ensemble", "build_ensemble"]
@@ -69,17 +69,23 @@ class Ensemble:
                 f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
             )
         stacked = np.column_stack(columns)
-        small = stacked.size == 0 or stacked.max() < 2**31
-        ensemble = cls(stacked.astype(np.int32) if small else stacked, names)
+        if len(stacked) < 2:
+            raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
+        ensemble = cls(stacked.astype(np.int32) if stacked.max() < 2**31 else stacked, names)
         return ensemble if centers is None else ensemble.with_centers(centers)
 
     def with_centers(self, centers: Sequence[NDArray]) -> Ensemble:
         """Return the same runs with these centres, one array a run."""
+        if not isinstance(centers, Sequence | np.ndarray):
+            raise TypeError(f"centers={centers!r} must be a sequence of arrays, one a run.")
         if len(centers) != self.n_runs:
             raise ValueError(f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array a run.")
         checked = []
         for r, (run_centers, names) in enumerate(zip(centers, self.label_names, strict=True)):
-            array = np.asarray(run_centers, dtype=np.float64)
+            try:
+                array = np.asarray(run_centers, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers: {error}.") from error
             if array.ndim != 2 or not np.isfinite(array).all():
                 raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers; its shape is {array.shape}.")
             largest = self.labels[:, r].max(initial=-1)
@@ -113,14 +119,15 @@ class Ensemble:
 def _runs(labels: Any) -> list[tuple[str, Any]]:
     """Take `labels` apart into (name for messages, label vector)."""
     if is_frame(labels):
-        runs = [(f"labels[{column!r}]", labels[column]) for column in labels.columns]
+        columns = labels.items() if isinstance(labels, pd.DataFrame) else zip(labels.columns, labels, strict=True)
+        runs = [(f"labels[{name!r}]", column) for name, column in columns]
     elif isinstance(labels, list | tuple):
         runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
     else:
         array = np.asarray(labels)
         if array.ndim not in {1, 2}:
             raise ValueError(f"labels has shape {array.shape}; give an (n, R) array or a list of R label vectors.")
-        runs = [(f"labels[:, {r}]", run) for r, run in enumerate(array.reshape(len(array), -1).T)]
+        runs = [(f"labels[:, {r}]", run) for r, run in enumerate((array[:, None] if array.ndim == 1 else array).T)]
     if not runs:
         raise ValueError("labels is empty; give at least one run.")
     return runs
@@ -153,7 +160,7 @@ def _nearest_center(X: Any, centers: NDArray, threads: int) -> Ints:
     def nearest(rows: slice) -> Ints:
         return squared_distances(centers, X[rows]).argmin(axis=0)
 
-    parts = map_blocks(nearest, blocks(X.shape[0], 8 * len(centers), threads=threads), threads)
+    parts = map_blocks(nearest, blocks(X.shape[0], 8 * len(centers)), threads)
     return np.concatenate(list(parts)).astype(np.int32)
 
 
@@ -265,12 +272,11 @@ def _tell(runs: Sequence[_Run], k: int) -> None:
     """Say once, for all runs, what went less than well."""
     fewer = [r for r, run in enumerate(runs) if np.unique(run.labels).size < k]
     if fewer:
-        warnings.warn(
+        tell(
             f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {fewer[0]} found "
             f"{np.unique(runs[fewer[0]].labels).size}); the data may hold too few distinct points.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     for message in dict.fromkeys(message for run in runs for message in run.warnings):
         concerned = [r for r, run in enumerate(runs) if message in run.warnings]
-        warnings.warn(f"{message} (runs {concerned})", UserWarning, stacklevel=3)
+        tell(f"{message} (runs {concerned})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clustertrust._validation import check_choice, check_matrix
+from clustertrust._validation import check_choice, check_matrix, tell
 from clustertrust.cells import Cells, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.dissimilarity import Geometry
@@ -21,6 +20,7 @@ from clustertrust.geometry import (
     NORMALIZATIONS,
     Options,
     build_geometry,
+    check_metric,
     check_options,
     is_precomputed,
     mean_and_std,
@@ -109,7 +109,6 @@ def _score(
     s, nearest, mean, std, g = model.components(cells.rows[cells.of])
     fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
     scores = fuse(c, g)
-    scores[np.isnan(c)] = np.nan
     _warn_of_missing(scores)
 
     votes = model.votes(cells.rows, runs)
@@ -141,18 +140,15 @@ def _rivals(votes: Votes, of: Ints, nearest: Ints) -> Ints:
     labelled = np.flatnonzero(votes.labels >= 0)
     others[labelled, votes.labels[labelled]] = 0.0
     second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
-    nearest = np.where(nearest == votes.labels[of], -1, nearest)  # the reference itself may be outvoted
     return np.where(second >= 0, second, nearest)
 
 
 def _warn_of_missing(scores: Floats) -> None:
     missing = int(np.isnan(scores).sum())
     if missing:
-        warnings.warn(
+        tell(
             f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores are NaN. "
-            "More runs, or unassigned='disagree', give every point a score.",
-            UserWarning,
-            stacklevel=4,
+            "More runs, or unassigned='disagree', give every point a score."
         )
 
 
@@ -199,7 +195,7 @@ def confidence(
     >>> from clustertrust import confidence
     >>> X = [[0.0], [0.1], [1.2], [2.0], [2.1]]
     >>> confidence(X, [["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "y"]]).scores.round(2).tolist()
-    [0.8, 0.83, 0.0, 0.84, 0.81]
+    [0.81, 0.82, 0.0, 0.87, 0.86]
     """
     options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
     scoring = _Scoring(fusion, normalization, agreement, unassigned, consensus)
@@ -340,6 +336,8 @@ class CAKE(ClusterMixin, BaseEstimator):
             raise ValueError("A precomputed matrix is for confidence(X, labels): k-means needs the points themselves.")
         frame = frame_of(X)
         X = check_matrix(X, estimator=self)
+        if self.geometry in {"exact", "auto"}:
+            check_metric(X, options)
         ensemble = build_ensemble(
             X,
             self.clusterer,

@@ -6,7 +6,6 @@ run. From there the silhouette is one formula for every geometry.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_distances
 
-from clustertrust._validation import check_choice, check_matrix, check_square
+from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, meet
 from clustertrust.dissimilarity import (
     Centers,
@@ -25,6 +24,7 @@ from clustertrust.dissimilarity import (
     Geometry,
     KernelMeans,
     Pairwise,
+    as_truths,
     cluster_means,
     cluster_variances,
     fixed_parameters,
@@ -99,9 +99,9 @@ class Options:
 
 def exact(X: Any, cells: Cells, options: Options) -> Geometry:
     """Mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
-    if options.metric == "sqeuclidean" and not options.metric_params:
+    if has_closed_form(options) and options.metric == "sqeuclidean":
         return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
-    if options.metric == "cosine" and not options.metric_params:
+    if has_closed_form(options):
         return Cosine(X, cells, n_jobs=options.n_jobs)
     if options.metric == "euclidean" and not sparse.issparse(X):
         return Euclidean(X, cells, n_jobs=options.n_jobs)
@@ -185,10 +185,22 @@ def check_points(X: Any, n: int, geometry: str, options: Options) -> Any:
             f"X has {X.shape[0]} points and labels has {n}; both must describe the same points. An array of labels is "
             "(n, R), a list holds one label vector a run."
         )
-    if geometry in {"exact", "auto"} and options.metric != "euclidean":
-        params = fixed_parameters(X, options.metric) | (options.metric_params or {})
-        pairwise_distances(X[:1], X[:1], metric=options.metric, **params)  # what cannot work fails here, at once
+    if geometry in {"exact", "auto"}:
+        check_metric(X, options)
     return X
+
+
+def has_closed_form(options: Options) -> bool:
+    """Whether the mean over a cluster follows from its mean and variance or its mean direction alone."""
+    return options.metric in ("sqeuclidean", "cosine") and not options.metric_params
+
+
+def check_metric(X: Any, options: Options) -> None:
+    """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
+    if options.metric == "euclidean" or has_closed_form(options) or is_precomputed("exact", options):
+        return
+    params = fixed_parameters(X, options.metric) | (options.metric_params or {})
+    pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
 
 
 def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats, Ints]:
@@ -205,10 +217,11 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
     def keep(points: Any, means: Floats) -> None:
         mine = np.ascontiguousarray(own[points].T)
         a, b, other = backend().own_and_nearest(means, mine, cells.start)
-        size = np.where(mine >= 0, cells.sizes[cells.start[:-1, None] + mine], np.nan)
+        size = np.append(cells.sizes, np.nan)[np.where(mine >= 0, cells.start[:-1, None] + mine, -1)]
         if training and geometry.leaves_self_out:
             itself = 0.0 if geometry.self_dissimilarity is None else geometry.self_dissimilarity[points]
             a = np.maximum(a * size - itself, 0.0) / np.maximum(size - 1, 1)
+        a, b = np.where(a <= geometry.noise, 0.0, a), np.where(b <= geometry.noise, 0.0, b)
         if geometry.root:
             a, b = np.sqrt(a), np.sqrt(b)
         values = silhouette(a, b)
@@ -225,11 +238,7 @@ def warn_of_single_clusters(cells: Cells) -> None:
     """Say once which runs have no other cluster to compare with."""
     single = np.flatnonzero(cells.n_clusters == 1).tolist()
     if single:
-        warnings.warn(
-            f"Runs {single} have one cluster, so there is no other to compare with: their silhouettes are 0.",
-            UserWarning,
-            stacklevel=3,
-        )
+        tell(f"Runs {single} have one cluster, so there is no other to compare with: their silhouettes are 0.")
 
 
 def silhouettes(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from clustertrust._validation import check_label_vector, check_same_length
+from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
@@ -103,9 +103,5 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
     np.add.at(table, (codes[both], into[both]), 1)
     match = best_match(table) if table.size else np.full(len(given), -1)
 
-    numeric = names.dtype.kind in "iuf"
-    nothing = -1 if numeric else None
-    kind = np.result_type(names.dtype, np.int8) if numeric else object
-    renamed = np.append(names.astype(kind), np.array([nothing], dtype=kind))  # the last entry is "none"
-    partner = np.append(match, -1)
-    return renamed[partner[codes]]
+    partner = np.append(match, -1)  # the last entry is for points that are not assigned
+    return with_nothing(names)[partner[codes]]

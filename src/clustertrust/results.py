@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import is_frame
+from clustertrust._validation import is_frame, with_nothing
 from clustertrust.ensemble import Ensemble
 
 __all__ = ["Confidence", "Explanation"]
@@ -50,7 +50,8 @@ class Explanation:
     weak: str | None
 
     def __str__(self) -> str:
-        lines = [f"Point {self.point}: cluster {self.label}, score {self.score:.3f} ± {self.standard_error:.3f}."]
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
+        lines = [f"Point {self.point}: cluster {self.label}, score {self.score:.3f}{error}."]
         shares = ", ".join(f"{share:.0%} for {label}" for label, share in self.votes.items())
         lines.append(f"Votes of the runs: {shares or 'none'}.")
         if self.rival is not None:
@@ -67,6 +68,8 @@ class Explanation:
     def _verdict(self) -> str:
         if np.isnan(self.score):
             return "No score: fewer than two runs assign this point."
+        if self.label is None:
+            return "No cluster: no run has a vote for this point."
         if self.weak is None:
             return "Neither component is weak."
         unstable = "the runs do not agree on where it belongs"
@@ -137,7 +140,8 @@ class Confidence:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
         if self.frame is None or isinstance(self.frame, pd.DataFrame):
             return pd.DataFrame(self.to_columns(), index=self.row_names())
-        return type(self.frame)(self.to_columns())
+        columns = self.to_columns()  # polars takes text from lists, not from arrays of objects
+        return type(self.frame)({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
 
     def row_names(self) -> pd.Index:
         """The index of the pandas frame that came in, else positions."""
@@ -147,15 +151,15 @@ class Confidence:
 
     def _named(self, labels: Ints) -> NDArray:
         """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""
-        numeric = self.label_names.dtype.kind in "iu"
-        nothing = np.array([-1 if numeric else None], dtype=self.label_names.dtype if numeric else object)
-        names = self.label_names if numeric else self.label_names.astype(object)
-        return np.append(names, nothing)[labels]
+        return with_nothing(self.label_names)[labels]
 
     def explain(self, point: int) -> Explanation:
         """Why the point at this position scored as it did: votes, rival cluster, weak component."""
         n = len(self.scores)
-        i = operator.index(point)
+        try:
+            i = operator.index(point)
+        except TypeError as error:
+            raise TypeError(f"point={point!r} must be a whole number, the position of a point.") from error
         if not -n <= i < n:
             raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
         i %= n

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice
+from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Cells, meet
 from clustertrust.ensemble import as_ensemble
 from clustertrust.kernels import backend
@@ -93,11 +92,9 @@ def hint_at_jaccard(cells: Cells, agreement: str) -> None:
     """Warn once where matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():
-        warnings.warn(
+        tell(
             f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a partner agrees "
-            "with nothing. agreement='jaccard' is made for runs of different numbers of clusters.",
-            UserWarning,
-            stacklevel=3,
+            "with nothing. agreement='jaccard' is made for runs of different numbers of clusters."
         )
 
 

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 import functools
 import importlib
+import threading
 import warnings
 from types import ModuleType
 
 __all__ = ["backend"]
 
 
-@functools.cache
+_lock = threading.Lock()
+
+
 def backend() -> ModuleType:
     """Return the module that holds the kernels, choosing it at the first call."""
+    with _lock:  # threads that come first together choose, and warn, once
+        return _choose()
+
+
+@functools.cache
+def _choose() -> ModuleType:
     try:
         return importlib.import_module("clustertrust.kernels._numba")
     except ImportError as error:
@@ -25,6 +34,6 @@ def backend() -> ModuleType:
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, which are "
             "correct but slow. Remedy: pip install --upgrade numba",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return importlib.import_module("clustertrust.kernels._numpy")

@@ -72,7 +72,7 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
 def squared_distances(rows: Floats, columns: Floats) -> Floats:
     """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE)."""
     points = columns.transpose(0, 2, 1).reshape(-1, columns.shape[1])
-    return np.array([((points - row) ** 2).sum(axis=1) for row in rows])
+    return np.array([((points - row) ** 2).sum(axis=1) for row in rows]).reshape(len(rows), len(points))
 
 
 def add_distances(

@@ -1,0 +1,148 @@
+"""Slow, plain versions of the formulas on lists and dicts. They share no code with the package.
+
+Runs are columns of an (n, R) array of whole numbers; negative: not assigned. Where two matchings are equally good
+nobody can say which one the package takes, so tests that compare with `stability`, `consensus` or `jackknife` use
+ensembles for which `unique_optima` holds.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations
+from math import dist, nan, sqrt
+from statistics import fmean, pstdev
+
+import numpy as np
+
+
+def contingency(first, second):
+    """Points by cluster of one run and of the other, Eq. (4), over points assigned in both."""
+    return Counter((a, b) for a, b in zip(first, second, strict=True) if a >= 0 and b >= 0)
+
+
+def matchings(left, right):
+    """All ways to pair every name on the shorter side with a name of its own on the other."""
+    if len(left) <= len(right):
+        return [dict(zip(left, chosen, strict=True)) for chosen in permutations(right, len(left))]
+    return [dict(zip(chosen, right, strict=True)) for chosen in permutations(left, len(right))]
+
+
+def optima(first, second):
+    """All matchings {cluster of `first`: cluster of `second`} with the most points on matched cells, Eq. (5)."""
+    table = contingency(first, second)
+    candidates = matchings(*(sorted({label for label in run if label >= 0}) for run in (first, second)))
+    totals = [sum(table[pair] for pair in match.items()) for match in candidates]
+    return [match for match, total in zip(candidates, totals, strict=True) if total == max(totals)]
+
+
+def unique_optima(labels):
+    """Whether every pair of runs has one best matching."""
+    return all(len(optima(first, second)) == 1 for first, second in combinations(labels.T.tolist(), 2))
+
+
+def matching_agreement(first, second):
+    """Whether the clusters that hold a point are partners, Eq. (6); None where a run does not assign it."""
+    match = optima(first, second)[0]
+    return [None if min(a, b) < 0 else int(match.get(a) == b) for a, b in zip(first, second, strict=True)]
+
+
+def jaccard_agreement(first, second):
+    """Overlap of the two clusters that hold a point, over points assigned in both; None where there are none."""
+    both = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a >= 0 and b >= 0]
+    out = [None] * len(first)
+    for i in both:
+        one = {j for j in both if first[j] == first[i]}
+        other = {j for j in both if second[j] == second[i]}
+        out[i] = len(one & other) / len(one | other)
+    return out
+
+
+AGREEMENTS = {"matching": matching_agreement, "jaccard": jaccard_agreement}
+
+
+def stability(labels, *, agreement="matching", unassigned="skip"):
+    """Mean agreement over the pairs of runs, Eq. (7)."""
+    by_pair = [AGREEMENTS[agreement](first, second) for first, second in combinations(labels.T.tolist(), 2)]
+    out = []
+    for point in zip(*by_pair, strict=True):
+        kept = point if unassigned == "disagree" else [value for value in point if value is not None]
+        out.append(fmean(value or 0 for value in kept) if kept else nan)
+    return np.array(out)
+
+
+def medoid(labels):
+    """The run with the smallest summed disagreement with the others; the first on ties, in exact fractions."""
+    runs = labels.T.tolist()
+
+    def disagreement(first, second):
+        agreed = [value for value in matching_agreement(first, second) if value is not None]
+        return 1 - Fraction(sum(agreed), len(agreed)) if agreed else 1
+
+    sums = [sum(disagreement(one, other) for q, other in enumerate(runs) if q != r) for r, one in enumerate(runs)]
+    return sums.index(min(sums))
+
+
+def votes(labels, reference, *, unassigned="skip"):
+    """Label, strength and {label: share} of each point, in the names of the reference run."""
+    runs = labels.T.tolist()
+    into = runs[reference]
+    partners = [optima(run, into)[0] for run in runs]
+    found, strengths, shares = [], [], []
+    for i, own in enumerate(into):
+        cast = [partners[r].get(run[i]) for r, run in enumerate(runs)]
+        count = Counter(vote for vote in cast if vote is not None)
+        divisor = len(runs) if unassigned == "disagree" else sum(run[i] >= 0 for run in runs)
+        leaders = [label for label in dict.fromkeys(into) if count and count[label] == max(count.values())]
+        label = own if len(leaders) > 1 and own >= 0 else leaders[0] if leaders else -1
+        found.append(label)
+        strengths.append(count[label] / divisor if divisor else nan)
+        shares.append({name: number / divisor for name, number in count.items()})
+    return np.array(found), np.array(strengths), shares
+
+
+def best_reference(labels, *, unassigned="skip"):
+    """The run that, as the reference, gives the highest mean strength; the first on ties."""
+    means = []
+    for reference in range(labels.shape[1]):
+        strengths = votes(labels, reference, unassigned=unassigned)[1]
+        means.append(round(fmean(value for value in strengths if value == value), 10))
+    return means.index(max(means))
+
+
+def silhouette(X, run, i):
+    """(b - a) / max(a, b), Eq. (1), of point i in one run; None where it is not assigned."""
+    if run[i] < 0:
+        return None
+    members = {label: [j for j, at in enumerate(run) if at == label and j != i] for label in set(run) if label >= 0}
+    own = members.pop(run[i])
+    if not own or not members:
+        return 0.0
+    a = fmean(dist(X[i], X[j]) for j in own)
+    b = min(fmean(dist(X[i], X[j]) for j in others) for others in members.values())
+    return (b - a) / max(a, b) if max(a, b) > 0 else 0.0
+
+
+def scores(X, labels, *, fusion, normalization, agreement, unassigned):
+    """The CAKE score of every point, Eqs. (1) to (8)."""
+    out = []
+    for i, c in enumerate(stability(labels, agreement=agreement, unassigned=unassigned)):
+        s = [silhouette(X, run, i) for run in labels.T.tolist()]
+        s = [value or 0.0 for value in s] if unassigned == "disagree" else [value for value in s if value is not None]
+        if len(s) < 2:
+            out.append(nan)
+            continue
+        low = fmean(s) - pstdev(s)
+        g = max(0.0, low) if normalization == "clip" else min(1.0, max(0.0, (low + 1) / 2))
+        out.append(c * g if fusion == "product" else 2 * c * g / (c + g) if c + g else 0.0)
+    return np.array(out)
+
+
+def jackknife(X, labels, **options):
+    """Standard error of every score: all is computed again with each run left out."""
+    R = labels.shape[1]
+    without = [scores(X, np.delete(labels, r, axis=1), **options) for r in range(R)]
+    out = []
+    for i, row in enumerate(labels):
+        left_out = [without[r][i] for r in range(R) if row[r] >= 0 or options["unassigned"] == "disagree"]
+        R_i = len(left_out)
+        out.append(sqrt((R_i - 1) * pstdev(left_out) ** 2) if R_i >= 3 else nan)  # Σ(θ - θ̄)² = R_i · variance
+    return np.array(out)

@@ -1,0 +1,99 @@
+from itertools import product
+
+import numpy as np
+import oracles
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+
+from clustertrust import confidence
+
+# Some of the runs drawn below have a cluster more than others, and some points are in fewer than two runs.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The runs have between:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning"),
+]
+OPTIONS = [
+    dict(zip(("fusion", "normalization", "agreement", "unassigned"), chosen, strict=True))
+    for chosen in product(("product", "harmonic"), ("clip", "affine"), ("matching", "jaccard"), ("skip", "disagree"))
+]
+
+
+def draw(seed, *, R=5, missing=0.15, moved=0.2):
+    """Points and noisy runs on them, some points in too few runs; every pair of runs has one best matching."""
+    rng = np.random.default_rng(seed)
+    while True:
+        partition = np.repeat([0, 1, 2], [7, 6, 5])
+        X = rng.normal(size=(18, 2)) + 2.5 * partition[:, None]
+        labels = np.tile(partition[:, None], R)
+        move = rng.random(labels.shape) < moved
+        labels[move] = rng.integers(0, 4, size=move.sum())
+        labels[rng.random(labels.shape) < missing] = -1
+        labels[0, 1:], labels[1, 2:] = -1, -1  # in one run, in two
+        if oracles.unique_optima(labels):
+            return X, labels
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options.values()))
+def test_as_if_each_run_were_left_out_and_all_computed_again(options):
+    X, labels = draw(0)
+    result = confidence(X, labels, geometry="exact", **options)
+    expected = oracles.jackknife(X, labels, **options)
+    assert_allclose(result.scores, oracles.scores(X, labels, **options), rtol=1e-10, atol=1e-12)
+    assert_allclose(result.standard_errors, expected, rtol=1e-9, atol=1e-12)
+    assert np.nanmax(expected) > 0.05  # the comparison is about something
+    assert np.isnan(expected).sum() == (0 if options["unassigned"] == "disagree" else ((labels >= 0).sum(1) < 3).sum())
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_other_ensembles(seed):
+    X, labels = draw(seed, R=3 + seed)
+    options = OPTIONS[5 * seed % len(OPTIONS)]
+    errors = confidence(X, labels, geometry="exact", **options).standard_errors
+    assert_allclose(errors, oracles.jackknife(X, labels, **options), rtol=1e-9, atol=1e-12)
+
+
+def test_fewer_than_three_runs_give_no_error_estimate():
+    X, labels = draw(0, missing=0.0)
+    errors = confidence(X, labels).standard_errors
+    assert_array_equal(np.isnan(errors), (labels >= 0).sum(axis=1) < 3)
+    assert np.isnan(confidence(X[2:], labels[2:, :2]).standard_errors).all()
+    assert np.isnan(confidence(X, labels[:, :2], unassigned="disagree").standard_errors).all()
+
+
+def test_runs_that_say_the_same_give_no_error():
+    X, labels = draw(0, missing=0.0, moved=0.0)
+    result = confidence(X[2:], np.repeat(labels[2:, :1], 6, axis=1))
+    assert np.median(result.scores) > 0.5
+    assert_allclose(result.standard_errors, 0.0, atol=1e-14)
+
+
+def test_no_error_where_every_score_is_clipped_to_0():
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [9.5]])
+    labels = np.array([[0, 0, 1, 1, 0]] * 4).T  # point 4 is put into the wrong cluster by all
+    result = confidence(X, labels)
+    assert result.scores[4] == 0
+    assert result.standard_errors[4] == 0
+
+
+def test_silhouettes_far_from_0_lose_no_digits():
+    # Spread of 1e-8 around 0.99: a variance by mean of squares less square of mean would be noise.
+    from clustertrust.fusion import product as product_of
+    from clustertrust.geometry import clip
+    from clustertrust.jackknife import standard_errors
+    from clustertrust.stability import Stability
+
+    s = 0.99 + 1e-8 * np.arange(6.0)[None]
+    sums = np.full((1, 6), 5.0)  # every pair agrees
+    stability = Stability(np.ones(1), sums, np.array([6]), np.ones((1, 6), dtype=bool))
+    found = standard_errors(np.array([0]), stability, s, clip, product_of)
+    steps = np.array([np.delete(np.arange(6.0), r) for r in range(6)])
+    theta = steps.mean(axis=1) - steps.std(axis=1)  # in units of 1e-8
+    assert found == pytest.approx(1e-8 * np.sqrt(5 * theta.var()), rel=1e-6)
+
+
+def test_the_same_in_blocks_of_few_rows():
+    X, labels = draw(2)
+    whole = confidence(X, labels).standard_errors
+    with sklearn.config_context(working_memory=0.001):
+        assert_array_equal(confidence(X, labels).standard_errors, whole)

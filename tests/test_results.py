@@ -1,0 +1,297 @@
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from clustertrust import CAKE, Confidence, confidence
+from clustertrust.summary import ambiguous_points, by_cluster, quantiles, summarize
+
+X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
+# Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.
+RUNS = [[7, 7, 7, 7, 3, 3, 3], [1, 1, 1, 1, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 1, 1, 1]]
+TEXT = [["left" if label == run[0] else "right" for label in run] for run in RUNS]
+COLUMNS = [
+    "label",
+    "score",
+    "standard_error",
+    "stability",
+    "geometry",
+    "silhouette_mean",
+    "silhouette_std",
+    "consensus_strength",
+    "rival",
+]
+
+
+@pytest.fixture
+def result():
+    return confidence(X, RUNS)
+
+
+def with_missing(runs, point):
+    """The same runs, none of which assigns the point."""
+    runs = [list(run) for run in runs]
+    for run in runs:
+        run[point] = None
+    return runs
+
+
+def test_fields(result):
+    n, k = len(X), 2
+    assert result.votes.shape == (n, k)
+    for name in ("scores", "stability", "geometry", "standard_errors", "labels", "consensus_strength", "rival"):
+        assert getattr(result, name).shape == (n,), name
+    assert (result.n_runs, result.reference_run, result.geometry_method) == (4, 0, "exact")
+    assert_array_equal(result.ensemble.labels.T, RUNS)
+    assert_array_equal(result.label_names, [7, 3])  # by first appearance in the reference run
+    assert_array_equal(result.label_names[result.labels], RUNS[0])
+    assert_array_equal(result.votes[3], [0.75, 0.25])
+    assert_array_equal(result.stability, [1, 1, 1, 0.5, 1, 1, 1])
+
+
+def test_confidence_is_frozen(result):
+    for field in fields(Confidence):
+        with pytest.raises(FrozenInstanceError, match=field.name):
+            setattr(result, field.name, None)
+    with pytest.raises(FrozenInstanceError, match="score"):
+        result.explain(0).score = 1.0
+
+
+def test_the_estimator_has_the_same_fields():
+    cake = CAKE(2, n_runs=3, random_state=0).fit(X)
+    twin = confidence(X, cake.ensemble_)
+    for field in fields(Confidence):
+        if field.name not in {"frame", "label_names", "ensemble"}:
+            assert_array_equal(getattr(cake, f"{field.name}_"), getattr(twin, field.name), err_msg=field.name)
+    assert not hasattr(cake, "frame_")
+
+
+def test_to_frame_of_an_array(result):
+    frame = result.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == COLUMNS
+    assert_array_equal(frame.index, range(len(X)))
+    assert_array_equal(frame["label"], RUNS[0])
+    assert_array_equal(frame["rival"], [3, 3, 3, 3, 7, 7, 7])
+    assert_array_equal(frame["score"], result.scores)
+    assert_array_equal(frame["standard_error"], result.standard_errors)
+    assert_array_equal(frame["stability"], result.stability)
+    assert_array_equal(frame["geometry"], result.geometry)
+    assert_array_equal(frame["silhouette_mean"], result.silhouette_mean)
+    assert_array_equal(frame["silhouette_std"], result.silhouette_std)
+    assert_array_equal(frame["consensus_strength"], result.consensus_strength)
+
+
+def test_to_frame_of_a_pandas_frame_keeps_its_index():
+    frame = pd.DataFrame(X, index=pd.Index(list("abcdefg"), name="who"), columns=["x"])
+    for table in (confidence(frame, RUNS).to_frame(), CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame()):
+        pd.testing.assert_index_equal(table.index, frame.index)
+        assert list(table.columns) == COLUMNS
+
+
+def test_to_frame_of_a_polars_frame():
+    frame = pl.DataFrame({"x": X[:, 0]})
+    for table in (confidence(frame, RUNS).to_frame(), CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame()):
+        assert isinstance(table, pl.DataFrame)
+        assert table.columns == COLUMNS
+        assert table.schema["label"].is_integer()
+    assert_array_equal(confidence(frame, RUNS).to_frame()["label"], RUNS[0])
+
+
+def test_to_frame_tells_labels_in_the_names_that_were_given():
+    table = confidence(X, TEXT).to_frame()
+    assert table["label"].tolist() == ["left"] * 4 + ["right"] * 3
+    assert table["rival"].tolist() == ["right"] * 4 + ["left"] * 3
+
+
+def test_the_estimator_numbers_its_clusters_as_in_labels_():
+    for seed in range(6):  # k-means itself may call the cluster of the first point 0, 1 or 2
+        cake = CAKE(3, n_runs=3, random_state=seed).fit(X)
+        assert_array_equal(cake.to_frame()["label"], cake.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")  # a point without a score is the point here
+@pytest.mark.parametrize("point", [0, 6])  # the first row too: it must not decide the type of the column
+class TestPointsThatNoRunAssigns:
+    def test_numbers(self, point):
+        table = confidence(X, with_missing(RUNS, point)).to_frame()
+        assert table["label"][point] == table["rival"][point] == -1
+        assert np.isnan(table["score"][point])
+        assert np.isnan(table["consensus_strength"][point])
+
+    def test_text(self, point):
+        table = confidence(X, with_missing(TEXT, point)).to_frame()
+        assert pd.isna(table["label"][point])
+        assert pd.isna(table["rival"][point])
+        assert_array_equal(table["label"].isna().sum(), 1)
+
+    def test_text_in_polars(self, point):
+        table = confidence(pl.DataFrame({"x": X[:, 0]}), with_missing(TEXT, point)).to_frame()
+        assert table.schema["label"] == table.schema["rival"] == pl.String
+        assert table["label"][point] is None
+
+    def test_explain(self, point):
+        why = confidence(X, with_missing(TEXT, point)).explain(point)
+        assert why.label is why.rival is why.weak is None
+        assert why.votes == {}
+        assert why.margin == 0
+        assert "Votes of the runs: none." in str(why)
+        assert str(why).endswith("No score: fewer than two runs assign this point.")
+
+
+def test_explain_a_contested_point(result):
+    why = result.explain(3)
+    assert (why.point, why.label, why.rival) == (3, 7, 3)
+    assert why.votes == {7: 0.75, 3: 0.25}
+    assert why.margin == 0.5
+    for name in ("stability", "geometry", "silhouette_mean", "silhouette_std"):
+        assert getattr(why, name) == getattr(result, name)[3]
+    assert why.score == result.scores[3]
+    assert why.standard_error == result.standard_errors[3]
+    words = str(why).splitlines()
+    assert words[0] == f"Point 3: cluster 7, score {why.score:.3f} ± {why.standard_error:.3f}."
+    assert words[1] == "Votes of the runs: 75% for 7, 25% for 3."
+    assert words[2] == "Rival: cluster 3, the runner-up in the votes."
+    assert words[3].startswith("Stability 0.500:")
+    assert words[4].startswith(f"Geometry {why.geometry:.3f}: silhouette {why.silhouette_mean:.3f} on average")
+
+
+def test_explain_a_point_on_which_all_agree(result):
+    why = result.explain(0)
+    assert why.votes == {7: 1.0}
+    assert why.margin == 1.0
+    assert (why.rival, why.weak) == (3, None)
+    assert "Rival: cluster 3, the nearest other cluster." in str(why)
+    assert str(why).endswith("Neither component is weak.")
+
+
+def test_the_nearest_other_cluster_is_the_rival_where_all_votes_agree():
+    points = np.array([[0.0], [1.0], [4.0], [5.0], [20.0], [21.0]])
+    result = confidence(points, [["a", "a", "b", "b", "c", "c"]] * 3)
+    assert [result.explain(i).rival for i in range(6)] == ["b", "b", "a", "a", "b", "b"]
+
+
+def test_no_rival_where_there_is_no_other_cluster():
+    with pytest.warns(UserWarning, match="have one cluster"):
+        why = confidence(X, [[0] * 7] * 3).explain(2)
+    assert why.rival is None
+    assert "Rival" not in str(why)
+
+
+def test_votes_begin_with_the_label_also_in_a_tie():
+    runs = np.array([[0, 0, 0, 1, 1, 1, 1]] * 4)
+    runs[2:, 3] = 0
+    result = confidence(X, runs.T)
+    why = result.explain(3)
+    own = int(runs[result.reference_run, 3])
+    assert why.label == own
+    assert list(why.votes.items()) == [(own, 0.5), (1 - own, 0.5)]
+    assert why.margin == 0
+
+
+@pytest.mark.parametrize(
+    ("runs", "point", "weak", "verdict"),
+    [
+        # Geometry: point 2 is put with the far ones by all. Both: the runs do not even agree on it.
+        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Geometry is weak: it lies nearer to another cluster than to its own."),
+        (
+            [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],
+            2,
+            "geometry",
+            "Both components are weak: the runs do not agree on where it belongs, "
+            "and it lies nearer to another cluster than to its own.",
+        ),
+    ],
+)
+def test_weak_geometry(runs, point, weak, verdict):
+    why = confidence([[0.0], [1.0], [2.0], [20.0], [21.0]], runs).explain(point)
+    assert why.weak == weak
+    assert str(why).endswith(verdict)
+
+
+@pytest.mark.parametrize(
+    ("first", "stability", "weak"),
+    [([0, 0, 0, 1, 1, 2, 2], 0.5, None), ([0, 0, 0, 1, 1, 1, 1], 0.25, "stability")],  # 0.5 is not weak
+)
+def test_weak_stability(first, stability, weak):
+    # Under `jaccard` a point can lie well and yet be in clusters of different sizes.
+    points = [[0.0], [0.1], [0.2], [100.0], [110.0], [200.0], [210.0]]
+    runs = [first, [0, 0, 0, 1, 2, 3, 4]]
+    why = confidence(points, runs, agreement="jaccard", normalization="affine").explain(3)
+    assert (why.stability, why.weak) == (stability, weak)
+    verdict = "Stability is weak: the runs do not agree on where it belongs." if weak else "Neither component is weak."
+    assert str(why).endswith(verdict)
+
+
+def test_no_label_is_its_own_rival():
+    runs = np.array([[0, 0, 0, 0, 1, 1, 1]] * 3)
+    runs[0, 3] = 1
+    result = confidence(X, runs.T)
+    assert (result.rival != result.labels).all()
+
+
+@pytest.mark.parametrize("point", [-1, np.int64(-1)])
+def test_explain_counts_from_the_end(result, point):
+    assert result.explain(point) == result.explain(6)
+    assert result.explain(point).point == 6
+
+
+@pytest.mark.parametrize("point", [7, -8])
+def test_explain_out_of_range(result, point):
+    with pytest.raises(IndexError, match=rf"point={point} is out of range for 7 points; positions run from 0 to 6"):
+        result.explain(point)
+
+
+def test_explain_wants_a_position(result):
+    with pytest.raises(TypeError, match=r"point=1\.5"):
+        result.explain(1.5)
+
+
+def test_the_estimator_explains_and_summarizes():
+    cake = CAKE(2, n_runs=3, random_state=0).fit(X)
+    assert cake.explain(-1).label == cake.labels_[-1]
+    assert cake.summary() == summarize(confidence(X, cake.ensemble_))
+
+
+def test_summary_tables(result):
+    assert_array_equal(quantiles(result), np.quantile(result.scores, [0, 0.25, 0.5, 0.75, 1]))
+    table = by_cluster(result, threshold=0.9)
+    assert_array_equal(table.index, [3, 7])
+    assert_array_equal(table["points"], [3, 4])
+    assert table.loc[7, "mean score"] == pytest.approx(result.scores[:4].mean())
+    assert table.loc[3, "mean stability"] == 1
+    assert table.loc[7, "mean geometry"] == pytest.approx(result.geometry[:4].mean())
+    assert_array_equal(table["below 0.9"], [np.mean(result.scores[4:] < 0.9), np.mean(result.scores[:4] < 0.9)])
+    worst = ambiguous_points(result, points=2)
+    assert worst.index[0] == 3
+    assert_array_equal(worst["score"], np.sort(result.scores)[:2])
+
+
+def test_equal_scores_are_listed_by_stability():
+    points = [[0.0], [1.0], [2.0], [3.0], [4.0], [20.0]]
+    runs = [[0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
+    worst = ambiguous_points(confidence(points, runs), points=3)
+    assert (worst["score"] == 0).all()
+    assert worst.index[0] == 4
+
+
+def test_summary_text():
+    frame = pd.DataFrame(X, index=list("abcdefg"))
+    text = summarize(confidence(frame, RUNS), points=1)
+    parts = text.split("\n\n")
+    assert parts[0] == "7 points, 2 clusters, 4 runs, exact silhouettes"
+    assert parts[1].startswith("Scores (0: ambiguous, 1: sure)\n")
+    assert parts[2].startswith("By cluster\n")
+    assert parts[3].startswith("Most ambiguous points\n")
+    assert parts[3].splitlines()[-1].startswith("d ")  # by the index that was given
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")  # points without a score are the point here
+def test_summary_leaves_points_without_a_score_out():
+    result = confidence(X, with_missing(TEXT, 0))
+    assert not quantiles(result).isna().any()
+    assert 0 not in ambiguous_points(result, points=7).index
+    assert by_cluster(result)["points"].sum() == 7

@@ -1,0 +1,124 @@
+import hypothesis.strategies as st
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import few, labelings, renamings, unique_runs
+
+from clustertrust.stability import pairwise_stability
+
+# Runs of different k are drawn on purpose; the hint has tests of its own below.
+different_k = pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")
+agreements = pytest.mark.parametrize("agreement", ["matching", "jaccard"])
+treatments = pytest.mark.parametrize("unassigned", ["skip", "disagree"])
+
+
+@different_k
+@treatments
+@few
+@given(labels=unique_runs())
+def test_matching_is_the_share_of_run_pairs_that_agree(unassigned, labels):
+    expected = oracles.stability(labels, unassigned=unassigned)
+    assert_allclose(pairwise_stability(labels, unassigned=unassigned), expected, rtol=1e-12)
+
+
+@treatments
+@few
+@given(labels=labelings())
+def test_jaccard_is_the_mean_overlap(unassigned, labels):
+    expected = oracles.stability(labels, agreement="jaccard", unassigned=unassigned)
+    assert_allclose(pairwise_stability(labels, agreement="jaccard", unassigned=unassigned), expected, rtol=1e-12)
+
+
+@different_k
+@agreements
+@treatments
+@few
+@given(labels=labelings())
+def test_in_0_to_1_and_nan_only_where_fewer_than_two_runs_count(agreement, unassigned, labels):
+    c = pairwise_stability(labels, agreement=agreement, unassigned=unassigned)
+    known = ~np.isnan(c)
+    assert c.shape == (len(labels),)
+    assert ((c[known] >= 0) & (c[known] <= 1)).all()
+    assert_array_equal(known, True if unassigned == "disagree" else (labels >= 0).sum(axis=1) >= 2)
+
+
+@different_k
+@agreements
+@treatments
+@few
+@given(pair=renamings(labelings()))
+def test_label_names_never_matter(agreement, unassigned, pair):
+    # Also where matchings tie: runs are renamed by first appearance before they are matched.
+    given_labels, renamed = (pairwise_stability(labels, agreement=agreement, unassigned=unassigned) for labels in pair)
+    assert_array_equal(renamed, given_labels)
+
+
+@different_k
+@agreements
+@few
+@given(labels=unique_runs(), data=st.data())
+def test_order_of_runs_and_points_does_not_matter_where_optima_are_unique(agreement, labels, data):
+    points = data.draw(st.permutations(range(labels.shape[0])))
+    runs = data.draw(st.permutations(range(labels.shape[1])))
+    c = pairwise_stability(labels, agreement=agreement)
+    assert_allclose(pairwise_stability(labels[points][:, runs], agreement=agreement), c[points], rtol=1e-12)
+
+
+@agreements
+@treatments
+@few
+@given(run=labelings(unassigned=False), copies=st.integers(2, 5))
+def test_copies_of_one_run_agree(agreement, unassigned, run, copies):
+    labels = np.repeat(run[:, :1], copies, axis=1)
+    assert_array_equal(pairwise_stability(labels, agreement=agreement, unassigned=unassigned), np.ones(len(run)))
+
+
+@few
+@given(labels=labelings(unassigned=False))
+def test_jaccard_never_exceeds_1_and_is_1_only_where_the_clusters_are_equal(labels):
+    c = pairwise_stability(labels, agreement="jaccard")
+    own = labels[:, None] == labels[None]  # (n, n, R): who shares the point's cluster
+    assert_array_equal(c == 1, (own == own[:, :, :1]).all(axis=(1, 2)))
+
+
+def test_what_a_missing_point_counts_for():
+    labels = np.array([[0, 0, -1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1], [-1, -1, 0]])
+    # Point 0: one pair of one, or one pair of three. Point 6, in one run alone: no pair, or none of three.
+    assert_allclose(pairwise_stability(labels), [1, 1, 1, 1, 1 / 3, 1, np.nan])
+    assert_allclose(pairwise_stability(labels, unassigned="disagree"), [1 / 3, 1, 1, 1, 1 / 3, 1, 0])
+
+
+def test_a_cluster_without_a_partner_agrees_with_nothing():
+    with pytest.warns(UserWarning, match="between 2 and 3 clusters"):
+        c = pairwise_stability([[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 2]])
+    assert_array_equal(c, [1, 1, 1, 1, 1, 0])
+
+
+def test_runs_of_different_k_hint_at_jaccard_once():
+    with pytest.warns(UserWarning, match="between 2 and 4 clusters") as caught:
+        pairwise_stability([[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 0, 1], [0, 1, 2, 3]])
+    assert len(caught) == 1
+    assert "agreement='jaccard'" in str(caught[0].message)
+    assert caught[0].filename == __file__  # it points at the call
+
+
+@pytest.mark.parametrize(
+    ("labels", "agreement"),
+    [
+        ([[0, 0, 1, 1], [0, 0, 1, 2]], "jaccard"),
+        ([[0, 0, 1, 1], [5, 5, 5, 9]], "matching"),
+        ([[0, 0, 1, 1], [-1, -1, -1, -1]], "matching"),  # a run without a cluster leaves none without a partner
+    ],
+)
+def test_no_hint_where_none_is_needed(labels, agreement):
+    pairwise_stability(labels, agreement=agreement)  # a warning would be an error
+
+
+@pytest.mark.parametrize("name", ["agreement", "unassigned"])
+@pytest.mark.parametrize("value", ["hungarian", None, ["skip"]])
+def test_unknown_options(name, value):
+    with pytest.raises(ValueError) as error:
+        pairwise_stability([[0, 1], [0, 1]], **{name: value})
+    assert str(error.value).startswith(f"{name}={value!r} is not known; choose one of [")
