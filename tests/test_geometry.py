@@ -472,6 +472,24 @@ def test_single_precision(options):
     assert_allclose(ours, silhouettes(single.astype(np.float64), FULL, **options), atol=1e-5)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    # The other kernels are computed around the mean of all points, which far points move.
+    "options",
+    [o for o in EVERY if o["geometry"] != "kernel" or o.get("kernel") == "polynomial"],
+    ids=name_of,
+)
+def test_far_points_do_not_blur_the_others(options, container):
+    """What is too small to be told from 0 at one place may be a distance at another."""
+    near = np.vstack([[0.0, 0.001], [0.0, 0.002], [0.001, 0.001], [0.01, 0.001], [0.011, 0.001], [0.01, 0.002]])
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])[:, None]
+    expected, ours = (
+        silhouettes(container(np.vstack([near, [[-far, far], [-far, 1.1 * far]]])), labels, **options)
+        for far in (1.0, 1e6)
+    )
+    assert_allclose(ours[:6], expected[:6], atol=1e-7)
+
+
 SHIFTABLE = [o for o in EVERY if o.get("metric") != "cosine" and o.get("kernel") != "polynomial"]
 
 

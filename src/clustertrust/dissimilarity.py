@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
 
 _FEW_CELLS = 0.25  # of the points: above this a sum for each point and cell is slower than none
-_EPSILON = 32 * np.finfo(np.float64).eps  # a few roundings
+_ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 _NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
 
 
@@ -54,14 +54,13 @@ class Geometry:
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
-    itself out, `root` that a square root is taken in the end, `self_dissimilarity` what a point adds to the
-    sum over its own cluster, and `noise` what rounding makes of a dissimilarity of 0.
+    itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
+    the sum over its own cluster.
     """
 
     leaves_self_out = True
     root = False
     self_dissimilarity: Floats | None = None
-    noise = 0.0
 
     def __init__(self, cells: Cells, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
@@ -73,6 +72,10 @@ class Geometry:
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Yield reduce(points, means) for blocks of the training points."""
         raise NotImplementedError
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """What rounding may make of a dissimilarity of 0 at each point of X; None: the training points."""
+        return 0.0
 
     def _split(
         self, n: int, means: Callable[[slice], Floats], reduce: Reduce[Result], bytes_each: int, points: Any = None
@@ -212,7 +215,13 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
     if _is(metric, "seuclidean"):
         return {"V": np.var(X, axis=0, ddof=1, dtype=np.float64)}
     if _is(metric, "mahalanobis"):
-        return {"VI": np.linalg.inv(np.atleast_2d(np.cov(X.T))).T}
+        covariance = np.atleast_2d(np.cov(X.T))
+        if np.linalg.matrix_rank(covariance) < len(covariance):
+            raise ValueError(
+                "metric='mahalanobis' needs an invertible covariance, which X lacks; give metric_params={'VI': …}"
+                " or reduce the columns of X first (for example with sklearn.decomposition.PCA)."
+            )
+        return {"VI": np.linalg.inv(covariance).T}
     return {}
 
 
@@ -237,9 +246,11 @@ class Centers(Geometry):
         self.X, self.root = X, root
         self.centers, self.spread = centers, spread
         self.leaves_self_out = spread is not None
-        largest = float(np.max(np.abs(X.data if sparse.issparse(X) else X), initial=0.0))
-        # A mean is off by an ulp or so of the coordinates; the products for sparse data by an ulp of the squares.
-        self.noise = X.shape[1] * (_EPSILON * largest**2 if sparse.issparse(X) else (_EPSILON * largest) ** 2)
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of the squares."""
+        X = self.X if X is None else X
+        return np.asarray(row_norms(X, squared=True) * (_ROUNDING if sparse.issparse(X) else _ROUNDING**2), np.float64)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
@@ -268,8 +279,6 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
 class Cosine(Geometry):
     """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d)."""
 
-    noise = _EPSILON
-
     def __init__(self, X: Any, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
         self.X = _directions(X)
@@ -283,6 +292,10 @@ class Cosine(Geometry):
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances of the training points."""
         return self._map_directions(self.X, reduce)
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """A product of two directions is off by some ulps of 1."""
+        return _ROUNDING
 
     def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         def means(rows: slice) -> Floats:
@@ -319,9 +332,9 @@ class KernelMeans(Geometry):
         # Under these kernels distances do not move with the origin, but digits are lost far from it.
         fixed = sparse.issparse(X) or not any(_is(kernel, name) for name in ("linear", "rbf", "self-tuning"))
         self.origin = None if fixed else X.mean(axis=0)
-        self.X = X if self.origin is None else X - self.origin
+        self.X = self._moved(X)
         if _is(kernel, "rbf") or _is(kernel, "polynomial"):
-            self.params.setdefault("gamma", 1.0 / X.shape[1])
+            self.params = {"gamma": 1.0 / X.shape[1]} | {k: v for k, v in self.params.items() if v is not None}
         self.scale: Floats | None = None
         if _is(kernel, "self-tuning"):
             with one_thread():
@@ -331,14 +344,13 @@ class KernelMeans(Geometry):
             self.scale = np.maximum(scale, self.floor)
         precomputed = _is(kernel, "precomputed")
         self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
-        self.noise = _EPSILON * float(np.max(np.abs(self.itself), initial=0.0))
         self.within = self._within()
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
         if _is(self.kernel, "precomputed"):
             raise ValueError("kernel='precomputed' cannot score unseen points: their kernel values are not known.")
-        X = X if self.origin is None else X - self.origin
+        X = self._moved(X)
         scale = None
         if self.scale is not None:
             with one_thread():
@@ -348,6 +360,13 @@ class KernelMeans(Geometry):
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances of the training points."""
         return self._map_distances(self.X, self.scale, self.itself, reduce)
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """Sums of kernel values are off by some ulps of κ(x, x)."""
+        return _ROUNDING * np.abs(self.itself if X is None else self._with_itself(self._moved(X)))
+
+    def _moved(self, X: Any) -> Any:
+        return X if self.origin is None else X - self.origin
 
     def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
         def distances(rows: slice, means: Floats) -> Result:
@@ -386,7 +405,8 @@ class KernelMeans(Geometry):
         if _is(self.kernel, "polynomial"):
             params = {"degree": 3, "coef0": 1} | self.params
             return np.asarray((params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"])
-        return np.array([self.kernel(x, x, **self.params) for x in X], dtype=np.float64)
+        points = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
+        return np.array([self.kernel(x, x, **self.params) for x in points], dtype=np.float64)
 
     def _within(self) -> Floats:
         """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their mean κ to it."""
@@ -418,14 +438,18 @@ def cluster_means(X: Any, cells: Cells) -> Floats:
 def cluster_variances(X: Any, cells: Cells, means: Floats) -> Floats:
     """(K,) mean squared distance of the members of each cluster to its mean.
 
-    Within cells by differences, then between the means of cells: no large numbers are subtracted.
+    Within cells by differences, then between the means of cells: no large numbers are subtracted, but for sparse
+    data. What is left of equal points by rounding is 0.
     """
+    squared_norms = row_norms(means, squared=True)
     if sparse.issparse(X):
         squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
-        return np.maximum(cells.members.T @ squares / cells.sizes - row_norms(means, squared=True), 0.0)
+        variances = cells.members.T @ squares / cells.sizes - squared_norms
+        return np.where(variances > _ROUNDING * squared_norms, variances, 0.0)
     cell_means = _cell_sums(X, cells) / cells.counts[:, None]
     inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
     between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
-    return np.asarray((cells.members.T @ inside + between) / cells.sizes)
+    variances = (cells.members.T @ inside + between) / cells.sizes
+    return np.where(variances > _ROUNDING**2 * squared_norms, variances, 0.0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, meet
@@ -157,7 +157,7 @@ def check_options(geometry: str, options: Options) -> None:
     default = Options()
     for name, geometries in used_by.items():
         value = getattr(options, name)
-        given = value is not None if name == "centers" else value != getattr(default, name)
+        given = value is not None if name == "centers" else (value or None) != getattr(default, name)
         if given and geometry not in geometries:
             raise ValueError(
                 f"{name} is used by geometry={' or '.join(map(repr, geometries))} alone, not by geometry={geometry!r}; "
@@ -199,6 +199,8 @@ def check_metric(X: Any, options: Options) -> None:
     """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
     if options.metric == "euclidean" or has_closed_form(options) or is_precomputed("exact", options):
         return
+    if sparse.issparse(X) and options.metric not in PAIRWISE_DISTANCE_FUNCTIONS:
+        raise ValueError(f"metric={options.metric!r} needs dense data; use X.toarray() or another metric.")
     params = fixed_parameters(X, options.metric) | (options.metric_params or {})
     pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
 
@@ -213,6 +215,7 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
     training = X is None
     s = np.empty(own.shape)
     nearest = np.empty(own.shape, dtype=np.int32)
+    noise = geometry.noise(X)
 
     def keep(points: Any, means: Floats) -> None:
         mine = np.ascontiguousarray(own[points].T)
@@ -221,7 +224,8 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
         if training and geometry.leaves_self_out:
             itself = 0.0 if geometry.self_dissimilarity is None else geometry.self_dissimilarity[points]
             a = np.maximum(a * size - itself, 0.0) / np.maximum(size - 1, 1)
-        a, b = np.where(a <= geometry.noise, 0.0, a), np.where(b <= geometry.noise, 0.0, b)
+        least = np.broadcast_to(noise, len(own))[points]
+        a, b = np.where(a <= least, 0.0, a), np.where(b <= least, 0.0, b)
         if geometry.root:
             a, b = np.sqrt(a), np.sqrt(b)
         values = silhouette(a, b)
