@@ -8,7 +8,7 @@ import time
 
 from benchmarks.common import save
 
-QUICK = ["startup", "stability", "score", "many_cells", "ensemble"]
+QUICK = ["approximation", "startup", "stability", "score", "many_cells", "ensemble"]
 FULL = [*QUICK, "million", "fashion", "growth"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -50,10 +51,13 @@ def is_frame(X: Any) -> bool:
     return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {"pandas", "polars"}
 
 
-def _check_numeric_columns(X: Any) -> None:
-    """Name the columns of a frame that no distance can be taken of."""
+def _check_columns(X: Any) -> None:
+    """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
     if not is_frame(X):
         return
+    twice = [name for name, times in Counter(X.columns).items() if times > 1]
+    if twice:
+        raise ValueError(f"X has more than one column of the name {twice[0]!r}; rename them.")
     columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
     text = [str(name) for name, column in columns if not _is_numeric(column)]
     if text:
@@ -96,7 +100,7 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
 
 def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True) -> Any:
     """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
-    _check_numeric_columns(X)
+    _check_columns(X)
     columns = X.columns if is_frame(X) else None
     if estimator is None:
         X = check_array(X, input_name="X", ensure_min_samples=2, **MATRIX_OPTIONS)
