@@ -111,6 +111,15 @@ def blobs(n: int, *, d: int = 20, k: int = 10, dtype: Any = np.float64) -> np.nd
     return make_blobs(n, d, centers=k, random_state=0)[0].astype(dtype)
 
 
+def uneven(n: int) -> np.ndarray:
+    """Some of n points, on which results are compared.
+
+    The blobs have equal sizes, so that two merged ones tie exactly for a partner and the authors' package may settle it
+    otherwise than we do; a random sample of them has unequal sizes.
+    """
+    return np.sort(np.random.default_rng(0).choice(n, n // 5, replace=False))
+
+
 def numpy_pass(X: np.ndarray, rows: int = 1000) -> None:
     """The yardstick: all distances once, by matrix products and square roots in blocks of rows."""
     squares = (X * X).sum(axis=1)

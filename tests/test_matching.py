@@ -83,7 +83,7 @@ def match_without_solver(table):
     a, b = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
     with patch.object(matching, "linear_sum_assignment", side_effect=SolvedError):
         cells = meet(np.column_stack([a, b]))
-        partners = match_runs(cells).to[0, 1]
+        partners = match_runs(cells).to[0, :, 1]
     return a, b, {int(x): int(cells.names[1][y]) for x, y in zip(cells.names[0], partners, strict=False) if y >= 0}
 
 
@@ -126,9 +126,9 @@ def test_the_inverse_serves_the_other_direction(labels):
     found = match_runs(cells)
     assert_array_equal(found.agreement, found.agreement.T)
     for r, q in np.ndindex(found.agreement.shape):
-        for a, b in enumerate(found.to[r, q]):
-            assert b < 0 or found.to[q, r, b] == a
-        assert (found.to[r, q] >= 0).sum() == min(cells.n_clusters[r], cells.n_clusters[q])
+        for a, b in enumerate(found.to[r, :, q]):
+            assert b < 0 or found.to[q, b, r] == a
+        assert (found.to[r, :, q] >= 0).sum() == min(cells.n_clusters[r], cells.n_clusters[q])
 
 
 @few
@@ -139,7 +139,7 @@ def test_match_runs_finds_the_one_optimum(labels):
     for r, q in combinations(range(labels.shape[1]), 2):
         first, second = labels[:, r].tolist(), labels[:, q].tolist()
         names = [[*map(int, cells.names[run]), None] for run in (r, q)]
-        partners = {names[0][a]: names[1][b] for a, b in enumerate(found.to[r, q]) if b >= 0}
+        partners = {names[0][a]: names[1][b] for a, b in enumerate(found.to[r, :, q]) if b >= 0}
         assert partners == oracles.optima(first, second)[0]
         agreed = [value for value in oracles.matching_agreement(first, second) if value is not None]
         assert found.agreement[r, q] == pytest.approx(np.mean(agreed) if agreed else 0.0)

@@ -43,7 +43,7 @@ def count_votes(cells: Cells, matchings: Matchings, reference: int, rows: Ints, 
     counts = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
     for r in range(R):
         assigned = np.flatnonzero(rows[:, r] >= 0)
-        vote = matchings.to[r, reference, rows[assigned, r]]
+        vote = matchings.to[r, rows[assigned, r], reference]
         counts[assigned[vote >= 0], vote[vote >= 0]] += 1
     labels = counts.argmax(axis=1)
     most = counts.max(axis=1)

@@ -62,16 +62,19 @@ class Ensemble:
         >>> Ensemble.from_labels([["a", "a", "b"], ["x", "y", "y"]]).n_clusters.tolist()
         [2, 2]
         """
-        columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
-        widths = {len(column) for column in columns}
-        if len(widths) > 1:
-            raise ValueError(
-                f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
-            )
-        stacked = np.column_stack(columns)
+        if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind == "i" and labels.size:
+            stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]  # whole numbers are their own names
+        else:
+            columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
+            widths = {len(column) for column in columns}
+            if len(widths) > 1:
+                raise ValueError(
+                    f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
+                )
+            stacked = np.column_stack(columns)
         if len(stacked) < 2:
             raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
-        ensemble = cls(stacked.astype(np.int32) if stacked.max() < 2**31 else stacked, names)
+        ensemble = cls(np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names)
         return ensemble if centers is None else ensemble.with_centers(centers)
 
     def with_centers(self, centers: Sequence[NDArray]) -> Ensemble:

@@ -35,8 +35,10 @@ def contingency_tables(cells: Cells) -> Iterator[tuple[int, Ints, Ints]]:
 
 def best_match(table: Ints) -> Ints:
     """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over."""
-    match = np.full(len(table), -1)
     row, column = linear_sum_assignment(table, maximize=True)
+    if len(row) == len(table):
+        return np.asarray(column)
+    match = np.full(len(table), -1)
     match[row] = column
     return match
 
@@ -47,7 +49,7 @@ class Matchings:
 
     Attributes
     ----------
-    to : (R, R, k) cluster of run q matched to cluster a of run r is to[r, q, a]; -1: none
+    to : (R, k, R) cluster of run q matched to cluster a of run r is to[r, a, q]; -2, which is no label, for none
     agreement : (R, R) share of the points assigned in both runs on which the two agree; 1 on the diagonal
     """
 
@@ -58,18 +60,18 @@ class Matchings:
 def match_runs(cells: Cells) -> Matchings:
     """Match each pair of runs once (Eq. 5); the inverse serves the other direction."""
     R = cells.n_runs
-    to = np.full((R, R, int(cells.n_clusters.max(initial=1))), -1, dtype=np.int32)
+    to = np.full((R, int(cells.n_clusters.max(initial=1)), R), -2, dtype=np.int32)
     agreement = np.eye(R)
     for r, k in enumerate(cells.n_clusters):
-        to[r, r, :k] = np.arange(k)
+        to[r, :k, r] = np.arange(k)
     for r, others, tables in contingency_tables(cells):
         match, settled = backend().strict_matches(tables, cells.n_clusters[others])
         for t in np.flatnonzero(~settled):
             match[t] = best_match(tables[t, :, : cells.n_clusters[others[t]]])
         pair, a = np.nonzero(match >= 0)
         b = match[pair, a]
-        to[r, others, : match.shape[1]] = match
-        to[others[pair], r, b] = a
+        to[r, a, others[pair]] = b
+        to[others[pair], b, r] = a
         agreed = np.bincount(pair, weights=tables[pair, a, b], minlength=others.size)
         agreement[r, others] = agreement[others, r] = agreed / np.maximum(tables.sum(axis=(1, 2)), 1)
     return Matchings(to, agreement)
@@ -101,7 +103,6 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
     both = (into >= 0) & (codes >= 0)
     table = np.zeros((len(given), len(names)), dtype=np.int64)
     np.add.at(table, (codes[both], into[both]), 1)
-    match = best_match(table) if table.size else np.full(len(given), -1)
+    partner = np.append(best_match(table), -1)  # the last entry is for points that are not assigned
 
-    partner = np.append(match, -1)  # the last entry is for points that are not assigned
     return with_nothing(names)[partner[codes]]

@@ -148,21 +148,21 @@ def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
 
 @compiled
 def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
-    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, R, k).
+    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, k, R).
 
-    O(m R²/2), each pair of runs once.
+    Each pair of runs is looked at from both sides, O(m R²): side by side in memory the comparisons fill the vector
+    registers, and nothing is added to the sums of another run.
     """
     m, R = rows.shape
     sums = np.zeros((m, R), dtype=np.int32)
     for j in range(m):
-        for r in range(1, R):
+        for r in range(R):
             own = rows[j, r]
             if own >= 0:
-                for q in range(r):
-                    matched = to[r, q, own]
-                    if matched >= 0 and matched == rows[j, q]:
-                        sums[j, r] += 1
-                        sums[j, q] += 1
+                agree = np.int32(-1)  # not with itself
+                for q in range(R):
+                    agree += np.int32(to[r, own, q] == rows[j, q])
+                sums[j, r] = agree
     return sums
 
 

@@ -58,14 +58,11 @@ def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]
 
 
 def agreement_sums(rows: Ints, to: Ints) -> Ints:
-    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, R, k)."""
+    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, k, R)."""
     sums = np.zeros(rows.shape, dtype=np.int32)
     for r in range(rows.shape[1]):
-        for q in range(r):
-            matched = np.where(rows[:, r] >= 0, to[r, q, rows[:, r]], -1)
-            agree = (matched >= 0) & (matched == rows[:, q])
-            sums[:, r] += agree
-            sums[:, q] += agree
+        j = np.flatnonzero(rows[:, r] >= 0)
+        sums[j, r] = (to[r, rows[j, r]] == rows[j]).sum(axis=1) - 1  # not with itself
     return sums
 
 
