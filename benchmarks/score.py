@@ -29,7 +29,7 @@ def authors(X: np.ndarray, ensemble: Ensemble, *, approximation: bool) -> np.nda
     """The authors' score of the same ensemble."""
     columns = [np.ascontiguousarray(run) for run in ensemble.labels.T]
     centers = list(ensemble.centers) if approximation else None
-    return cake_ensemble.cake(X, columns, "harmonic_mean", approximation, centers_list=centers)
+    return cake_ensemble.cake(X, columns, "harmonic_mean", approximation, centers_list=centers)[0]
 
 
 def run() -> Iterator[Row]:

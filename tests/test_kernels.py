@@ -116,21 +116,38 @@ def test_cluster_sums_by_three_ways_equal_scipy(n, R, k, unassigned):
         assert_allclose(kernel.unite(by_cell, 20, 150, cells.rows, cells.start), plain[:, 20:], rtol=1e-12)
 
 
-def test_own_and_nearest_equal_plain_ones():
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("lone_zero", [False, True])
+@pytest.mark.parametrize("leaves_out", [False, True])
+def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
     rng = np.random.default_rng(3)
     start = np.array([0, 3, 4, 9])
     means = rng.random((9, 200))
+    means[:3, :20] = 0.0  # no distance to any cluster
     own = np.array([rng.integers(-1, k, size=200) for k in (3, 1, 5)], dtype=np.int32)
-    ours, plain = _numba.own_and_nearest(means, own, start), _numpy.own_and_nearest(means, own, start)
-    for x, y in zip(ours, plain, strict=True):
-        assert_array_equal(x, y)
-    a, b, nearest = ours
-    i, r = 7, 2
+    sizes = np.array([1.0, 2, 7, 9, 1, 2, 3, 4, 5])
+    itself, noise = rng.random(200) * 0.1, np.full(200, 0.01)
+    arguments = means, own, start, sizes, itself, noise, leaves_out, lone_zero, root
+    s, nearest = _numba.silhouettes(*arguments)
+    plain_s, plain_nearest = _numpy.silhouettes(*arguments)
+    assert_allclose(s, plain_s, rtol=1e-12, atol=1e-15)
+    assert_array_equal(nearest, plain_nearest)
+    i, r = 77, 2
     others = {c: means[start[r] + c, i] for c in range(5) if c != own[r, i]}
-    assert (b[r, i], nearest[r, i]) == (min(others.values()), min(others, key=others.get))
-    assert np.isinf(b[1][own[1] >= 0]).all()
-    assert np.isnan(a[0][own[0] < 0]).all()
-    assert (nearest[0][own[0] < 0] == -1).all()
+    b, size = min(others.values()), sizes[start[r] + own[r, i]]
+    a = means[start[r] + own[r, i], i]
+    a = (a * size - itself[i]) / (size - 1) if leaves_out else a
+    a, b = (a**0.5, b**0.5) if root else (a, b)
+    assert own[r, i] >= 0
+    assert size > 1
+    assert nearest[r, i] == min(others, key=others.get)
+    assert s[r, i] == pytest.approx((b - a) / max(a, b), rel=1e-12)
+    assert (s[1][own[1] >= 0] == 0).all()  # a run of one cluster
+    assert (s[0, :20][own[0, :20] >= 0] == 0).all()
+    assert np.isnan(s[own < 0]).all()
+    assert (nearest[own < 0] == -1).all()
+    alone = (own[2] == 0) & (s[2] == 0)
+    assert alone.sum() == (lone_zero * (own[2] == 0)).sum()
 
 
 def test_kernels_of_both_modules_are_the_same():

@@ -41,7 +41,6 @@ __all__ = [
     "choose_geometry",
     "clip",
     "mean_and_std",
-    "silhouette",
     "silhouettes",
     "silhouettes_of",
 ]
@@ -54,17 +53,12 @@ EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
 
 
-def silhouette(a: Floats, b: Floats) -> Floats:
-    """S = (b - a) / max(a, b), Eq. (1), and 0 where both are 0; b is infinite where there is no other cluster: 0."""
-    top = np.maximum(a, b)
-    fine = (top > 0) & ~np.isinf(b)
-    s = np.divide(b - a, top, out=np.zeros_like(top), where=fine)
-    return np.where(np.isnan(a), np.nan, s)
-
-
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
     """μ and σ over the runs that count, Eq. (2); `s` is (n, R) with NaN elsewhere; σ divides by their number."""
     counts = np.isfinite(s)
+    if counts.all():
+        mean = s.mean(axis=1)
+        return mean, np.sqrt(((s - mean[:, None]) ** 2).mean(axis=1))
     runs = counts.sum(axis=1)
     divisor = np.where(runs > 0, runs, np.nan)
     mean = np.where(counts, s, 0.0).sum(axis=1) / divisor
@@ -215,23 +209,23 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
     training = X is None
     s = np.empty(own.shape)
     nearest = np.empty(own.shape, dtype=np.int32)
-    noise = geometry.noise(X)
+    noise = np.broadcast_to(np.asarray(geometry.noise(X), np.float64), len(own))
+    own_dissimilarity = 0.0 if geometry.self_dissimilarity is None or not training else geometry.self_dissimilarity
+    itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
 
     def keep(points: Any, means: Floats) -> None:
-        mine = np.ascontiguousarray(own[points].T)
-        a, b, other = backend().own_and_nearest(means, mine, cells.start)
-        size = np.append(cells.sizes, np.nan)[np.where(mine >= 0, cells.start[:-1, None] + mine, -1)]
-        if training and geometry.leaves_self_out:
-            itself = 0.0 if geometry.self_dissimilarity is None else geometry.self_dissimilarity[points]
-            a = np.maximum(a * size - itself, 0.0) / np.maximum(size - 1, 1)
-        least = np.broadcast_to(noise, len(own))[points]
-        a, b = np.where(a <= least, 0.0, a), np.where(b <= least, 0.0, b)
-        if geometry.root:
-            a, b = np.sqrt(a), np.sqrt(b)
-        values = silhouette(a, b)
-        if training or not geometry.leaves_self_out:
-            values[size == 1] = 0.0
-        s[points], nearest[points] = values.T, other.T
+        values, others = backend().silhouettes(
+            np.ascontiguousarray(means),
+            np.ascontiguousarray(own[points].T),
+            cells.start,
+            cells.sizes,
+            np.ascontiguousarray(itself[points]),
+            np.ascontiguousarray(noise[points]),
+            training and geometry.leaves_self_out,
+            training or not geometry.leaves_self_out,
+            geometry.root,
+        )
+        s[points], nearest[points] = values.T, others.T
 
     for _ in geometry.map_training(keep) if training else geometry.map(X, keep):
         pass

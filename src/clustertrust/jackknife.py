@@ -29,29 +29,35 @@ def standard_errors(of: NDArray[np.integer], stability: Stability, s: Floats, no
     s : (n, R) silhouettes, NaN where a run does not count
     normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
     """
-    out = np.empty(len(s))
-    for rows in blocks(len(s), 16 * 8 * s.shape[1], largest=2**15):
-        out[rows] = _of_block(of[rows], stability, s[rows], normalize, fuse)
-    return out
+    return np.concatenate(
+        [
+            _of_block(of[rows], stability, s[rows], normalize, fuse)
+            for rows in blocks(len(s), 16 * 8 * s.shape[1])  # small ones: what a block needs stays in the cache
+        ]
+    )
 
 
 def _of_block(of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse) -> Floats:
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]
-    enough = runs[:, 0] >= 3
-    runs[~enough] = np.nan  # what follows is then NaN without a division by zero
+    runs[runs < 3] = np.nan  # what follows is then NaN without a division by zero
 
     sums = stability.sums[of]
     c = (sums.sum(axis=1, keepdims=True) / 2 - sums) / pairs(runs - 1)
 
-    t = np.where(counted, s, 0.0)
+    everywhere = bool(counted.all())
+    t = s if everywhere else np.where(counted, s, 0.0)
     mean = t.sum(axis=1, keepdims=True) / runs
-    t = np.where(counted, s - mean, 0.0)  # around the mean, so that the variance below loses no digits
+    t = s - mean if everywhere else np.where(counted, s - mean, 0.0)  # around the mean the variance loses no digits
+    squares = t**2
     shift = t / (runs - 1)
-    variance = ((t**2).sum(axis=1, keepdims=True) - t**2) / (runs - 1) - shift**2
+    variance = (squares.sum(axis=1, keepdims=True) - squares) / (runs - 1) - shift**2
     g = normalize(mean - shift, np.sqrt(np.maximum(variance, 0.0)))
 
-    scores = np.where(counted, fuse(np.clip(c, 0.0, 1.0), g), 0.0)
-    average = scores.sum(axis=1, keepdims=True) / runs
-    spread = np.where(counted, scores - average, 0.0)
+    scores = fuse(np.clip(c, 0.0, 1.0), g)
+    if not everywhere:
+        scores[~counted] = 0.0
+    spread = scores - scores.sum(axis=1, keepdims=True) / runs
+    if not everywhere:
+        spread[~counted] = 0.0
     return np.sqrt((runs - 1) / runs * (spread**2).sum(axis=1, keepdims=True))[:, 0]

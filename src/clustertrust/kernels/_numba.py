@@ -327,26 +327,47 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
 
 
 @compiled
-def own_and_nearest(means, own, start):  # type: ignore[no-untyped-def]
-    """Dissimilarity to the own cluster, to the nearest other one, and which one that is: three arrays (R, b).
+def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, root):  # type: ignore[no-untyped-def]
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b). O(K b).
 
-    `means` is (K, b) with the clusters of run r in the rows start[r]:start[r + 1]; `own` is (R, b).
-    NaN and -1 where the point is not assigned; infinity and -1 where there is no other cluster. O(K b).
+    `means` is (K, b) with the clusters of run r, of `sizes` (K,), in the rows start[r]:start[r + 1]; `own` is (R, b).
+    `leaves_out`: a becomes the mean over the other members, a point adding `itself` (b,) to its own sum.
+    What is not above `noise` (b,) is 0. `root`: square roots are compared. `lone_zero`: 0 for a cluster of one.
+    They are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not assigned.
     """
     R, points = own.shape
-    a = np.full((R, points), np.nan)
-    b = np.full((R, points), np.nan)
-    nearest = np.full((R, points), -1, dtype=np.int32)
+    s = np.empty((R, points))
+    nearest = np.empty((R, points), dtype=np.int32)
+    a = np.empty(points)
+    b = np.empty(points)
     for r in range(R):
         for i in range(points):
-            b[r, i] = np.inf if own[r, i] >= 0 else np.nan
+            a[i] = np.nan
+            b[i] = np.inf
+            nearest[r, i] = -1
         for c in range(start[r + 1] - start[r]):
-            row = start[r] + c
+            row = means[start[r] + c]
             for i in range(points):  # no branches: the loop fills the vector registers
-                value = means[row, i]
                 mine = own[r, i] == c
-                better = (not mine) & (value < b[r, i])  # never where not assigned: b is NaN there
-                a[r, i] = value if mine else a[r, i]
-                b[r, i] = value if better else b[r, i]
+                better = (not mine) & (row[i] < b[i])
+                a[i] = row[i] if mine else a[i]
+                b[i] = row[i] if better else b[i]
                 nearest[r, i] = c if better else nearest[r, i]
-    return a, b, nearest
+        for i in range(points):
+            if own[r, i] < 0:
+                s[r, i] = np.nan
+                nearest[r, i] = -1
+                continue
+            size = sizes[start[r] + own[r, i]]
+            x, y = a[i], b[i]
+            if leaves_out:
+                x = max(x * size - itself[i], 0.0) / max(size - 1.0, 1.0)
+            x = x if x > noise[i] else 0.0
+            y = y if y > noise[i] else 0.0
+            if nearest[r, i] < 0 or (lone_zero and size == 1) or (x == 0 and y == 0):
+                s[r, i] = 0.0
+            elif root:
+                s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(max(x, y))
+            else:
+                s[r, i] = (y - x) / max(x, y)
+    return s, nearest

@@ -113,14 +113,19 @@ def matrix_sums(matrix: Floats, order: Ints, bounds: Ints, rows: Ints, start: In
     return unite(by_cell.T, 0, len(by_cell), rows, start)
 
 
-def own_and_nearest(means: Floats, own: Ints, start: Ints) -> tuple[Floats, Floats, Ints]:
-    """Dissimilarity to the own cluster, to the nearest other one, and which one that is: three arrays (R, b).
-
-    `means` is (K, b) with the clusters of run r in the rows start[r]:start[r + 1]; `own` is (R, b).
-    NaN and -1 where the point is not assigned; infinity and -1 where there is no other cluster.
-    """
-    a = np.full(own.shape, np.nan)
-    b = np.full(own.shape, np.nan)
+def silhouettes(
+    means: Floats,
+    own: Ints,
+    start: Ints,
+    sizes: Floats,
+    itself: Floats,
+    noise: Floats,
+    leaves_out: bool,
+    lone_zero: bool,
+    root: bool,
+) -> tuple[Floats, Ints]:
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b)."""
+    s = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
     for r, mine in enumerate(own):
         i = np.flatnonzero(mine >= 0)
@@ -128,9 +133,18 @@ def own_and_nearest(means: Floats, own: Ints, start: Ints) -> tuple[Floats, Floa
             continue
         block = means[start[r] : start[r + 1], i]
         at = mine[i], np.arange(i.size)
-        a[r, i] = block[at]
+        a, size = block[at], sizes[start[r] + mine[i]]
         block[at] = np.inf
         closest = block.argmin(axis=0)
-        b[r, i] = block[closest, np.arange(i.size)]
-        nearest[r, i] = np.where(np.isinf(b[r, i]), -1, closest)
-    return a, b, nearest
+        b = block[closest, np.arange(i.size)]
+        alone = np.isinf(b)
+        nearest[r, i] = np.where(alone, -1, closest)
+        if leaves_out:
+            a = np.maximum(a * size - itself[i], 0.0) / np.maximum(size - 1, 1)
+        a, b = (np.where(x > noise[i], x, 0.0) for x in (a, b))
+        if root:
+            a, b = np.sqrt(a), np.sqrt(b)
+        top = np.maximum(a, b)
+        zero = alone | (top == 0) | (lone_zero & (size == 1))
+        s[r, i] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
+    return s, nearest
