@@ -106,6 +106,14 @@ def run_apart(code: str) -> str:
     return done.stdout.strip()
 
 
+def resident(field: str) -> float:
+    """Memory of this process in MiB: `VmRSS` now, `VmHWM` at its peak (Linux)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) / 1024
+    raise OSError(f"/proc/self/status has no {field}")
+
+
 def blobs(n: int, *, d: int = 20, k: int = 10, dtype: Any = np.float64) -> np.ndarray:
     """The paper's data for its runtime tables: blobs around k random centres, std 1, seed 0."""
     return make_blobs(n, d, centers=k, random_state=0)[0].astype(dtype)

@@ -12,16 +12,15 @@ from benchmarks.common import Row, blobs, clock, clock_in_turn, numpy_pass, run_
 from clustertrust import Ensemble, build_ensemble, confidence
 
 MEMORY = """
-import resource, sys
-import numpy as np
-from benchmarks.common import blobs
+from benchmarks.common import blobs, resident
 from clustertrust import build_ensemble, confidence
 confidence(blobs(300), build_ensemble(blobs(300), n_clusters=10, random_state=0))
 X = blobs({n})
 ensemble = build_ensemble(X, "kmeans-random", n_clusters=10, random_state=0)
-before = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+before = resident("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
 confidence(X, ensemble, geometry="exact")
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before) / 2**20)
+print(resident("VmHWM") - before)
 """
 
 
