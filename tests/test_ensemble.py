@@ -247,7 +247,7 @@ def test_fewer_clusters_than_asked_for_are_told_once():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"clusterer": "dbscan"}, ValueError, r"clusterer='dbscan' is not known; choose one of \['kmeans'"),
+        ({"clusterer": "dbscan"}, ValueError, r"clusterer='dbscan' is not known; choose one of \['agglomerative'"),
         ({"n_clusters": 0}, ValueError, r"n_clusters=0 must be at least 1"),
         ({"n_clusters": 2.0}, TypeError, r"n_clusters=2\.0 must be a whole number"),
         ({"n_clusters": True}, TypeError, r"n_clusters=True must be a whole number"),

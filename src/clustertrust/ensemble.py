@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
 
-from clustertrust._parallel import blocks, collected_warnings, count_threads, map_blocks, one_thread
-from clustertrust._validation import check_choice, check_count, check_label_vector, check_matrix, is_frame, tell
-from clustertrust.dissimilarity import squared_distances
+from clustertrust._validation import check_choice, check_count, check_matrix
+from clustertrust.cells import meet
+from clustertrust.clusterers import Run
+from clustertrust.labels import read_labels
+from clustertrust.matching import contingency_tables
+from clustertrust.placing import Training, place
+from clustertrust.recipe import Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust.run_files import Checkpoint, run_from_arrays, run_to_arrays
+from clustertrust.storage import hash_data, read_arrays, write_arrays
 
-__all__ = ["CLUSTERERS", "Ensemble", "as_ensemble", "build_ensemble"]
+__all__ = ["Ensemble", "as_ensemble", "build_ensemble"]
 
 Ints = NDArray[np.integer]
 
@@ -36,14 +40,14 @@ class Ensemble:
         For run r the name of each label, or None where the labels are their own names.
     centers : tuple of R arrays, or None
         Centre of each cluster; row ℓ belongs to label ℓ.
-    seeds : tuple of R ints, or None
-        The seed of each run; `random_state=ensemble.seeds` builds the same runs again.
+    runs : tuple of R records, or None
+        What each fit left behind, where the runs were made here.
     """
 
     labels: Ints
     label_names: tuple[NDArray | None, ...] = field(repr=False)
     centers: tuple[NDArray, ...] | None = field(default=None, repr=False)
-    seeds: tuple[int, ...] | None = None
+    runs: tuple[Run, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def from_labels(cls, labels: Any, *, centers: Sequence[NDArray] | None = None) -> Ensemble:
@@ -62,18 +66,7 @@ class Ensemble:
         >>> Ensemble.from_labels([["a", "a", "b"], ["x", "y", "y"]]).n_clusters.tolist()
         [2, 2]
         """
-        if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind == "i" and labels.size:
-            stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]  # whole numbers are their own names
-        else:
-            columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
-            widths = {len(column) for column in columns}
-            if len(widths) > 1:
-                raise ValueError(
-                    f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
-                )
-            stacked = np.column_stack(columns)
-        if len(stacked) < 2:
-            raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
+        stacked, names = read_labels(labels)
         ensemble = cls(np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names)
         return ensemble if centers is None else ensemble.with_centers(centers)
 
@@ -100,7 +93,7 @@ class Ensemble:
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
             raise ValueError("centers differ in their number of columns; each must have the d columns of X.")
-        return Ensemble(self.labels, self.label_names, tuple(checked), self.seeds)
+        return replace(self, centers=tuple(checked))
 
     @property
     def n_runs(self) -> int:
@@ -112,38 +105,108 @@ class Ensemble:
         """(R,) number of non-empty clusters of each run."""
         return np.array([np.unique(run[run >= 0]).size for run in self.labels.T], dtype=np.int64)
 
-    def place(self, X: Any, *, n_jobs: int | None = None) -> Ints:
-        """Label that each run gives to unseen points: (n_new, R). Needs centres: the nearest one decides."""
-        if self.centers is None:
-            raise ValueError("These runs have no centres, so unseen points cannot be placed in them.")
-        return np.column_stack([_nearest_center(X, centers, count_threads(n_jobs)) for centers in self.centers])
+    @property
+    def seeds(self) -> tuple[int | None, ...] | None:
+        """The seed of each run; `random_state=ensemble.seeds` builds the same runs again. None for given labels."""
+        return None if self.runs is None else tuple(run.seed for run in self.runs)
+
+    def place(self, X: Any) -> Ints:
+        """Label that each run gives to unseen points: (n_new, R)."""
+        placers = [None] * self.n_runs if self.runs is None else [run.placer for run in self.runs]
+        unknown = [r for r, placer in enumerate(placers) if placer is None]
+        if unknown:
+            raise ValueError(
+                f"How runs {unknown} place unseen points is not known: their labels were given, or their model could "
+                "not be stored."
+            )
+        return place([placer for placer in placers if placer is not None], X)
+
+    def diversity(self) -> float:
+        """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs; points assigned in both runs count."""
+        values = [nmi for _, _, tables in contingency_tables(meet(self.labels)) for nmi in _nmi(tables)]
+        return 1.0 - float(np.mean(values)) if values else 0.0
+
+    def summary(self) -> pd.DataFrame:
+        """One row a run: method, seed, drawn parameters, number of clusters, objective, iterations, seconds."""
+        table = pd.DataFrame({"run": np.arange(self.n_runs)})
+        if self.runs is not None:
+            names = list(dict.fromkeys(name for run in self.runs for name in run.params))
+            table["method"] = [run.method for run in self.runs]
+            table["seed"] = [run.seed for run in self.runs]
+            for name in names:
+                table[name] = pd.Series([run.params.get(name) for run in self.runs], dtype=object).infer_objects()
+        table["k"] = self.n_clusters
+        table["assigned"] = (self.labels >= 0).mean(axis=0)
+        if self.runs is not None:
+            for name in ("objective", "iterations", "seconds"):
+                table[name] = [getattr(run, name) for run in self.runs]
+        return table
+
+    def save(self, path: str | Path) -> None:
+        """Write the ensemble to one file of arrays and JSON (.npz), whole or not at all.
+
+        Runs of methods whose model cannot be stored keep their labels, but place no unseen points when they are back.
+        """
+        meta, arrays = ensemble_to_arrays(self)
+        write_arrays(Path(path), "ensemble", meta, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Ensemble:
+        """Read what `save` wrote."""
+        return ensemble_from_arrays(*read_arrays(Path(path), "ensemble"))
 
 
-def _runs(labels: Any) -> list[tuple[str, Any]]:
-    """Take `labels` apart into (name for messages, label vector)."""
-    if is_frame(labels):
-        columns = labels.items() if isinstance(labels, pd.DataFrame) else zip(labels.columns, labels, strict=True)
-        runs = [(f"labels[{name!r}]", column) for name, column in columns]
-    elif isinstance(labels, list | tuple):
-        runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
-    else:
-        array = np.asarray(labels)
-        if array.ndim not in {1, 2}:
-            raise ValueError(f"labels has shape {array.shape}; give an (n, R) array or a list of R label vectors.")
-        runs = [(f"labels[:, {r}]", run) for r, run in enumerate((array[:, None] if array.ndim == 1 else array).T)]
-    if not runs:
-        raise ValueError("labels is empty; give at least one run.")
-    return runs
+def _nmi(tables: Ints) -> NDArray[np.float64]:
+    """Normalised mutual information of each table (t, k, k'); 1 where both runs have one cluster."""
+    share = tables / np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1)
+    a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
+
+    def entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2))
+
+    mean = (entropy(a) + entropy(b)) / 2
+    mutual = entropy(a) + entropy(b) - entropy(share)
+    return np.where(mean > 1e-15, np.clip(mutual / np.where(mean > 1e-15, mean, 1.0), 0.0, 1.0), 1.0)
 
 
-def _column(name: str, run: Any) -> tuple[NDArray[np.int64], NDArray | None]:
-    """Labels of one run as whole numbers, and their names where they are something else."""
-    codes, names = check_label_vector(name, run)
-    if names.size == 0:
-        return codes, None
-    if names.dtype.kind in "iu" and names.max() < 2**63:
-        return np.append(names.astype(np.int64), -1)[codes], None
-    return codes, names
+def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """What JSON can hold of an ensemble, and its arrays; training data that runs place points by are there once."""
+    arrays: dict[str, NDArray] = {"labels": ensemble.labels}
+    meta: dict[str, Any] = {"names": [], "runs": None, "centers": ensemble.centers is not None}
+    for r, names in enumerate(ensemble.label_names):
+        meta["names"].append(None if names is None else names.tolist())
+        if ensemble.centers is not None:
+            arrays[f"{r}/centers"] = ensemble.centers[r]
+    if ensemble.runs is not None:
+        meta["runs"] = []
+        for r, run in enumerate(ensemble.runs):
+            run_meta, run_arrays = run_to_arrays(run)
+            meta["runs"].append(run_meta)
+            run_arrays.pop("labels")
+            arrays |= {f"{r}/run/{name}": array for name, array in run_arrays.items()}
+            if isinstance(run.placer, Training):
+                arrays["training"] = run.placer.X.toarray() if sparse.issparse(run.placer.X) else run.placer.X
+    return meta, arrays
+
+
+def ensemble_from_arrays(meta: dict[str, Any], arrays: dict[str, NDArray]) -> Ensemble:
+    """The ensemble that `ensemble_to_arrays` took apart."""
+    labels = arrays["labels"]
+    R = labels.shape[1]
+    runs = None
+    if meta["runs"] is not None:
+        runs = tuple(
+            run_from_arrays(
+                run_meta,
+                {"labels": labels[:, r]}
+                | {name.removeprefix(f"{r}/run/"): a for name, a in arrays.items() if name.startswith(f"{r}/run/")},
+                arrays.get("training"),
+            )
+            for r, run_meta in enumerate(meta["runs"])
+        )
+    names = tuple(None if given is None else np.array(given) for given in meta["names"])
+    centers = tuple(arrays[f"{r}/centers"] for r in range(R)) if meta["centers"] else None
+    return Ensemble(labels, names, centers, runs)
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1) -> Ensemble:
@@ -157,89 +220,59 @@ def as_ensemble(labels: Any, *, at_least: int = 1) -> Ensemble:
     return ensemble
 
 
-def _nearest_center(X: Any, centers: NDArray, threads: int) -> Ints:
-    """Index of the nearest centre, the first on ties."""
-
-    def nearest(rows: slice) -> Ints:
-        return squared_distances(centers, X[rows]).argmin(axis=0)
-
-    parts = map_blocks(nearest, blocks(X.shape[0], 8 * len(centers)), threads)
-    return np.concatenate(list(parts)).astype(np.int32)
-
-
-def _kmeans(n_clusters: int, seed: int) -> KMeans:
-    return KMeans(n_clusters, init="k-means++", n_init=1, random_state=seed)
-
-
-def _kmeans_random(n_clusters: int, seed: int) -> KMeans:
-    return KMeans(n_clusters, init="random", n_init=1, random_state=seed)
-
-
-# The one table of names: how to make the estimator of one run.
-CLUSTERERS: dict[str, Callable[[int, int], Any]] = {"kmeans": _kmeans, "kmeans-random": _kmeans_random}
-
-
-def _seeds(random_state: Any, n_runs: int) -> tuple[int, ...]:
-    """Seed of run r from (random_state, r) alone, so that more runs begin with the same runs."""
-    if isinstance(random_state, Sequence | np.ndarray) and not isinstance(random_state, str):
-        if len(random_state) != n_runs:
-            raise ValueError(f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed a run.")
-        return tuple(check_count("random_state", seed, at_least=0) for seed in random_state)
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31))
-    elif random_state is not None:
-        random_state = check_count("random_state", random_state, at_least=0)
-    entropy = np.random.SeedSequence(random_state).entropy  # drawn here where random_state is None
-    return tuple(int(np.random.SeedSequence(entropy, spawn_key=(r,)).generate_state(1)[0]) for r in range(n_runs))
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What one fit leaves behind."""
-
-    labels: Ints
-    centers: NDArray
-    warnings: tuple[str, ...]
-    seconds: float
-
-
-def _fit_run(X: Any, clusterer: str, n_clusters: int, seed: int) -> _Run:
-    began = time.perf_counter()
-    with one_thread(), collected_warnings as caught:
-        model = CLUSTERERS[clusterer](n_clusters, seed).fit(X)
-    centers = np.asarray(model.cluster_centers_, dtype=np.float64)
-    # Labels come from the same rule that places unseen points, so that predict() gives training points their
-    # labels back. They are the fit's own but for points as far from one centre as from another to the last digit.
-    labels = _nearest_center(X, centers, threads=1)
-    told = tuple(str(w.message) for w in caught if not issubclass(w.category, ConvergenceWarning))
-    return _Run(labels, centers, told, time.perf_counter() - began)
+def _told_state(random_state: Any) -> Any:
+    """A random state as JSON, to know it again."""
+    if isinstance(random_state, Sequence | np.ndarray):
+        return [int(seed) for seed in random_state]
+    return None if random_state is None else repr(random_state)
 
 
 def build_ensemble(
     X: Any,
-    clusterer: str = "kmeans",
+    clusterer: Any = "kmeans",
     *,
     n_clusters: int | None = None,
     n_runs: int = 20,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    resample: float | str | None = None,
+    left_out: str = "skip",
+    on_failure: str = "raise",
     random_state: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> Ensemble:
     """Cluster the same data R times.
 
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame
-    clusterer : {"kmeans", "kmeans-random"}
-        k-means started by k-means++ or from random points; one start a run.
+    clusterer : str, estimator, function, or a list of these
+        A name of `clustertrust.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture or Pipeline, which is cloned
+        and gets a new seed for each run; a function `(X, rng) -> labels` with rng a `numpy.random.Generator`. From a
+        list runs are dealt in turn.
     n_clusters : int, optional
-        Clusters of each run; None: 8.
+        Clusters of each run, set as `n_clusters` or `n_components`. None: 8 for names, and an estimator's own value.
     n_runs : int
         R, at least 2.
+    vary : dict, optional
+        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``; "n_clusters"
+        also means n_components. In a list of clusterers a key applies to those that have it.
+    resample : float or "bootstrap", optional
+        Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
+    left_out : {"skip", "predict"}
+        Points that a resampled run left out are not assigned in it, or placed by its model.
+    on_failure : {"raise", "drop"}
+        Whether a run that fails ends the build or is left out of the ensemble.
     random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone. None draws entropy once; `Ensemble.seeds`
-        records what came of it.
+        The seed of run r depends on `random_state` and r alone. None draws entropy once; `Ensemble.seeds` records what
+        came of it.
     n_jobs : int, optional
         Runs at a time, each on one thread; None: every core. The runs are the same for any number.
+    verbose : bool
+        Show a progress bar, where there is a terminal.
+    checkpoint : path, optional
+        A folder that keeps each finished run. A build with the same data and settings goes on where another stopped.
 
     Returns
     -------
@@ -249,37 +282,41 @@ def build_ensemble(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from clustertrust import build_ensemble
-    >>> build_ensemble(load_iris().data, n_clusters=3, n_runs=5, random_state=0).labels.shape
+    >>> X = load_iris().data
+    >>> build_ensemble(X, n_clusters=3, n_runs=5, random_state=0).labels.shape
     (150, 5)
+    >>> mixed = build_ensemble(X, ["kmeans", "gmm"], n_clusters=3, n_runs=4, random_state=0)
+    >>> mixed.summary()["method"].tolist()
+    ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
     X = check_matrix(X)
-    check_choice("clusterer", clusterer, CLUSTERERS)
-    k = 8 if n_clusters is None else check_count("n_clusters", n_clusters, at_least=1)
+    recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
+    check_choice("on_failure", on_failure, ["drop", "raise"])
     R = check_count("n_runs", n_runs, at_least=2)
-    if k > X.shape[0]:
-        raise ValueError(f"n_clusters={k} is more than the {X.shape[0]} points of X; ask for at most that many.")
-    seeds = _seeds(random_state, R)
-    fit = joblib.delayed(_fit_run)
-    threads = count_threads(n_jobs)
-    runs = joblib.Parallel(n_jobs=threads, prefer="threads")(fit(X, clusterer, k, seed) for seed in seeds)
-    _tell(runs, k)
+    entropy, seeds = draw_seeds(random_state, R)
+    kept = None
+    if checkpoint is not None:
+        settings = recipe.settings() | {
+            "data": hash_data(X),
+            "random_state": _told_state(random_state),
+            "entropy": entropy,
+        }
+        kept = Checkpoint(checkpoint, settings)
+        if random_state is None:  # go on with the entropy of the first build
+            seeds = spawn_seeds(kept.settings["entropy"], R)
+    runs = run_all(X, recipe, list(enumerate(seeds)), on_failure, n_jobs, verbose, kept)
+    if len(runs) < 2:
+        raise ValueError(f"Only {len(runs)} of {R} runs succeeded; at least 2 are needed.")
+    recipe.tell(runs)
+    return assemble(runs)
+
+
+def assemble(runs: Sequence[Run]) -> Ensemble:
+    """Put runs side by side."""
+    has_centers = all(run.centers is not None and len(run.centers) > run.labels.max(initial=-1) for run in runs)
     return Ensemble(
         labels=np.column_stack([run.labels for run in runs]),
-        label_names=(None,) * R,
-        centers=tuple(run.centers for run in runs),
-        seeds=seeds,
+        label_names=(None,) * len(runs),
+        centers=tuple(run.centers for run in runs if run.centers is not None) if has_centers else None,
+        runs=tuple(runs),
     )
-
-
-def _tell(runs: Sequence[_Run], k: int) -> None:
-    """Say once, for all runs, what went less than well."""
-    fewer = [r for r, run in enumerate(runs) if np.unique(run.labels).size < k]
-    if fewer:
-        tell(
-            f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {fewer[0]} found "
-            f"{np.unique(runs[fewer[0]].labels).size}); the data may hold too few distinct points.",
-            ConvergenceWarning,
-        )
-    for message in dict.fromkeys(message for run in runs for message in run.warnings):
-        concerned = [r for r, run in enumerate(runs) if message in run.warnings]
-        tell(f"{message} (runs {concerned})")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clustertrust._validation import check_choice, check_matrix, tell
-from clustertrust.cells import Cells, meet
-from clustertrust.consensus import CONSENSUS, Votes, count_votes
-from clustertrust.dissimilarity import Geometry
-from clustertrust.ensemble import Ensemble, as_ensemble, build_ensemble
-from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import (
-    NORMALIZATIONS,
-    Options,
-    build_geometry,
-    check_metric,
-    check_options,
-    is_precomputed,
-    mean_and_std,
-    silhouettes_of,
-    warn_of_single_clusters,
-)
-from clustertrust.jackknife import standard_errors
-from clustertrust.matching import Matchings, match_runs
+from clustertrust._validation import check_matrix
+from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.geometry import Options, check_metric, check_options, is_precomputed
 from clustertrust.results import Confidence, Explanation, frame_of
-from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
+from clustertrust.scoring import Scoring, score_ensemble
+from clustertrust.settling import build_until_settled
 from clustertrust.summary import summarize
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
@@ -40,116 +26,6 @@ Floats = NDArray[np.float64]
 
 # Checks of scikit-learn that CAKE does not pass, with the reason for each.
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
-
-
-@dataclass(frozen=True)
-class _Scoring:
-    """The options that turn components into scores."""
-
-    fusion: str
-    normalization: str
-    agreement: str
-    unassigned: str
-    consensus: str
-
-    def check(self) -> None:
-        check_choice("fusion", self.fusion, FUSIONS)
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
-        check_choice("agreement", self.agreement, AGREEMENTS)
-        check_choice("unassigned", self.unassigned, UNASSIGNED)
-        check_choice("consensus", self.consensus, CONSENSUS)
-
-
-@dataclass(frozen=True)
-class _Model:
-    """A scored ensemble: all that scoring unseen points needs."""
-
-    scoring: _Scoring
-    cells: Cells
-    matchings: Matchings
-    geometry: Geometry
-    reference: int
-
-    def stability(self, rows: Ints) -> Stability:
-        how = self.scoring
-        return stability(self.cells, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
-
-    def votes(self, rows: Ints, runs: Ints) -> Votes:
-        return count_votes(self.cells, self.matchings, self.reference, rows, runs)
-
-    def components(self, own: Ints, X: Any = None) -> tuple[Floats, Ints, Floats, Floats, Floats]:
-        """Silhouettes, nearest other clusters, their mean, std and S̃; X None: the training points."""
-        s, nearest = silhouettes_of(self.geometry, own, X)
-        if self.scoring.unassigned == "disagree":
-            s[own < 0] = 0.0
-        mean, std = mean_and_std(s)
-        return s, nearest, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
-
-    def score(self, X: Any, rows: Ints) -> Floats:
-        """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
-        *_, g = self.components(rows, X)
-        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g)
-
-
-def _score(
-    X: Any, ensemble: Ensemble, geometry: str, options: Options, scoring: _Scoring, frame: Any
-) -> tuple[_Model, Confidence]:
-    """Score an ensemble; `frame` is what the table of results shall look like."""
-    cells = meet(ensemble.labels)
-    name, built = build_geometry(X, ensemble, cells, geometry, options)
-    hint_at_jaccard(cells, scoring.agreement)
-    warn_of_single_clusters(cells)
-    matchings = match_runs(cells)
-    runs = np.full(len(cells.rows), cells.n_runs) if scoring.unassigned == "disagree" else cells.assigned_runs()
-    reference = CONSENSUS[scoring.consensus](cells, matchings, runs)
-    model = _Model(scoring, cells, matchings, built, reference)
-
-    by_cell = model.stability(cells.rows)
-    c = by_cell.c[cells.of]
-    s, nearest, mean, std, g = model.components(cells.rows[cells.of])
-    fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
-    scores = fuse(c, g)
-    _warn_of_missing(scores)
-
-    votes = model.votes(cells.rows, runs)
-    names = cells.names[reference]
-    given = ensemble.label_names[reference]
-    return model, Confidence(
-        scores=scores,
-        stability=c,
-        geometry=g,
-        silhouette_mean=mean,
-        silhouette_std=std,
-        standard_errors=standard_errors(cells.of, by_cell, s, normalize, fuse),
-        labels=votes.labels[cells.of],
-        label_names=names if given is None else given[names],
-        consensus_strength=votes.strength[cells.of],
-        votes=votes.votes[cells.of],
-        rival=_rivals(votes, cells.of, nearest[:, reference]),
-        reference_run=reference,
-        geometry_method=name,
-        ensemble=ensemble,
-        n_runs=ensemble.n_runs,
-        frame=frame,
-    )
-
-
-def _rivals(votes: Votes, of: Ints, nearest: Ints) -> Ints:
-    """Label with the second most votes, else the nearest other cluster of the reference run."""
-    others = np.nan_to_num(votes.votes)
-    labelled = np.flatnonzero(votes.labels >= 0)
-    others[labelled, votes.labels[labelled]] = 0.0
-    second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
-    return np.where(second >= 0, second, nearest)
-
-
-def _warn_of_missing(scores: Floats) -> None:
-    missing = int(np.isnan(scores).sum())
-    if missing:
-        tell(
-            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores are NaN. "
-            "More runs, or unassigned='disagree', give every point a score."
-        )
 
 
 def confidence(
@@ -198,9 +74,9 @@ def confidence(
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
     options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
-    scoring = _Scoring(fusion, normalization, agreement, unassigned, consensus)
+    scoring = Scoring(fusion, normalization, agreement, unassigned, consensus)
     scoring.check()
-    return _score(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
+    return score_ensemble(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
 
 
 class CAKE(ClusterMixin, BaseEstimator):
@@ -213,11 +89,22 @@ class CAKE(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, optional
-        Clusters of each run; None: 8.
-    clusterer : {"kmeans", "kmeans-random"}
-        k-means started by k-means++ or from random points; one start a run.
-    n_runs : int
-        Number R of runs, at least 2.
+        Clusters of each run; None: 8 for names, and an estimator's own value.
+    clusterer : str, estimator, function, or a list of these
+        A name: "kmeans" (k-means++), "kmeans-random", "minibatch-kmeans", "gmm", "kmedoids", "birch", "spectral",
+        "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any scikit-learn clusterer, mixture or Pipeline, which
+        is cloned and gets a new seed for each run; a function `(X, rng) -> labels`. From a list runs are dealt in turn.
+    n_runs : int or "auto"
+        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median standard error of
+        the scores is at most 0.015; 200 at most.
+    vary : dict, optional
+        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``.
+    resample : float or "bootstrap", optional
+        Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
+    left_out : {"skip", "predict"}
+        Points that a resampled run left out are not assigned in it, or placed by its model.
+    on_failure : {"raise", "drop"}
+        Whether a run that fails ends the fit or is left out.
     fusion : {"harmonic", "product"}
         How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃.
     geometry : {"auto", "exact", "centroid", "rms", "kernel"}
@@ -245,6 +132,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         The seed of run r depends on `random_state` and r alone, so that 40 runs begin with the same 20.
     n_jobs : int, optional
         Threads; None: every core. The result is the same for any number.
+    verbose : bool
+        Show a progress bar while the runs are made, where there is a terminal.
 
     Attributes
     ----------
@@ -285,7 +174,11 @@ class CAKE(ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         *,
         clusterer: Any = "kmeans",
-        n_runs: int = 20,
+        n_runs: int | str = 20,
+        vary: Mapping[str, Sequence[Any]] | None = None,
+        resample: float | str | None = None,
+        left_out: str = "skip",
+        on_failure: str = "raise",
         fusion: str = "harmonic",
         geometry: str = "auto",
         metric: Any = "euclidean",
@@ -298,10 +191,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         consensus: str = "medoid",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.clusterer = clusterer
         self.n_runs = n_runs
+        self.vary = vary
+        self.resample = resample
+        self.left_out = left_out
+        self.on_failure = on_failure
         self.fusion = fusion
         self.geometry = geometry
         self.metric = metric
@@ -314,6 +212,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         self.consensus = consensus
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.
@@ -329,24 +228,31 @@ class CAKE(ClusterMixin, BaseEstimator):
             This estimator, fitted.
         """
         options = Options(self.metric, self.metric_params, self.kernel, self.kernel_params, None, self.n_jobs)
-        scoring = _Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
+        scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
         scoring.check()
         check_options(self.geometry, options)
         if is_precomputed(self.geometry, options):
-            raise ValueError("A precomputed matrix is for confidence(X, labels): k-means needs the points themselves.")
+            raise ValueError("A precomputed matrix is for confidence(X, labels): clusterers here need the points.")
         frame = frame_of(X)
         X = check_matrix(X, estimator=self)
         if self.geometry in {"exact", "auto"}:
             check_metric(X, options)
-        ensemble = build_ensemble(
-            X,
-            self.clusterer,
-            n_clusters=self.n_clusters,
-            n_runs=self.n_runs,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        self._model, scored = _score(X, ensemble, self.geometry, options, scoring, frame)
+        how: dict[str, Any] = {
+            "n_clusters": self.n_clusters,
+            "vary": self.vary,
+            "resample": self.resample,
+            "left_out": self.left_out,
+            "on_failure": self.on_failure,
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
+        if isinstance(self.n_runs, str) and self.n_runs == "auto":
+            ensemble, known = build_until_settled(X, self.clusterer, self.geometry, options, scoring, **how)
+        else:
+            how["n_runs"] = self.n_runs
+            ensemble, known = build_ensemble(X, self.clusterer, **how), None
+        self._model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
         self._confidence = replace(scored, label_names=np.arange(len(scored.label_names)))
         for name in (f.name for f in fields(Confidence)):
@@ -364,7 +270,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
         check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
-        return X, self._model.cells.encode(self.ensemble_.place(X, n_jobs=self.n_jobs))
+        return X, self._model.cells.encode(self.ensemble_.place(X))
 
     def predict(self, X: Any) -> Ints:
         """Consensus label of unseen points: (n_new,). Training points get their `labels_` back."""

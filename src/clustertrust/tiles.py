@@ -36,7 +36,14 @@ def by_point(X: NDArray) -> NDArray:
 
 def by_feature(X: NDArray) -> NDArray:
     """Points (n, d) → tiles (t, d', TILE): as `by_point`, each tile transposed."""
-    return np.ascontiguousarray(by_point(X).transpose(0, 2, 1))
+    tile = backend().TILE
+    n, d = X.shape
+    whole = n // tile
+    out = np.zeros((-(-n // tile), -(-d // 4) * 4, tile), dtype=X.dtype)
+    out[:whole, :d] = X[: whole * tile].reshape(whole, tile, d).transpose(0, 2, 1)
+    if n % tile:
+        out[whole, :d, : n % tile] = X[whole * tile :].T
+    return out
 
 
 def rounds(n_blocks: int) -> Iterator[Ints]:

@@ -204,6 +204,25 @@ def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def nearest_row(rows, k, columns):  # type: ignore[no-untyped-def]
+    """Which of the first k rows is nearest to each point of tiles (t, d, TILE): (t TILE,). The first on ties."""
+    out = np.zeros(columns.shape[0] * TILE, dtype=np.int32)
+    tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
+    least = np.empty(TILE, dtype=rows.dtype)
+    for t in range(columns.shape[0]):
+        squares(rows, columns[t], tile)
+        found = out[t * TILE : (t + 1) * TILE]
+        for p in range(TILE):
+            least[p] = tile[0, p]
+        for c in range(1, k):
+            for p in range(TILE):
+                better = tile[c, p] < least[p]
+                least[p] = tile[c, p] if better else least[p]
+                found[p] = c if better else found[p]
+    return out
+
+
+@compiled
 def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: ignore[no-untyped-def]
     """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in `pairs`.
 
@@ -371,3 +390,86 @@ def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, 
             else:
                 s[r, i] = (y - x) / max(x, y)
     return s, nearest
+
+
+@compiled
+def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
+    """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps. O(n² d) a sweep.
+
+    For each point the nearest and the second nearest medoid are kept, and for each medoid what its removal would cost.
+    A candidate then needs one pass over the points to know its best swap, whichever medoid that is with, and a
+    swap that gains is made at once. After n candidates without one no single swap gains.
+    """
+    n, d = X.shape
+    k = start.size
+    medoids = start.copy()
+    to_medoid = np.empty((k, n))
+    distance = np.empty(n)
+    nearest = np.empty(n, dtype=np.int64)
+    first = np.empty(n)
+    second = np.empty(n)
+    for m in range(k):
+        for i in range(n):
+            square = 0.0
+            for f in range(d):
+                square += (X[i, f] - X[medoids[m], f]) ** 2
+            to_medoid[m, i] = np.sqrt(square)
+    removal = np.empty(k)
+    gain = np.empty(k)
+    without = 0
+    changed = True
+    for sweep in range(max_iter):
+        for c in range(n):
+            if changed:  # nearest, second nearest and removal costs, after the start and after each swap
+                for m in range(k):
+                    removal[m] = 0.0
+                for i in range(n):
+                    first[i] = np.inf
+                    second[i] = np.inf
+                    nearest[i] = 0
+                    for m in range(k):
+                        if to_medoid[m, i] < first[i]:
+                            second[i] = first[i]
+                            first[i] = to_medoid[m, i]
+                            nearest[i] = m
+                        elif to_medoid[m, i] < second[i]:
+                            second[i] = to_medoid[m, i]
+                if k == 1:  # there is no second: any bound on the distances to come serves in its place
+                    bound = 2 * first.max()
+                    for i in range(n):
+                        second[i] = bound
+                for i in range(n):
+                    removal[nearest[i]] += second[i] - first[i]
+                changed = False
+            is_medoid = False
+            for m in range(k):
+                is_medoid = is_medoid or medoids[m] == c
+            if not is_medoid:
+                for i in range(n):
+                    square = 0.0
+                    for f in range(d):
+                        square += (X[i, f] - X[c, f]) ** 2
+                    distance[i] = np.sqrt(square)
+                for m in range(k):
+                    gain[m] = removal[m]
+                shared = 0.0
+                for i in range(n):
+                    if distance[i] < first[i]:
+                        shared += distance[i] - first[i]
+                        gain[nearest[i]] += first[i] - second[i]
+                    elif distance[i] < second[i]:
+                        gain[nearest[i]] += distance[i] - second[i]
+                best = 0
+                for m in range(1, k):
+                    if gain[m] < gain[best]:
+                        best = m
+                if gain[best] + shared < 0:
+                    medoids[best] = c
+                    for i in range(n):
+                        to_medoid[best, i] = distance[i]
+                    changed = True
+                    without = -1
+            without += 1
+            if without >= n:
+                return medoids, sweep + 1
+    return medoids, max_iter

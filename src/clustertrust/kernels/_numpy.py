@@ -72,6 +72,11 @@ def squared_distances(rows: Floats, columns: Floats) -> Floats:
     return np.array([((points - row) ** 2).sum(axis=1) for row in rows]).reshape(len(rows), len(points))
 
 
+def nearest_row(rows: Floats, k: int, columns: Floats) -> Ints:
+    """Which of the first k rows of (k', d) is nearest to each point of tiles (t, d, TILE), the first on ties."""
+    return squared_distances(rows, columns)[:k].argmin(axis=0).astype(np.int32)
+
+
 def add_distances(
     rows: Floats, columns: Floats, cell: Ints, bounds: Ints, per_block: int, pairs: Ints, out: NDArray[np.float64]
 ) -> None:
@@ -148,3 +153,30 @@ def silhouettes(
         zero = alone | (top == 0) | (lone_zero & (size == 1))
         s[r, i] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
     return s, nearest
+
+
+def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
+    """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps."""
+    n, k = len(X), len(start)
+    medoids = np.array(start, dtype=np.int64)
+
+    def distances(i: int) -> Floats:
+        return np.sqrt(((X - X[i]) ** 2).sum(axis=1))
+
+    to_medoid = np.array([distances(i) for i in medoids])
+    without = 0
+    for sweep in range(max_iter):
+        for c in range(n):
+            if c not in medoids:
+                distance = distances(c)
+                # The loss after each swap, from scratch: each medoid in turn gives way to the candidate.
+                others = [np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)]
+                losses = [np.minimum(other, distance).sum() for other in others]
+                best = int(np.argmin(losses))
+                if losses[best] < to_medoid.min(axis=0).sum() * (1 - 1e-14):
+                    medoids[best], to_medoid[best] = c, distance
+                    without = -1
+            without += 1
+            if without >= n:
+                return medoids, sweep + 1
+    return medoids, max_iter

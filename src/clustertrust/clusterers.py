@@ -1,0 +1,244 @@
+"""Names and estimators → one run: a fitted clustering of some rows, and how it places other points.
+
+`CLUSTERERS` is the one table of names. A name stands for an estimator with a number of clusters; from there on every
+clusterer is an estimator, or a function `(X, rng) -> labels`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import (
+    HDBSCAN,
+    AgglomerativeClustering,
+    Birch,
+    BisectingKMeans,
+    KMeans,
+    MiniBatchKMeans,
+    SpectralClustering,
+)
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._validation import check_label_vector
+from clustertrust.kmedoids import KMedoids
+from clustertrust.leiden import Leiden
+from clustertrust.placing import Nearest, Placer, Predict, Training
+
+__all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
+
+Ints = NDArray[np.integer]
+
+
+class ShuffledBirch(ClusterMixin, BaseEstimator):
+    """BIRCH on rows in random order: it is deterministic, and its clusters depend on the order of the rows."""
+
+    def __init__(self, n_clusters: int | None = 8, *, threshold: float = 0.5, random_state: Any = None) -> None:
+        self.n_clusters, self.threshold, self.random_state = n_clusters, threshold, random_state
+
+    def fit(self, X: Any, y: Any = None) -> ShuffledBirch:
+        """Cluster X; y is ignored."""
+        order = check_random_state(self.random_state).permutation(X.shape[0])
+        model = Birch(n_clusters=self.n_clusters, threshold=self.threshold).fit(X[order])
+        self.subcluster_centers_, self.subcluster_labels_ = model.subcluster_centers_, model.subcluster_labels_
+        self.labels_ = np.empty(X.shape[0], dtype=model.labels_.dtype)
+        self.labels_[order] = model.labels_
+        return self
+
+
+# One start a run: the ensemble is the repetition.
+CLUSTERERS: dict[str, Callable[[int], Any]] = {
+    "agglomerative": lambda k: AgglomerativeClustering(k),
+    "birch": lambda k: ShuffledBirch(k),
+    "bisecting-kmeans": lambda k: BisectingKMeans(k, n_init=1),
+    "gmm": lambda k: GaussianMixture(k, n_init=1),
+    "hdbscan": lambda k: HDBSCAN(copy=True),
+    "kmeans": lambda k: KMeans(k, init="k-means++", n_init=1),
+    "kmeans-random": lambda k: KMeans(k, init="random", n_init=1),
+    "kmedoids": lambda k: KMedoids(k),
+    "leiden": lambda k: Leiden(),
+    "minibatch-kmeans": lambda k: MiniBatchKMeans(k, n_init=1),
+    "spectral": lambda k: SpectralClustering(k, affinity="nearest_neighbors", n_init=1),
+}
+DEFAULT_CLUSTERS = 8  # of names, as in scikit-learn
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one fit leaves behind.
+
+    Attributes
+    ----------
+    labels : (n,) -1 where the point is not assigned
+    placer : how unseen points are placed; None where that is not known
+    centers : (k, d) centre of each label, where the method has them
+    method, seed, params : which clusterer, its seed, and the parameters drawn for this run
+    objective, iterations, seconds : of the fit, NaN where the method does not tell
+    warnings : what the method had to say
+    """
+
+    labels: Ints
+    placer: Placer | None = field(repr=False)
+    centers: NDArray | None = field(repr=False)
+    method: str
+    seed: int | None
+    params: dict[str, Any]
+    objective: float = np.nan
+    iterations: float = np.nan
+    seconds: float = np.nan
+    warnings: tuple[str, ...] = ()
+
+
+def cluster_parameter(estimator: Any) -> str | None:
+    """The parameter that holds the number of clusters: n_clusters or n_components (of the last step of a Pipeline)."""
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    known = estimator.get_params()
+    return next((prefix + name for name in ("n_clusters", "n_components") if prefix + name in known), None)
+
+
+def parameter(estimator: Any, name: str) -> str | None:
+    """The estimator's name for a parameter to vary, or None; the last step of a Pipeline needs no prefix."""
+    if name == "n_clusters":
+        return cluster_parameter(estimator)
+    known = estimator.get_params()
+    prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
+    return name if name in known else prefixed if prefixed in known else None
+
+
+def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
+    """Return the method's name and the estimator or function behind it, with its number of clusters set."""
+    if isinstance(clusterer, str):
+        if clusterer not in CLUSTERERS:
+            raise ValueError(f"clusterer={clusterer!r} is not known; choose one of {sorted(CLUSTERERS)}.")
+        name, estimator = clusterer, CLUSTERERS[clusterer](DEFAULT_CLUSTERS if n_clusters is None else n_clusters)
+    elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
+        raise TypeError(
+            f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a function "
+            "(X, rng) -> labels, or a list of these."
+        )
+    elif not hasattr(clusterer, "fit"):
+        if n_clusters is not None:
+            raise ValueError(f"n_clusters={n_clusters} cannot be handed to the function {clusterer!r}; leave it out.")
+        return getattr(clusterer, "__name__", type(clusterer).__name__), clusterer
+    else:
+        last = clusterer.steps[-1][1] if isinstance(clusterer, Pipeline) else clusterer
+        name, estimator = type(last).__name__, clone(clusterer)
+    if n_clusters is not None:
+        key = cluster_parameter(estimator)
+        if key is None:
+            raise ValueError(f"n_clusters={n_clusters} cannot be set: {name} has no n_clusters or n_components.")
+        estimator.set_params(**{key: n_clusters})
+    return name, estimator
+
+
+def is_random(estimator: Any) -> bool:
+    """Whether the seed of a run can make a difference."""
+    return not hasattr(estimator, "get_params") or bool(_seed_parameters(estimator))
+
+
+def _seed_parameters(estimator: Any) -> list[str]:
+    return [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+
+
+def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
+    """A value of each varied parameter that the estimator has."""
+    rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
+    drawn = {}
+    for name, values in vary.items():
+        value = values[int(rng.integers(len(values)))]  # drawn also where it is not used: runs do not shift each other
+        key = parameter(estimator, name) if hasattr(estimator, "get_params") else None
+        if key is not None:
+            drawn[key] = value
+    return drawn
+
+
+def fit_run(
+    X: Any,
+    method: str,
+    estimator: Any,
+    seed: int,
+    *,
+    vary: Mapping[str, Sequence[Any]],
+    resample: float | str | None,
+    left_out: str,
+) -> Run:
+    """Fit one run; everything random in it follows from `seed`."""
+    began = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    n = X.shape[0]
+    sample = _sample(n, resample, rng)
+    params = draw(estimator, vary, seed)
+    rows = X if sample is None else X[sample]
+    with one_thread(), collected_warnings as caught:
+        if hasattr(estimator, "fit"):
+            model = clone(estimator).set_params(**params)
+            model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
+            found, placer, centers = _fit(model, rows)
+        else:
+            model, placer, centers = None, None, None
+            found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
+        placer = Training(X, sample, found) if placer is None else placer
+        if len(found) != rows.shape[0]:
+            raise ValueError(f"{method} returned {len(found)} labels for {rows.shape[0]} points.")
+        labels = found
+        if sample is not None:
+            labels = placer(X) if left_out == "predict" else np.full(n, -1)
+            labels[sample] = found
+    return Run(
+        labels=np.asarray(labels, dtype=np.int32),
+        placer=placer,
+        centers=centers,
+        method=method,
+        seed=seed,
+        params=params,
+        objective=_told(model, "inertia_", "lower_bound_", "quality_"),
+        iterations=_told(model, "n_iter_"),
+        seconds=time.perf_counter() - began,
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+    )
+
+
+def _sample(n: int, resample: float | str | None, rng: np.random.Generator) -> Ints | None:
+    """Rows to fit on: a share without replacement, as many with replacement, or None for all."""
+    if resample is None:
+        return None
+    if resample == "bootstrap":
+        return np.sort(rng.integers(n, size=n))
+    return np.sort(rng.choice(n, int(np.floor(float(resample) * n + 1e-9)), replace=False))
+
+
+def _fit(model: Any, X: Any) -> tuple[Ints, Placer | None, NDArray | None]:
+    """Fit and return labels, the rule for unseen points (None: the method leaves no model behind), and centres.
+
+    Where a rule of our own places points, it labels the training points too, so that they get their labels back. It
+    agrees with the fit but for points as far from one centre as from another to the last digit.
+    """
+    if isinstance(model, KMeans | MiniBatchKMeans | KMedoids):
+        centers = np.asarray(model.fit(X).cluster_centers_, dtype=np.float64)
+        by_center = Nearest(centers, np.arange(len(centers)))
+        return by_center(X), by_center, centers
+    if isinstance(model, Birch | ShuffledBirch):
+        model.fit(X)
+        by_center = Nearest(
+            np.asarray(model.subcluster_centers_, dtype=np.float64), np.asarray(model.subcluster_labels_)
+        )
+        return by_center(X), by_center, None
+    if hasattr(model, "predict"):
+        model.fit(X)
+        labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
+        means = getattr(model, "means_", None)
+        return labels, Predict(model), None if means is None else np.asarray(means, dtype=np.float64)
+    return np.asarray(model.fit_predict(X)), None, None
+
+
+def _told(model: Any, *names: str) -> float:
+    model = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return next((float(getattr(model, name)) for name in names if hasattr(model, name)), np.nan)

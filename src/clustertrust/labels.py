@@ -1,0 +1,57 @@
+"""Labels in any of the forms that people have them → whole numbers (n, R) and names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_label_vector, is_frame
+
+__all__ = ["read_labels"]
+
+
+def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None, ...]]:
+    """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its own numbers."""
+    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind == "i" and labels.size:
+        stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]  # whole numbers are their own names
+    else:
+        columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
+        widths = {len(column) for column in columns}
+        if len(widths) > 1:
+            raise ValueError(
+                f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
+            )
+        stacked = np.column_stack(columns)
+    if len(stacked) < 2:
+        raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
+    return stacked, names
+
+
+def _runs(labels: Any) -> list[tuple[str, Any]]:
+    """Take `labels` apart into (name for messages, label vector)."""
+    if is_frame(labels):
+        columns = labels.items() if isinstance(labels, pd.DataFrame) else zip(labels.columns, labels, strict=True)
+        runs = [(f"labels[{name!r}]", column) for name, column in columns]
+    elif isinstance(labels, list | tuple):
+        runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
+    else:
+        array = np.asarray(labels)
+        if array.ndim not in {1, 2}:
+            raise ValueError(f"labels has shape {array.shape}; give an (n, R) array or a list of R label vectors.")
+        runs = [(f"labels[:, {r}]", run) for r, run in enumerate((array[:, None] if array.ndim == 1 else array).T)]
+    if not runs:
+        raise ValueError("labels is empty; give at least one run.")
+    return runs
+
+
+def _column(name: str, run: Any) -> tuple[NDArray[np.int64], NDArray | None]:
+    """Labels of one run as whole numbers, and their names where they are something else."""
+    codes, names = check_label_vector(name, run)
+    if names.size == 0:
+        return codes, None
+    if names.dtype.kind in "iu" and names.max() < 2**63:
+        return np.append(names.astype(np.int64), -1)[codes], None
+    return codes, names

@@ -1,0 +1,229 @@
+"""What a build is made of: which clusterers, varied and resampled how; and the loop that fits the runs."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from clustertrust._parallel import count_threads
+from clustertrust._validation import check_choice, check_count, tell
+from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.kernels import backend
+from clustertrust.run_files import Checkpoint
+
+__all__ = ["Recipe", "draw_seeds", "run_all", "spawn_seeds"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How each run is made. `methods` are (name, estimator or function), dealt to the runs in turn."""
+
+    methods: tuple[tuple[str, Any], ...]
+    vary: Mapping[str, Sequence[Any]]
+    resample: float | str | None
+    left_out: str
+
+    @classmethod
+    def of(
+        cls, clusterer: Any, n_clusters: int | None, vary: Any, resample: Any, left_out: str, n_points: int
+    ) -> Recipe:
+        """Check what the user asked for."""
+        given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
+        if not given:
+            raise ValueError("clusterer=[] is empty; give at least one.")
+        if n_clusters is not None:
+            n_clusters = check_count("n_clusters", n_clusters, at_least=1)
+        methods = tuple(prepare(one, n_clusters) for one in given)
+        vary = _check_vary(vary, methods)
+        _check_resample(resample)
+        check_choice("left_out", left_out, ["predict", "skip"])
+        if resample is None and left_out != "skip":
+            raise ValueError(f"left_out={left_out!r} is used with resample alone; set resample or leave left_out out.")
+        recipe = cls(methods, vary, resample, left_out)
+        recipe._check_size(n_points)
+        return recipe
+
+    def _check_size(self, n: int) -> None:
+        """Raise where more clusters are asked for than there are points to fit on."""
+        size = n if self.resample in (None, "bootstrap") else int(np.floor(float(self.resample) * n + 1e-9))
+        if size < 2:
+            raise ValueError(f"resample={self.resample!r} leaves {size} of {n} points; give a larger share.")
+        for _, estimator in self.methods:
+            key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
+            asked = [estimator.get_params()[key]] if key else []
+            asked = list(self.vary.get("n_clusters", asked)) if key else []
+            for k in asked:
+                if isinstance(k, int | np.integer) and k > size:
+                    raise ValueError(
+                        f"n_clusters={k} is more than the {size} points of X to cluster; ask for at most that many."
+                    )
+
+    def settings(self) -> dict[str, Any]:
+        """The recipe as JSON, to know it again."""
+        return {
+            "clusterer": [
+                f"{name}: {estimator!r}" if hasattr(estimator, "fit") else name for name, estimator in self.methods
+            ],
+            "vary": {name: [repr(value) for value in values] for name, values in self.vary.items()},
+            "resample": self.resample,
+            "left_out": self.left_out,
+        }
+
+    def fit(self, X: Any, r: int, seed: int) -> Run:
+        """Run r."""
+        method, estimator = self.methods[r % len(self.methods)]
+        return fit_run(X, method, estimator, seed, vary=self.vary, resample=self.resample, left_out=self.left_out)
+
+    def describe(self, r: int, seed: int, error: Exception) -> str:
+        """Say which run failed and why."""
+        method, estimator = self.methods[r % len(self.methods)]
+        drawn = draw(estimator, self.vary, seed)
+        told = "".join(f", {name}={value!r}" for name, value in drawn.items())
+        return f"Run {r} ({method}, seed {seed}{told}) failed: {type(error).__name__}: {error}"
+
+    def tell(self, runs: Sequence[Run]) -> None:
+        """Say once, for all runs, what went less than well."""
+        if not self.vary and self.resample is None and len(self.methods) < len(runs):
+            fixed = [name for name, estimator in self.methods if not is_random(estimator)]
+            if fixed:
+                tell(
+                    f"{' and '.join(fixed)} is deterministic, so that all its runs are the same and agree by "
+                    "construction; set vary or resample to make them differ."
+                )
+        fewer = [(r, k, found) for r, run in enumerate(runs) if (k := self._asked(r, run)) > (found := _count(run))]
+        if fewer:
+            r, k, found = fewer[0]
+            what = (
+                f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {r} found {found})"
+            )
+            tell(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
+        for message in dict.fromkeys(message for run in runs for message in run.warnings):
+            if "distinct clusters" in message and fewer:  # scikit-learn's words for what was just said
+                continue
+            tell(f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})", ConvergenceWarning)
+
+    def _asked(self, r: int, run: Run) -> int:
+        """Clusters that run r was asked for; 0 where the method finds their number."""
+        _, estimator = self.methods[r % len(self.methods)]
+        key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
+        value = run.params.get(key, estimator.get_params()[key]) if key else 0
+        return int(value) if isinstance(value, numbers.Integral) else 0
+
+
+def _count(run: Run) -> int:
+    return int(np.unique(run.labels[run.labels >= 0]).size)
+
+
+def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Sequence[Any]]:
+    if vary is None:
+        return {}
+    if not isinstance(vary, Mapping):
+        raise TypeError(f"vary={vary!r} must be a dict of parameter names and the values to draw from.")
+    checked: dict[str, Sequence[Any]] = {}
+    for name, values in vary.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"vary[{name!r}]={values!r} must be a sequence of values to draw from.")
+        checked[name] = list(values)
+        if not checked[name]:
+            raise ValueError(f"vary[{name!r}] is empty; give at least one value.")
+        if not any(hasattr(one, "get_params") and parameter(one, name) for _, one in methods):
+            raise ValueError(f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} has.")
+    return checked
+
+
+def _check_resample(resample: Any) -> None:
+    if resample is None or resample == "bootstrap":
+        return
+    if isinstance(resample, float | np.floating) and 0 < resample < 1:
+        return
+    raise ValueError(f"resample={resample!r} must be a share between 0 and 1, 'bootstrap' or None.")
+
+
+def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, ...]]:
+    """The entropy that the seeds of the runs come from, and the seeds; no entropy where the seeds were given."""
+    if isinstance(random_state, Sequence | np.ndarray) and not isinstance(random_state, str):
+        if len(random_state) != n_runs:
+            raise ValueError(f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed a run.")
+        return None, tuple(_check_seed(seed) for seed in random_state)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    elif random_state is not None:
+        random_state = _check_seed(random_state)
+    entropy = np.random.SeedSequence(random_state).entropy  # drawn here where random_state is None
+    assert isinstance(entropy, int)
+    return entropy, spawn_seeds(entropy, n_runs)
+
+
+def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
+    """Seeds of the runs from `first` on, each from (entropy, r) alone, so that more runs begin with the same."""
+    spawned = (np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs))
+    return tuple(int(sequence.generate_state(1)[0]) for sequence in spawned)
+
+
+def _check_seed(seed: Any) -> int:
+    seed = check_count("random_state", seed, at_least=0)
+    if seed >= 2**32:
+        raise ValueError(f"random_state={seed} is too large; seeds are below 2**32.")
+    return seed
+
+
+def run_all(
+    X: Any,
+    recipe: Recipe,
+    numbered: Sequence[tuple[int, int]],
+    on_failure: str,
+    n_jobs: int | None,
+    verbose: bool,
+    kept: Checkpoint | None,
+) -> list[Run]:
+    """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
+    backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
+    stopped = threading.Event()
+
+    def work(r: int, seed: int) -> Run | Exception | None:
+        if stopped.is_set():
+            return None
+        try:
+            run = None if kept is None else kept.load(r, X)
+            if run is None:
+                run = recipe.fit(X, r, seed)
+                if kept is not None:
+                    kept.save(r, run)
+        except Exception as error:  # whatever a clusterer may raise
+            if on_failure == "raise":
+                stopped.set()
+            return error
+        return run
+
+    parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
+    results = parallel(joblib.delayed(work)(r, seed) for r, seed in numbered)
+    done = list(zip(numbered, _progress(results, len(numbered), verbose), strict=True))
+    failed = [(recipe.describe(r, seed, result), result) for (r, seed), result in done if isinstance(result, Exception)]
+    if failed and on_failure == "raise":
+        what, error = failed[0]
+        kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
+        raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error
+    if failed:
+        tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0][0]}.")
+    return [result for _, result in done if isinstance(result, Run)]
+
+
+def _progress(results: Iterable[Any], total: int, verbose: bool) -> Iterable[Any]:
+    """A progress bar on standard error, where somebody watches."""
+    if not verbose or not sys.stderr.isatty():
+        yield from results
+        return
+    for done, result in enumerate(results, 1):
+        filled = 30 * done // total
+        sys.stderr.write(f"\rruns [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}")
+        sys.stderr.flush()
+        yield result
+    sys.stderr.write("\n")

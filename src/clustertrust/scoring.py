@@ -1,0 +1,160 @@
+"""An ensemble and the data → scores: the parts put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice, tell
+from clustertrust.cells import Cells, meet
+from clustertrust.consensus import CONSENSUS, Votes, count_votes
+from clustertrust.dissimilarity import Geometry
+from clustertrust.ensemble import Ensemble
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry import (
+    NORMALIZATIONS,
+    Options,
+    build_geometry,
+    mean_and_std,
+    silhouettes_of,
+    warn_of_single_clusters,
+)
+from clustertrust.jackknife import standard_errors
+from clustertrust.matching import Matchings, match_runs
+from clustertrust.results import Confidence
+from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
+
+__all__ = ["Model", "Scoring", "score_ensemble"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The options that turn components into scores."""
+
+    fusion: str
+    normalization: str
+    agreement: str
+    unassigned: str
+    consensus: str
+
+    def check(self) -> None:
+        """Raise for an unknown name."""
+        check_choice("fusion", self.fusion, FUSIONS)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
+        check_choice("agreement", self.agreement, AGREEMENTS)
+        check_choice("unassigned", self.unassigned, UNASSIGNED)
+        check_choice("consensus", self.consensus, CONSENSUS)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scored ensemble: all that scoring unseen points needs."""
+
+    scoring: Scoring
+    cells: Cells
+    matchings: Matchings
+    geometry: Geometry
+    reference: int
+
+    def stability(self, rows: Ints) -> Stability:
+        """Stability of rows of labels by the training matchings."""
+        how = self.scoring
+        return stability(self.cells, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
+
+    def votes(self, rows: Ints, runs: Ints) -> Votes:
+        """Votes on rows of labels by the training matchings."""
+        return count_votes(self.cells, self.matchings, self.reference, rows, runs)
+
+    def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+        """Silhouettes as they count, their mean, std and S̃."""
+        if self.scoring.unassigned == "disagree":
+            s = np.where(own < 0, 0.0, s)
+        mean, std = mean_and_std(s)
+        return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
+
+    def score(self, X: Any, rows: Ints) -> Floats:
+        """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
+        *_, g = self.component(silhouettes_of(self.geometry, rows, X)[0], rows)
+        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g)
+
+
+def score_ensemble(
+    X: Any,
+    ensemble: Ensemble,
+    geometry: str,
+    options: Options,
+    scoring: Scoring,
+    frame: Any,
+    known: tuple[Floats, Ints] | None = None,
+    quiet: bool = False,
+) -> tuple[Model, Confidence]:
+    """Score an ensemble.
+
+    `frame` is what the table of results shall look like; `known` the silhouettes and nearest other clusters of all
+    runs, where they have been computed before. `quiet`: say nothing of what the user hears from a later call.
+    """
+    cells = meet(ensemble.labels)
+    name, built = build_geometry(X, ensemble, cells, geometry, options)
+    if not quiet:
+        hint_at_jaccard(cells, scoring.agreement)
+        warn_of_single_clusters(cells)
+    matchings = match_runs(cells)
+    runs = np.full(len(cells.rows), cells.n_runs) if scoring.unassigned == "disagree" else cells.assigned_runs()
+    reference = CONSENSUS[scoring.consensus](cells, matchings, runs)
+    model = Model(scoring, cells, matchings, built, reference)
+
+    by_cell = model.stability(cells.rows)
+    c = by_cell.c[cells.of]
+    own = cells.rows[cells.of]
+    raw, nearest = silhouettes_of(built, own) if known is None else known
+    s, mean, std, g = model.component(raw, own)
+    fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
+    scores = fuse(c, g)
+    if not quiet:
+        _warn_of_missing(scores)
+
+    votes = model.votes(cells.rows, runs)
+    names = cells.names[reference]
+    given = ensemble.label_names[reference]
+    return model, Confidence(
+        scores=scores,
+        stability=c,
+        geometry=g,
+        silhouette_mean=mean,
+        silhouette_std=std,
+        standard_errors=standard_errors(cells.of, by_cell, s, normalize, fuse),
+        labels=votes.labels[cells.of],
+        label_names=names if given is None else given[names],
+        consensus_strength=votes.strength[cells.of],
+        votes=votes.votes[cells.of],
+        rival=_rivals(votes, cells.of, nearest[:, reference]),
+        reference_run=reference,
+        geometry_method=name,
+        ensemble=ensemble,
+        n_runs=ensemble.n_runs,
+        frame=frame,
+    )
+
+
+def _rivals(votes: Votes, of: Ints, nearest: Ints) -> Ints:
+    """Label with the second most votes, else the nearest other cluster of the reference run."""
+    others = np.nan_to_num(votes.votes)
+    labelled = np.flatnonzero(votes.labels >= 0)
+    others[labelled, votes.labels[labelled]] = 0.0
+    second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
+    return np.where(second >= 0, second, nearest)
+
+
+def _warn_of_missing(scores: Floats) -> None:
+    missing = int(np.isnan(scores).sum())
+    if missing:
+        tell(
+            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores are NaN. "
+            "More runs, or unassigned='disagree', give every point a score."
+        )
