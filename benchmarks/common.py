@@ -87,12 +87,16 @@ def clock(function: Callable[[], Any], *, times: int = 5) -> Timing:
 
 
 def clock_in_turn(*functions: Callable[[], Any], times: int = 7) -> list[Timing]:
-    """Time several functions by turns, so that what else the machine does falls on all of them alike."""
+    """Time several functions by turns, so that what else the machine does falls on all of them alike.
+
+    With a pause before each: the threads of a matrix product keep a core busy for a while after it has ended.
+    """
     seconds: list[list[float]] = [[] for _ in functions]
     for function in functions:
         function()
     for _ in range(times):
         for function, taken in zip(functions, seconds, strict=True):
+            time.sleep(0.1)
             began = time.perf_counter()
             function()
             taken.append(time.perf_counter() - began)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from clustertrust._validation import check_matrix
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed
+from clustertrust.model_files import load_model, save_model
 from clustertrust.results import Confidence, Explanation, frame_of
-from clustertrust.scoring import Scoring, score_ensemble
+from clustertrust.scoring import Model, Scoring, score_ensemble
 from clustertrust.settling import build_until_settled
 from clustertrust.summary import summarize
 
@@ -252,12 +254,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         else:
             how["n_runs"] = self.n_runs
             ensemble, known = build_ensemble(X, self.clusterer, **how), None
-        self._model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
+        model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
-        self._confidence = replace(scored, label_names=np.arange(len(scored.label_names)))
-        for name in (f.name for f in fields(Confidence)):
-            if name not in {"frame", "label_names"}:
-                setattr(self, f"{name}_", getattr(self._confidence, name))
+        self._keep(X, model, replace(scored, label_names=np.arange(len(scored.label_names))))
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -294,6 +293,40 @@ class CAKE(ClusterMixin, BaseEstimator):
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
         check_is_fitted(self)
         return self._confidence.to_frame()
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at all.
+
+        Raises
+        ------
+        ValueError
+            Where the method cannot be stored: estimators, functions and callable metrics given in place of names, and
+            runs whose models arrays do not hold.
+        """
+        check_is_fitted(self)
+        about = {
+            "n_features_in": self.n_features_in_,
+            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
+        }
+        save_model(path, self.get_params(deep=False), self._X, self._confidence, about)
+
+    @classmethod
+    def load(cls, path: str | Path) -> CAKE:
+        """Read what `save` wrote: a fitted model."""
+        params, X, model, confidence, about = load_model(path)
+        cake = cls(**params)
+        cake.n_features_in_ = about["n_features_in"]
+        if about["feature_names"]:
+            cake.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+        cake._keep(X, model, confidence)
+        return cake
+
+    def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:
+        """Store what a fit, or a file, gave."""
+        self._X, self._model, self._confidence = X, model, confidence
+        for name in (f.name for f in fields(Confidence)):
+            if name not in {"frame", "label_names"}:
+                setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self) -> str:
         """A short text: quantiles of the scores, a table by cluster, the most ambiguous points."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numbers
 import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -17,6 +16,7 @@ from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, check_count, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
 from clustertrust.kernels import backend
+from clustertrust.placing import Training
 from clustertrust.run_files import Checkpoint
 
 __all__ = ["Recipe", "draw_seeds", "run_all", "spawn_seeds"]
@@ -186,34 +186,36 @@ def run_all(
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
-    stopped = threading.Event()
-
-    def work(r: int, seed: int) -> Run | Exception | None:
-        if stopped.is_set():
-            return None
-        try:
-            run = None if kept is None else kept.load(r, X)
-            if run is None:
-                run = recipe.fit(X, r, seed)
-                if kept is not None:
-                    kept.save(r, run)
-        except Exception as error:  # whatever a clusterer may raise
-            if on_failure == "raise":
-                stopped.set()
-            return error
-        return run
-
+    work = joblib.delayed(_work)
     parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
-    results = parallel(joblib.delayed(work)(r, seed) for r, seed in numbered)
-    done = list(zip(numbered, _progress(results, len(numbered), verbose), strict=True))
-    failed = [(recipe.describe(r, seed, result), result) for (r, seed), result in done if isinstance(result, Exception)]
-    if failed and on_failure == "raise":
-        what, error = failed[0]
+    results = parallel(work(X, recipe, r, seed, on_failure, kept) for r, seed in numbered)
+    done = list(_progress(results, len(numbered), verbose))
+    failed = [result for result in done if isinstance(result, str)]
+    if failed:
+        tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
+    return [_with_data(run, X) for run in done if isinstance(run, Run)]
+
+
+def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Checkpoint | None) -> Run | str:
+    """Run r, or what there is to say of its failure. X does not come back with it from another process."""
+    try:
+        run = None if kept is None else kept.load(r, X)
+        if run is None:
+            run = recipe.fit(X, r, seed)
+            if kept is not None:
+                kept.save(r, run)
+        return _with_data(run, None)
+    except Exception as error:  # whatever a clusterer may raise
+        what = recipe.describe(r, seed, error)
+        if on_failure == "drop":
+            return what
         kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
         raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error
-    if failed:
-        tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0][0]}.")
-    return [result for _, result in done if isinstance(result, Run)]
+
+
+def _with_data(run: Run, X: Any) -> Run:
+    """The run with these training data, where it places points by them."""
+    return replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
 
 
 def _progress(results: Iterable[Any], total: int, verbose: bool) -> Iterable[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,10 @@ def build_until_settled(
     """
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
     check_choice("on_failure", on_failure, ["drop", "raise"])
-    entropy, _ = draw_seeds(random_state, 1)
-    if entropy is None:
+    if isinstance(random_state, Sequence | np.ndarray):
         raise ValueError("random_state is a list of seeds, which has a length; n_runs='auto' needs a number or None.")
+    entropy, _ = draw_seeds(random_state, 1)
+    assert entropy is not None
     runs: list[Run] = []
     s = np.empty((X.shape[0], 0))
     nearest = np.empty((X.shape[0], 0), dtype=np.int32)

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ __all__ = ["hash_data", "read_arrays", "write_arrays", "write_text"]
 
 VERSION = 1
 _META = "meta.json"
+# What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -55,10 +61,10 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArra
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             meta = json.loads(bytes(file[_META]).decode())
             arrays = {name: file[name] for name in file.files if name != _META}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged or was not written by clustertrust ({error}).") from error
     if not isinstance(meta, dict) or meta.get("format") != "clustertrust" or meta.get("kind") != kind:
         raise ValueError(f"{str(path)!r} does not hold a clustertrust {kind}.")

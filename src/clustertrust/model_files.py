@@ -1,0 +1,144 @@
+"""A fitted CAKE as one file of arrays and JSON."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clustertrust.cells import meet
+from clustertrust.ensemble import Ensemble, ensemble_from_arrays, ensemble_to_arrays
+from clustertrust.geometry import Options, build_geometry
+from clustertrust.matching import match_runs
+from clustertrust.results import Confidence
+from clustertrust.run_files import can_be_stored
+from clustertrust.scoring import Model, Scoring
+from clustertrust.storage import read_arrays, write_arrays
+
+__all__ = ["load_model", "save_model"]
+
+Arrays = dict[str, NDArray]
+
+_ARRAYS = [f.name for f in fields(Confidence) if f.type in {"Floats", "Ints"}]
+
+
+def save_model(path: str | Path, params: dict[str, Any], X: Any, confidence: Confidence, about: Any) -> None:
+    """Write a fitted model; `about` is what else JSON shall hold. What cannot be stored is told first."""
+    ensemble = confidence.ensemble
+    lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
+    if lost:
+        raise ValueError(
+            f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and JSON do not hold. "
+            "The labels alone can be: cake.ensemble_.save(path)."
+        )
+    plain = {name: _plain(name, value, ensemble) for name, value in params.items()}
+    ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
+    ensemble_arrays.pop("training", None)  # X is there
+    frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
+    arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
+    arrays |= {f"confidence/{name}": getattr(confidence, name) for name in _ARRAYS} | frame_arrays | _data_to_arrays(X)
+    meta = {
+        "params": plain,
+        "about": about,
+        "ensemble": ensemble_meta,
+        "frame": frame_meta,
+        "reference_run": confidence.reference_run,
+        "geometry_method": confidence.geometry_method,
+    }
+    write_arrays(Path(path), "model", meta, arrays)
+
+
+def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence, Any]:
+    """Read what `save_model` wrote: parameters, data, model, confidence, and what else was told."""
+    meta, arrays = read_arrays(Path(path), "model")
+    try:
+        params = meta["params"]
+        X = _data_from_arrays(arrays)
+        part = {name.removeprefix("ensemble/"): a for name, a in arrays.items() if name.startswith("ensemble/")}
+        ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
+        confidence = _confidence(meta, arrays, ensemble)
+        return params, X, _model(params, meta, X, ensemble), confidence, meta["about"]
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
+
+
+def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Confidence:
+    votes = arrays["confidence/votes"]
+    return Confidence(
+        **{name: arrays[f"confidence/{name}"] for name in _ARRAYS},
+        label_names=np.arange(votes.shape[1]),
+        reference_run=meta["reference_run"],
+        geometry_method=meta["geometry_method"],
+        ensemble=ensemble,
+        n_runs=ensemble.n_runs,
+        frame=_frame_from_arrays(meta["frame"], arrays),
+    )
+
+
+def _model(params: dict[str, Any], meta: dict[str, Any], X: Any, ensemble: Ensemble) -> Model:
+    """Cells, matchings and geometry follow from the labels and the data."""
+    options = Options(
+        metric=params["metric"],
+        metric_params=params["metric_params"],
+        kernel=params["kernel"],
+        kernel_params=params["kernel_params"],
+        n_jobs=params["n_jobs"],
+    )
+    scoring = Scoring(*(params[name] for name in ("fusion", "normalization", "agreement", "unassigned", "consensus")))
+    scoring.check()
+    cells = meet(ensemble.labels)
+    _, geometry = build_geometry(X, ensemble, cells, meta["geometry_method"], options)
+    return Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
+
+
+def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
+    """A parameter as JSON knows it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, np.random.RandomState):
+        return list(ensemble.seeds or ())  # what came of it
+    if isinstance(value, list | tuple | range | np.ndarray):
+        return [_plain(name, item, ensemble) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(name, item, ensemble) for key, item in value.items()}
+    raise ValueError(
+        f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, metric and kernel "
+        "by name, or store the labels alone: cake.ensemble_.save(path)."
+    )
+
+
+def _data_to_arrays(X: Any) -> Arrays:
+    if sparse.issparse(X):
+        return {"X/data": X.data, "X/indices": X.indices, "X/indptr": X.indptr, "X/shape": np.array(X.shape)}
+    return {"X": X}
+
+
+def _data_from_arrays(arrays: Arrays) -> Any:
+    if "X" in arrays:
+        return arrays["X"]
+    parts = (arrays["X/data"], arrays["X/indices"], arrays["X/indptr"])
+    return sparse.csr_array(parts, shape=tuple(arrays["X/shape"]))
+
+
+def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
+    """The kind of frame and, for pandas, its index: numbers as they are, anything else as text."""
+    if frame is None:
+        return None, {}
+    if not isinstance(frame, pd.DataFrame):
+        return "polars", {}
+    index = frame.index.to_numpy()
+    return "pandas", {"index": index if index.dtype.kind in "iuf" else index.astype(str)}
+
+
+def _frame_from_arrays(kind: str | None, arrays: Arrays) -> Any:
+    if kind == "polars":
+        return importlib.import_module("polars").DataFrame()
+    return None if kind is None else pd.DataFrame(index=arrays["index"])

@@ -1,0 +1,327 @@
+"""Every name and kind of clusterer against calling the library behind it by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.cluster import (
+    HDBSCAN,
+    AgglomerativeClustering,
+    Birch,
+    BisectingKMeans,
+    KMeans,
+    MiniBatchKMeans,
+    SpectralClustering,
+)
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clustertrust import CAKE, build_ensemble
+from clustertrust.clusterers import CLUSTERERS
+from clustertrust.kmedoids import KMedoids
+from clustertrust.stability import pairwise_stability
+
+# Neighbours alone do not link the setosas with the rest, of which spectral clustering warns.
+pytestmark = pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+
+X = load_iris().data
+BLOBS = make_blobs(300, 3, centers=4, cluster_std=1.5, random_state=3)[0]
+SEEDS = [3, 14, 15]
+
+FINDS_ITS_K = {"hdbscan", "leiden"}
+DETERMINISTIC = {"agglomerative", "hdbscan"}
+
+
+def shuffled_birch(data, seed):
+    order = np.random.RandomState(seed).permutation(len(data))
+    return Birch(n_clusters=3).fit(data[order]).predict(data)
+
+
+def leiden(data, seed):
+    import igraph
+    import leidenalg
+
+    near = kneighbors_graph(data, 15)
+    i, j = (near + near.T).nonzero()
+    graph = igraph.Graph(len(data), [(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a < b])
+    drawn = int(np.random.RandomState(seed).randint(2**31 - 1))
+    found = leidenalg.find_partition(
+        graph, leidenalg.RBConfigurationVertexPartition, resolution_parameter=1.0, seed=drawn
+    )
+    return np.array(found.membership)
+
+
+BY_HAND = {
+    "agglomerative": lambda data, seed: AgglomerativeClustering(3).fit(data).labels_,
+    "birch": shuffled_birch,
+    "bisecting-kmeans": lambda data, seed: BisectingKMeans(3, random_state=seed).fit(data).labels_,
+    "gmm": lambda data, seed: GaussianMixture(3, random_state=seed).fit(data).predict(data),
+    "hdbscan": lambda data, seed: HDBSCAN(copy=True).fit(data).labels_,
+    "kmeans": lambda data, seed: KMeans(3, n_init=1, random_state=seed).fit(data).labels_,
+    "kmeans-random": lambda data, seed: KMeans(3, init="random", n_init=1, random_state=seed).fit(data).labels_,
+    "kmedoids": lambda data, seed: KMedoids(3, random_state=seed).fit(data).labels_,
+    "leiden": leiden,
+    "minibatch-kmeans": lambda data, seed: MiniBatchKMeans(3, n_init=1, random_state=seed).fit(data).labels_,
+    "spectral": lambda data, seed: SpectralClustering(
+        3, affinity="nearest_neighbors", n_init=1, random_state=seed
+    ).fit_predict(data),
+}
+
+
+def quietly(function):
+    with warnings.catch_warnings():
+        # What base methods say of these data (a graph in pieces, no convergence) is no matter here.
+        warnings.simplefilter("ignore")
+        return function()
+
+
+def test_every_name_is_tried_by_hand():
+    assert set(BY_HAND) == set(CLUSTERERS)
+
+
+@pytest.mark.parametrize("name", sorted(CLUSTERERS))
+def test_names_give_what_the_library_gives(name):
+    k = None if name in FINDS_ITS_K else 3
+    ensemble = quietly(lambda: build_ensemble(X, name, n_clusters=k, n_runs=3, random_state=SEEDS))
+    for r, seed in enumerate(SEEDS):
+        by_hand = quietly(lambda seed=seed: BY_HAND[name](X, seed))
+        assert adjusted_rand_score(by_hand, ensemble.labels[:, r]) == 1
+        assert_array_equal(by_hand < 0, ensemble.labels[:, r] < 0)
+    assert ensemble.seeds == tuple(SEEDS)
+    assert ensemble.summary()["method"].tolist() == [name] * 3
+
+
+@pytest.mark.parametrize("geometry", ["exact", "rms", "kernel"])
+@pytest.mark.parametrize("name", sorted(CLUSTERERS))
+def test_every_method_judges_unseen_points(name, geometry):
+    k = None if name in FINDS_ITS_K else 3
+    vary = {"resample": 0.9} if name in DETERMINISTIC else {}
+    cake = quietly(
+        lambda: CAKE(k, clusterer=name, n_runs=4, geometry=geometry, random_state=0, **vary).fit(BLOBS[:200])
+    )
+    scores, labels = cake.score_samples(BLOBS[200:]), cake.predict(BLOBS[200:])
+    assert scores.shape == labels.shape == (100,)
+    assert np.nanmin(scores) >= 0
+    assert np.nanmax(scores) <= 1
+    assert labels.max() < cake.votes_.shape[1]
+    assert_array_equal(cake.predict(BLOBS[:200]), cake.labels_)
+    one_by_one = np.concatenate([cake.score_samples(BLOBS[i : i + 1]) for i in range(200, 210)])
+    np.testing.assert_allclose(one_by_one, scores[:10], atol=1e-12)
+
+
+def test_estimators_are_cloned_and_reseeded():
+    model = MiniBatchKMeans(4, init="random", n_init=2, batch_size=50, random_state=7)
+    before = model.get_params()
+    ensemble = build_ensemble(BLOBS, model, n_runs=3, random_state=SEEDS)
+    assert model.get_params() == before
+    assert not hasattr(model, "labels_")
+    for r, seed in enumerate(SEEDS):
+        by_hand = clone(model).set_params(random_state=seed).fit(BLOBS)
+        assert_array_equal(ensemble.labels[:, r], by_hand.labels_)
+
+
+def test_number_of_clusters_is_set_under_its_own_name():
+    for estimator in (
+        KMeans(n_init=1),
+        GaussianMixture(),
+        BayesianGaussianMixture(),
+        make_pipeline(StandardScaler(), KMeans(n_init=1)),
+    ):
+        ensemble = quietly(
+            lambda estimator=estimator: build_ensemble(BLOBS, estimator, n_clusters=2, n_runs=2, random_state=0)
+        )
+        assert ensemble.n_clusters.max() <= 2
+    own = build_ensemble(BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0)  # None: its own value stands
+    assert own.n_clusters.tolist() == [5, 5]
+
+
+def test_pipeline_places_points_through_all_its_steps():
+    pipeline = make_pipeline(StandardScaler(), KMeans(3, n_init=1))
+    stretched = BLOBS * [1, 1, 1000]
+    ensemble = build_ensemble(stretched, pipeline, n_runs=2, random_state=SEEDS[:2])
+    by_hand = clone(pipeline).set_params(kmeans__random_state=SEEDS[0]).fit(stretched)
+    assert_array_equal(ensemble.labels[:, 0], by_hand.predict(stretched))
+    assert_array_equal(ensemble.place(stretched + 1)[:, 0], by_hand.predict(stretched + 1))
+    assert ensemble.centers is None  # its centres lie in another space
+
+
+def test_transductive_methods_give_the_label_of_the_nearest_training_point():
+    ensemble = build_ensemble(BLOBS, "spectral", n_clusters=4, n_runs=2, random_state=0)
+    new = BLOBS[:50] + 0.3
+    nearest = ((new[:, None] - BLOBS) ** 2).sum(axis=2).argmin(axis=1)
+    assert_array_equal(ensemble.place(new), ensemble.labels[nearest])
+
+
+def test_functions_get_a_generator_of_their_own():
+    seen = []
+
+    def halves(data, rng):
+        seen.append(rng.random())
+        return np.where(data[:, 0] > np.median(data[:, 0]) + rng.normal(0, 0.1), "high", "low")
+
+    one = build_ensemble(BLOBS, halves, n_runs=3, random_state=1, n_jobs=1)
+    assert len(set(seen)) == 3
+    assert_array_equal(build_ensemble(BLOBS, halves, n_runs=3, random_state=1).labels, one.labels)
+    assert one.summary()["method"].tolist() == ["halves"] * 3
+
+
+def test_lists_deal_runs_in_turn():
+    mixed = build_ensemble(X, ["kmeans", GaussianMixture(), "birch"], n_clusters=3, n_runs=7, random_state=range(7))
+    assert mixed.summary()["method"].tolist() == [
+        "kmeans",
+        "GaussianMixture",
+        "birch",
+        "kmeans",
+        "GaussianMixture",
+        "birch",
+        "kmeans",
+    ]
+    for r in (0, 3, 6):
+        assert_array_equal(mixed.labels[:, r], KMeans(3, n_init=1, random_state=r).fit(X).labels_)
+    assert_array_equal(mixed.labels[:, 4], GaussianMixture(3, random_state=4).fit(X).predict(X))
+
+
+def test_deterministic_methods_warn_unless_something_differs():
+    with pytest.warns(UserWarning, match="agglomerative is deterministic.*set vary or resample"):
+        build_ensemble(X, "agglomerative", n_clusters=3, n_runs=2)
+    varied = build_ensemble(
+        X, "agglomerative", n_clusters=3, n_runs=6, vary={"linkage": ["ward", "average"]}, random_state=0
+    )
+    assert set(varied.summary()["linkage"]) == {"ward", "average"}
+    build_ensemble(X, "agglomerative", n_clusters=3, n_runs=2, resample=0.9)
+
+
+def test_vary_draws_parameters_anew_for_each_run():
+    ensemble = build_ensemble(
+        X, "spectral", n_clusters=2, n_runs=8, vary={"n_neighbors": range(10, 16)}, random_state=0
+    )
+    drawn = ensemble.summary()["n_neighbors"].tolist()
+    assert set(drawn) <= set(range(10, 16))
+    assert len(set(drawn)) > 2
+    by_hand = SpectralClustering(
+        2, affinity="nearest_neighbors", n_init=1, n_neighbors=drawn[5], random_state=ensemble.seeds[5]
+    ).fit(X)
+    assert adjusted_rand_score(by_hand.labels_, ensemble.labels[:, 5]) == 1
+
+
+def test_vary_of_the_number_of_clusters_means_components_too():
+    mixed = build_ensemble(X, ["kmeans", "gmm"], n_runs=8, vary={"n_clusters": range(2, 6)}, random_state=0)
+    table = mixed.summary()
+    asked = table["n_clusters"].fillna(table["n_components"]).astype(int)
+    assert_array_equal(asked, mixed.n_clusters)
+    assert len(set(asked)) > 1
+
+
+@pytest.mark.parametrize("share", [0.8, 0.55])
+def test_resampled_runs_leave_points_out(share):
+    ensemble = build_ensemble(X, n_clusters=3, n_runs=4, resample=share, random_state=0)
+    assert ((ensemble.labels >= 0).sum(axis=0) == int(share * len(X) + 1e-9)).all()
+    rows = np.flatnonzero(ensemble.labels[:, 2] >= 0)
+    by_hand = KMeans(3, n_init=1, random_state=ensemble.seeds[2]).fit(X[rows])
+    assert_array_equal(ensemble.labels[rows, 2], by_hand.labels_)
+    placed = build_ensemble(X, n_clusters=3, n_runs=4, resample=share, left_out="predict", random_state=0)
+    assert (placed.labels >= 0).all()
+    assert_array_equal(placed.labels[rows, 2], by_hand.labels_)
+    assert_array_equal(placed.labels[:, 2], by_hand.predict(X))
+
+
+def test_bootstrap_leaves_out_about_a_third():
+    ensemble = build_ensemble(X, n_clusters=3, n_runs=5, resample="bootstrap", random_state=0)
+    shares = (ensemble.labels >= 0).mean(axis=0)
+    assert ((shares > 0.5) & (shares < 0.75)).all()
+
+
+def test_bootstrap_stability_of_the_paper_is_stability_of_a_resampled_ensemble():
+    """Share of agreeing pairs among the pairs of subsamples that hold the point, aligned on the shared points."""
+    labels = build_ensemble(X, n_clusters=3, n_runs=8, resample=0.8, random_state=0).labels
+    agree, pairs = np.zeros(len(X)), np.zeros(len(X))
+    for r in range(8):
+        for q in range(r):
+            both = (labels[:, r] >= 0) & (labels[:, q] >= 0)
+            perms = [np.array(p) for p in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))]
+            best = max(perms, key=lambda p: (p[labels[both, q]] == labels[both, r]).sum())
+            agree[both] += best[labels[both, q]] == labels[both, r]
+            pairs += both
+    np.testing.assert_allclose(pairwise_stability(labels), agree / pairs, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("name", ["kmeans", "gmm", "birch", "kmedoids"])
+def test_partitions_are_the_same_for_any_way_of_working(name, backend):
+    import joblib
+
+    settings = {"n_clusters": 3, "n_runs": 4, "random_state": 5, "resample": 0.9}
+    alone = build_ensemble(X, name, n_jobs=1, **settings).labels
+    for n_jobs in (2, -1):
+        assert_array_equal(build_ensemble(X, name, n_jobs=n_jobs, **settings).labels, alone)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert_array_equal(build_ensemble(X, name, **settings).labels, alone)
+    more = build_ensemble(X, name, **(settings | {"n_runs": 6})).labels
+    assert_array_equal(more[:, :4], alone)
+
+
+def test_warnings_of_the_base_method_are_told_once_with_their_runs():
+    model = GaussianMixture(3, max_iter=1)
+    with pytest.warns(UserWarning, match=r"runs \[0, 1, 2\]") as caught:
+        build_ensemble(BLOBS, model, n_runs=3, random_state=0)
+    assert len(caught) == 1
+
+
+def failing(data, rng):
+    if rng.random() < 0.5:
+        raise RuntimeError("no luck")
+    return np.arange(len(data)) % 2
+
+
+def test_a_failing_run_is_named_or_dropped():
+    with pytest.raises(RuntimeError, match=r"Run \d \(failing, seed \d+\) failed: RuntimeError: no luck"):
+        build_ensemble(X, failing, n_runs=8, random_state=0)
+    with pytest.warns(UserWarning, match=r"of 8 runs failed and were left out. Run \d"):
+        rest = build_ensemble(X, failing, n_runs=8, random_state=0, on_failure="drop")
+    assert 2 <= rest.n_runs < 8
+    assert rest.labels.shape[1] == len(rest.seeds)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"clusterer": KMeans}, TypeError, "an instance, not a class"),
+        ({"clusterer": []}, ValueError, "clusterer=\\[\\] is empty"),
+        ({"clusterer": 3}, TypeError, "clusterer=3 must be"),
+        ({"clusterer": "hdbscan", "n_clusters": 3}, ValueError, "n_clusters=3 cannot be set: hdbscan"),
+        ({"clusterer": failing, "n_clusters": 3}, ValueError, "n_clusters=3 cannot be handed to the function"),
+        ({"vary": {"n_neighbors": [3]}}, ValueError, r"vary\['n_neighbors'\].*none of \['kmeans'\]"),
+        ({"vary": {"tol": []}}, ValueError, r"vary\['tol'\] is empty"),
+        ({"vary": {"tol": 3}}, TypeError, r"vary\['tol'\]=3 must be a sequence"),
+        ({"vary": [3]}, TypeError, r"vary=\[3\] must be a dict"),
+        ({"resample": 1.5}, ValueError, "resample=1.5 must be"),
+        ({"resample": "half"}, ValueError, "resample='half' must be"),
+        ({"resample": 0.001}, ValueError, "resample=0.001 leaves 0 of 150 points"),
+        ({"resample": 0.1, "n_clusters": 20}, ValueError, "n_clusters=20 is more than the 15 points"),
+        ({"left_out": "predict"}, ValueError, "left_out='predict' is used with resample alone"),
+        ({"left_out": "guess", "resample": 0.5}, ValueError, "left_out='guess' is not known"),
+        ({"on_failure": "ignore"}, ValueError, "on_failure='ignore' is not known"),
+    ],
+)
+def test_errors_name_the_argument(settings, error, message):
+    with pytest.raises(error, match=message):
+        build_ensemble(X, settings.pop("clusterer", "kmeans"), n_runs=2, **settings)
+
+
+def test_diversity_is_one_less_the_mean_nmi():
+    from itertools import combinations
+
+    from sklearn.metrics import normalized_mutual_info_score
+
+    ensemble = build_ensemble(BLOBS, ["kmeans-random", "gmm"], n_clusters=4, n_runs=6, random_state=0)
+    nmi = [
+        normalized_mutual_info_score(ensemble.labels[:, r], ensemble.labels[:, q]) for r, q in combinations(range(6), 2)
+    ]
+    assert ensemble.diversity() == pytest.approx(1 - np.mean(nmi), abs=1e-12)
+    assert build_ensemble(BLOBS, lambda data, rng: np.zeros(len(data), int), n_runs=2).diversity() == 0

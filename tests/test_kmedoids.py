@@ -1,0 +1,62 @@
+"""K-medoids against the package of the algorithm's authors."""
+
+import kmedoids
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clustertrust.kernels import _numba, _numpy
+from clustertrust.kmedoids import KMedoids
+
+DATA = {
+    "blobs": (make_blobs(400, 5, centers=4, cluster_std=4, random_state=0)[0], 4),
+    "iris": (load_iris().data, 3),
+    "digits": (load_digits().data[:500], 10),
+    "one": (load_iris().data, 1),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", sorted(DATA))
+def test_swaps_are_those_of_the_published_algorithm(name, seed):
+    X, k = DATA[name]
+    distances = cdist(X, X)
+    start = np.random.default_rng(seed).choice(len(X), k, replace=False)
+    found, _ = _numba.fasterpam(X, start, 100)
+    theirs = kmedoids.fasterpam(distances, start.astype(np.uint64))
+    assert sorted(found) == sorted(theirs.medoids.tolist())
+    assert distances[:, found].min(axis=1).sum() == pytest.approx(theirs.loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_plain_kernel_makes_the_same_swaps(k):
+    X = DATA["iris"][0][::3]
+    start = np.random.default_rng(k).choice(len(X), k, replace=False)
+    assert_array_equal(_numba.fasterpam(X, start, 100)[0], _numpy.fasterpam(X, start, 100)[0])
+
+
+def test_no_single_swap_gains():
+    X, k = DATA["blobs"]
+    model = KMedoids(k, random_state=0).fit(X)
+    distances = cdist(X, X)
+    for m in range(k):
+        others = np.delete(model.medoid_indices_, m)
+        rest = distances[:, others].min(axis=1)
+        assert np.minimum(rest[:, None], distances).sum(axis=0).min() >= model.inertia_ - 1e-9
+
+
+def test_large_data_are_sampled():
+    X = make_blobs(1000, 2, centers=3, random_state=0)[0]
+    whole, sampled = KMedoids(3, random_state=0).fit(X), KMedoids(3, sample_size=300, random_state=0).fit(X)
+    assert sampled.inertia_ < 1.05 * whole.inertia_
+    assert_array_equal(sampled.cluster_centers_, X[sampled.medoid_indices_])
+    assert_array_equal(sampled.predict(X), sampled.labels_)
+
+
+@parametrize_with_checks([KMedoids(2, random_state=0)])
+def test_scikit_learn_check(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    check(estimator)

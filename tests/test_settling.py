@@ -1,0 +1,49 @@
+"""`n_runs="auto"` against the same runs scored in one go."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_blobs
+
+from clustertrust import CAKE, build_ensemble
+from clustertrust.settling import BATCH, FEWEST, TOLERANCE
+
+X = load_iris().data
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"geometry": "rms"}, {"clusterer": ["kmeans", "gmm", "kmedoids"]}, {"resample": 0.8}]
+)
+def test_the_same_as_that_many_runs_at_once(settings):
+    auto = CAKE(3, n_runs="auto", random_state=0, **settings).fit(X)
+    assert (auto.n_runs_ - FEWEST) % BATCH == 0
+    at_once = CAKE(3, n_runs=auto.n_runs_, random_state=0, **settings).fit(X)
+    assert_array_equal(auto.ensemble_.labels, at_once.ensemble_.labels)
+    assert_allclose(auto.scores_, at_once.scores_, atol=1e-12)
+    assert_allclose(auto.standard_errors_, at_once.standard_errors_, atol=1e-12)
+
+
+def test_it_stops_as_soon_as_the_rule_holds():
+    auto = CAKE(3, n_runs="auto", random_state=0).fit(X)
+    assert np.median(auto.standard_errors_) <= TOLERANCE
+    if auto.n_runs_ > FEWEST:
+        before = CAKE(3, n_runs=auto.n_runs_ - BATCH, random_state=0).fit(X)
+        assert np.median(before.standard_errors_) > TOLERANCE
+    clear = make_blobs(200, centers=[[0, 0], [50, 50]], random_state=0)[0]
+    assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST
+
+
+def test_it_ends_where_nothing_settles(monkeypatch):
+    monkeypatch.setattr("clustertrust.settling.TOLERANCE", 0.0)
+    monkeypatch.setattr("clustertrust.settling.MOST", 40)
+    with pytest.warns(UserWarning, match="After 40 runs.*not settled"):
+        cake = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
+    assert cake.n_runs_ == 40
+
+
+def test_seeds_cannot_be_listed_without_their_number():
+    with pytest.raises(ValueError, match="random_state is a list of seeds"):
+        CAKE(3, n_runs="auto", random_state=[1, 2, 3]).fit(X)
+    with pytest.raises(TypeError, match="n_runs='many'"):
+        CAKE(3, n_runs="many").fit(X)
+    assert build_ensemble(X, n_clusters=3, n_runs=2, random_state=0).n_runs == 2
