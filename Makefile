@@ -17,8 +17,8 @@ bench-full: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks --full
 
 lint: .venv/installed-for-tests
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 
 .venv/bin/python:

@@ -5,7 +5,7 @@ The clusters of all runs stand one below the other in K rows; points are columns
 - `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all runs;
 - `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
 - `Cosine`: mean cosine distance, from mean directions;
-- `KernelMeans`: distance to the cluster's mean in the space of a kernel, Eq. (9).
+- `KernelMeans` (in `clustertrust.kernel_means`): distance to the mean in the space of a kernel, Eq. (9).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances, pairwise_kernels
-from sklearn.neighbors import NearestNeighbors
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -31,12 +30,13 @@ __all__ = [
     "Cosine",
     "Euclidean",
     "Geometry",
-    "KernelMeans",
     "Pairwise",
     "as_truths",
+    "check_entries",
     "cluster_means",
     "cluster_variances",
     "fixed_parameters",
+    "is_name",
     "squared_distances",
 ]
 
@@ -45,8 +45,7 @@ Result = TypeVar("Result")
 Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
 
 _FEW_CELLS = 0.25  # of the points: above this a sum for each point and cell is slower than none
-_ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
-_NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
+ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 
 
 class Geometry:
@@ -118,7 +117,7 @@ class Pairwise(Geometry):
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
-        if _is(self.metric, "precomputed"):
+        if is_name(self.metric, "precomputed"):
             raise ValueError("metric='precomputed' cannot score unseen points: their distances are not known.")
         return self._split(
             X.shape[0], lambda rows: self._matrix_means(self._distances(X[rows])), reduce, 24 * self.X.shape[0]
@@ -136,19 +135,19 @@ class Pairwise(Geometry):
     def _own_distances(self, rows: slice) -> NDArray:
         """Rows of the distance matrix; whatever the metric says, a point is at distance 0 from itself."""
         point = np.arange(rows.start, rows.stop)
-        if _is(self.metric, "precomputed"):
+        if is_name(self.metric, "precomputed"):
             matrix = np.asarray(self.X[rows])
             fine = np.isfinite(matrix) & (matrix >= 0)
             fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
             what = "distance; distances are finite and not negative, and a point is at distance 0 from itself"
-            _check_entries(matrix, rows.start, fine, what)
+            check_entries(matrix, rows.start, fine, what)
         else:
             matrix = self._distances(self.X[rows])
             matrix[np.arange(point.size), point] = 0.0
         return matrix
 
 
-def _check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
+def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
     """Raise for the first entry of rows of a precomputed matrix that is not fine.
 
     Checked block by block as it is read, since the matrix may be larger than memory.
@@ -200,7 +199,7 @@ class Euclidean(Geometry):
         return self._split(X.shape[0], means, reduce, 0, points)
 
 
-def _is(value: Any, name: str) -> bool:
+def is_name(value: Any, name: str) -> bool:
     """Whether a metric or kernel, which may be a callable, is this name."""
     return isinstance(value, str) and value == name
 
@@ -212,9 +211,9 @@ def as_truths(X: Any, metric: Any) -> Any:
 
 def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
     """Parameters that scikit-learn would otherwise take from each block of rows alone."""
-    if _is(metric, "seuclidean"):
+    if is_name(metric, "seuclidean"):
         return {"V": np.var(X, axis=0, ddof=1, dtype=np.float64)}
-    if _is(metric, "mahalanobis"):
+    if is_name(metric, "mahalanobis"):
         covariance = np.atleast_2d(np.cov(X.T))
         if np.linalg.matrix_rank(covariance) < len(covariance):
             raise ValueError(
@@ -250,7 +249,7 @@ class Centers(Geometry):
     def noise(self, X: Any = None) -> Floats | float:
         """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of the squares."""
         X = self.X if X is None else X
-        return np.asarray(row_norms(X, squared=True) * (_ROUNDING if sparse.issparse(X) else _ROUNDING**2), np.float64)
+        return np.asarray(row_norms(X, squared=True) * (ROUNDING if sparse.issparse(X) else ROUNDING**2), np.float64)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
@@ -295,7 +294,7 @@ class Cosine(Geometry):
 
     def noise(self, X: Any = None) -> Floats | float:
         """A product of two directions is off by some ulps of 1."""
-        return _ROUNDING
+        return ROUNDING
 
     def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         def means(rows: slice) -> Floats:
@@ -306,119 +305,6 @@ class Cosine(Geometry):
 
 def _directions(X: Any) -> Any:
     return normalize(X.astype(np.float64, copy=False))
-
-
-class KernelMeans(Geometry):
-    """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
-
-    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper. A kernel
-    that is not positive semidefinite can give squares below 0; they count as 0.
-    """
-
-    leaves_self_out = False
-    root = True
-
-    def __init__(
-        self,
-        X: Any,
-        cells: Cells,
-        *,
-        kernel: Any = "self-tuning",
-        kernel_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(cells, n_jobs)
-        self.kernel, self.params = kernel, dict(kernel_params or {})
-        # Under these kernels distances do not move with the origin, but digits are lost far from it.
-        fixed = sparse.issparse(X) or not any(_is(kernel, name) for name in ("linear", "rbf", "self-tuning"))
-        self.origin = None if fixed else X.mean(axis=0)
-        self.X = self._moved(X)
-        if _is(kernel, "rbf") or _is(kernel, "polynomial"):
-            self.params = {"gamma": 1.0 / X.shape[1]} | {k: v for k, v in self.params.items() if v is not None}
-        self.scale: Floats | None = None
-        if _is(kernel, "self-tuning"):
-            with one_thread():
-                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(self.X)
-                scale = self.neighbours.kneighbors()[0][:, -1]
-            self.floor = scale[scale > 0].min(initial=np.inf)  # infinite where all points are equal: κ = 1
-            self.scale = np.maximum(scale, self.floor)
-        precomputed = _is(kernel, "precomputed")
-        self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
-        self.within = self._within()
-
-    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
-        if _is(self.kernel, "precomputed"):
-            raise ValueError("kernel='precomputed' cannot score unseen points: their kernel values are not known.")
-        X = self._moved(X)
-        scale = None
-        if self.scale is not None:
-            with one_thread():
-                scale = np.maximum(self.neighbours.kneighbors(X)[0][:, -1], self.floor)
-        return self._map_distances(X, scale, self._with_itself(X), reduce)
-
-    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points."""
-        return self._map_distances(self.X, self.scale, self.itself, reduce)
-
-    def noise(self, X: Any = None) -> Floats | float:
-        """Sums of kernel values are off by some ulps of κ(x, x)."""
-        return _ROUNDING * np.abs(self.itself if X is None else self._with_itself(self._moved(X)))
-
-    def _moved(self, X: Any) -> Any:
-        return X if self.origin is None else X - self.origin
-
-    def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
-        def distances(rows: slice, means: Floats) -> Result:
-            return reduce(rows, np.maximum(itself[rows] - 2 * means + self.within[:, None], 0.0))
-
-        return self._map_similarities(X, scale, distances)
-
-    def _map_similarities(self, X: Any, scale: Floats | None, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Mean κ to the members of each cluster."""
-
-        def means(rows: slice) -> Floats:
-            gram = self._gram(X[rows], None if scale is None else scale[rows])
-            if _is(self.kernel, "precomputed"):
-                _check_entries(gram, rows.start, np.isfinite(gram), "similarity; similarities are finite")
-            return self._matrix_means(gram)
-
-        return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
-
-    def _gram(self, X: Any, scale: Floats | None) -> NDArray:
-        """κ of some points with all training points."""
-        if scale is not None and self.scale is not None:
-            squares = pairwise_distances(X, self.X) ** 2
-            squares /= scale[:, None]
-            squares /= self.scale
-            return np.exp(-squares)
-        if _is(self.kernel, "precomputed"):
-            return np.asarray(X)
-        return np.asarray(pairwise_kernels(X, self.X, metric=self.kernel, **self.params))
-
-    def _with_itself(self, X: Any) -> Floats:
-        """κ(x, x)."""
-        if _is(self.kernel, "self-tuning") or _is(self.kernel, "rbf"):
-            return np.ones(X.shape[0])
-        if _is(self.kernel, "linear"):
-            return np.asarray(row_norms(X, squared=True), np.float64)
-        if _is(self.kernel, "polynomial"):
-            params = {"degree": 3, "coef0": 1} | self.params
-            return np.asarray((params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"])
-        points = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
-        return np.array([self.kernel(x, x, **self.params) for x in points], dtype=np.float64)
-
-    def _within(self) -> Floats:
-        """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their mean κ to it."""
-        cells = self.cells
-
-        def totals(rows: slice, means: Floats) -> Floats:
-            labels = cells.rows[cells.of[rows]]
-            point, run = np.nonzero(labels >= 0)
-            column = cells.start[run] + labels[point, run]
-            return np.bincount(column, weights=means[column, point], minlength=cells.sizes.size).astype(np.float64)
-
-        return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
 
 
 def _cell_sums(X: Any, cells: Cells) -> Any:
@@ -445,11 +331,11 @@ def cluster_variances(X: Any, cells: Cells, means: Floats) -> Floats:
     if sparse.issparse(X):
         squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
         variances = cells.members.T @ squares / cells.sizes - squared_norms
-        return np.where(variances > _ROUNDING * squared_norms, variances, 0.0)
+        return np.where(variances > ROUNDING * squared_norms, variances, 0.0)
     cell_means = _cell_sums(X, cells) / cells.counts[:, None]
     inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
     between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
     variances = (cells.members.T @ inside + between) / cells.sizes
-    return np.where(variances > _ROUNDING**2 * squared_norms, variances, 0.0)
+    return np.where(variances > ROUNDING**2 * squared_norms, variances, 0.0)

@@ -22,7 +22,6 @@ from clustertrust.dissimilarity import (
     Cosine,
     Euclidean,
     Geometry,
-    KernelMeans,
     Pairwise,
     as_truths,
     cluster_means,
@@ -30,6 +29,7 @@ from clustertrust.dissimilarity import (
     fixed_parameters,
 )
 from clustertrust.ensemble import Ensemble, as_ensemble
+from clustertrust.kernel_means import KernelMeans
 from clustertrust.kernels import backend
 
 __all__ = [

@@ -1,0 +1,86 @@
+"""What the score does under each base method: two moons, blobs and Iris, one picture a method.
+
+Run from a checkout: `python examples/plot_clusterers.py` writes `docs/images/clusterers-NAME.png` and the gallery page.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.decomposition import PCA
+
+from clustertrust import CAKE
+from clustertrust.clusterers import CLUSTERERS
+
+DOCS = Path(__file__).parent.parent / "docs"
+WORDS = {
+    "agglomerative": "Ward's tree; deterministic, so each run sees another 80 % of the points.",
+    "birch": "A tree of sub-clusters, rows in another order in each run.",
+    "bisecting-kmeans": "Splits one cluster in two at a time.",
+    "gmm": "Gaussian mixtures with full covariances: clusters may be elongated.",
+    "hdbscan": "Density: it finds the number of clusters and leaves noise unassigned; 80 % of the points in each run.",
+    "kmeans": "k-means started by k-means++.",
+    "kmeans-random": "k-means from random points: less stable, so that stability says more.",
+    "kmedoids": "Clusters around points of the data (FasterPAM).",
+    "leiden": "Communities of the nearest-neighbour graph; it finds their number.",
+    "minibatch-kmeans": "k-means on small batches.",
+    "spectral": "Cuts of the nearest-neighbour graph, of 10 to 15 neighbours; kernel silhouettes.",
+}
+SETTINGS = {
+    "agglomerative": {"resample": 0.8},
+    "hdbscan": {"resample": 0.8, "unassigned": "disagree", "agreement": "jaccard"},
+    "leiden": {"agreement": "jaccard", "geometry": "kernel"},
+    "spectral": {"vary": {"n_neighbors": range(10, 16)}, "geometry": "kernel"},
+}
+
+
+def data() -> dict[str, tuple[np.ndarray, int, np.ndarray]]:
+    """Points, number of clusters, and two coordinates to draw them by."""
+    moons = make_moons(400, noise=0.08, random_state=0)[0]
+    blobs = make_blobs(400, centers=[[0, 0], [4, 0], [2, 3]], cluster_std=[0.5, 1.0, 1.0], random_state=0)[0]
+    iris = load_iris().data
+    return {"moons": (moons, 2, moons), "blobs": (blobs, 3, blobs), "iris": (iris, 3, PCA(2).fit_transform(iris))}
+
+
+def draw(name: str) -> Path:
+    """Score the three data sets with one method and draw them, coloured by score."""
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
+    for ax, (title, (X, k, at)) in zip(axes, data().items(), strict=True):
+        n_clusters = None if name in {"hdbscan", "leiden"} else k
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # graphs in pieces, noise: what these methods say of such data
+            cake = CAKE(n_clusters, clusterer=name, random_state=0, **SETTINGS.get(name, {})).fit(X)
+        shown = ax.scatter(*at.T, c=cake.scores_, cmap="viridis", vmin=0, vmax=1, s=9)
+        ax.set_title(f"{title}: {cake.votes_.shape[1]} clusters, mean score {np.nanmean(cake.scores_):.2f}", fontsize=9)
+        ax.set(xticks=[], yticks=[])
+    figure.colorbar(shown, ax=axes, label="score", fraction=0.03)
+    path = DOCS / "images" / f"clusterers-{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+    return path
+
+
+def main() -> None:
+    """Draw every method and write the page."""
+    lines = [
+        "# The score under each base method",
+        "",
+        "Each picture: two moons, three blobs of different spread, and Iris (two principal components), coloured by",
+        "score. Twenty runs, `random_state=0`. Made by `python examples/plot_clusterers.py`.",
+    ]
+    for name in sorted(CLUSTERERS):
+        path = draw(name)
+        lines += ["", f"## `{name}`", "", WORDS[name], "", f"![Scores under {name}](images/{path.name})"]
+    (DOCS / "gallery.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""X and cells → distance of each point to the mean of each cluster in the space of a kernel, Eq. (9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
+
+from clustertrust._parallel import one_thread
+from clustertrust.cells import Cells
+from clustertrust.dissimilarity import ROUNDING, Floats, Geometry, Reduce, Result, check_entries, is_name
+
+__all__ = ["KernelMeans"]
+
+_NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
+
+
+class KernelMeans(Geometry):
+    """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
+
+    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper. A kernel
+    that is not positive semidefinite can give squares below 0; they count as 0.
+    """
+
+    leaves_self_out = False
+    root = True
+
+    def __init__(
+        self,
+        X: Any,
+        cells: Cells,
+        *,
+        kernel: Any = "self-tuning",
+        kernel_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(cells, n_jobs)
+        self.kernel, self.params = kernel, dict(kernel_params or {})
+        # Under these kernels distances do not move with the origin, but digits are lost far from it.
+        fixed = sparse.issparse(X) or not any(is_name(kernel, name) for name in ("linear", "rbf", "self-tuning"))
+        self.origin = None if fixed else X.mean(axis=0)
+        self.X = self._moved(X)
+        if is_name(kernel, "rbf") or is_name(kernel, "polynomial"):
+            self.params = {"gamma": 1.0 / X.shape[1]} | {k: v for k, v in self.params.items() if v is not None}
+        self.scale: Floats | None = None
+        if is_name(kernel, "self-tuning"):
+            with one_thread():
+                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(self.X)
+                scale = self.neighbours.kneighbors()[0][:, -1]
+            self.floor = scale[scale > 0].min(initial=np.inf)  # infinite where all points are equal: κ = 1
+            self.scale = np.maximum(scale, self.floor)
+        precomputed = is_name(kernel, "precomputed")
+        self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
+        self.within = self._within()
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances from unseen points."""
+        if is_name(self.kernel, "precomputed"):
+            raise ValueError("kernel='precomputed' cannot score unseen points: their kernel values are not known.")
+        X = self._moved(X)
+        scale = None
+        if self.scale is not None:
+            with one_thread():
+                scale = np.maximum(self.neighbours.kneighbors(X)[0][:, -1], self.floor)
+        return self._map_distances(X, scale, self._with_itself(X), reduce)
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Distances of the training points."""
+        return self._map_distances(self.X, self.scale, self.itself, reduce)
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """Sums of kernel values are off by some ulps of κ(x, x)."""
+        return ROUNDING * np.abs(self.itself if X is None else self._with_itself(self._moved(X)))
+
+    def _moved(self, X: Any) -> Any:
+        return X if self.origin is None else X - self.origin
+
+    def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
+        def distances(rows: slice, means: Floats) -> Result:
+            return reduce(rows, np.maximum(itself[rows] - 2 * means + self.within[:, None], 0.0))
+
+        return self._map_similarities(X, scale, distances)
+
+    def _map_similarities(self, X: Any, scale: Floats | None, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Mean κ to the members of each cluster."""
+
+        def means(rows: slice) -> Floats:
+            gram = self._gram(X[rows], None if scale is None else scale[rows])
+            if is_name(self.kernel, "precomputed"):
+                check_entries(gram, rows.start, np.isfinite(gram), "similarity; similarities are finite")
+            return self._matrix_means(gram)
+
+        return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
+
+    def _gram(self, X: Any, scale: Floats | None) -> NDArray:
+        """κ of some points with all training points."""
+        if scale is not None and self.scale is not None:
+            squares = pairwise_distances(X, self.X) ** 2
+            squares /= scale[:, None]
+            squares /= self.scale
+            return np.exp(-squares)
+        if is_name(self.kernel, "precomputed"):
+            return np.asarray(X)
+        return np.asarray(pairwise_kernels(X, self.X, metric=self.kernel, **self.params))
+
+    def _with_itself(self, X: Any) -> Floats:
+        """κ(x, x)."""
+        if is_name(self.kernel, "self-tuning") or is_name(self.kernel, "rbf"):
+            return np.ones(X.shape[0])
+        if is_name(self.kernel, "linear"):
+            return np.asarray(row_norms(X, squared=True), np.float64)
+        if is_name(self.kernel, "polynomial"):
+            params = {"degree": 3, "coef0": 1} | self.params
+            return np.asarray((params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"])
+        points = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
+        return np.array([self.kernel(x, x, **self.params) for x in points], dtype=np.float64)
+
+    def _within(self) -> Floats:
+        """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their mean κ to it."""
+        cells = self.cells
+
+        def totals(rows: slice, means: Floats) -> Floats:
+            labels = cells.rows[cells.of[rows]]
+            point, run = np.nonzero(labels >= 0)
+            column = cells.start[run] + labels[point, run]
+            return np.bincount(column, weights=means[column, point], minlength=cells.sizes.size).astype(np.float64)
+
+        return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
