@@ -1,0 +1,29 @@
+"""Examples run, and say a word on everything they show."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from clustertrust.clusterers import CLUSTERERS
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
+    gallery = load("plot_clusterers")
+    assert set(gallery.WORDS) == set(CLUSTERERS)
+    monkeypatch.setattr(gallery, "DOCS", tmp_path)
+    monkeypatch.setattr(gallery, "CLUSTERERS", ["kmeans", "hdbscan"])
+    gallery.main()
+    page = (tmp_path / "gallery.md").read_text()
+    for name in ("kmeans", "hdbscan"):
+        assert f"images/clusterers-{name}.png" in page
+        assert (tmp_path / "images" / f"clusterers-{name}.png").read_bytes().startswith(b"\x89PNG")
