@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.settling import BATCH, FEWEST, TOLERANCE
+from clustertrust.settling import BATCH, FEWEST, TOLERANCE, unsettled
 
 X = load_iris().data
 
@@ -24,11 +24,13 @@ def test_the_same_as_that_many_runs_at_once(settings):
 
 
 def test_it_stops_as_soon_as_the_rule_holds():
-    auto = CAKE(3, n_runs="auto", random_state=0).fit(X)
-    assert np.median(auto.standard_errors_) <= TOLERANCE
-    if auto.n_runs_ > FEWEST:
-        before = CAKE(3, n_runs=auto.n_runs_ - BATCH, random_state=0).fit(X)
-        assert np.median(before.standard_errors_) > TOLERANCE
+    auto = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
+    low, high = np.quantile(auto.scores_, [0.25, 0.75])
+    assert np.median(auto.standard_errors_) <= TOLERANCE * (high - low)
+    assert auto.n_runs_ > FEWEST  # else the next lines would say nothing
+    before = CAKE(3, clusterer="kmeans-random", n_runs=auto.n_runs_ - BATCH, random_state=0).fit(X)
+    low, high = np.quantile(before.scores_, [0.25, 0.75])
+    assert np.median(before.standard_errors_) > TOLERANCE * (high - low)
     clear = make_blobs(200, centers=[[0, 0], [50, 50]], random_state=0)[0]
     assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST
 
@@ -47,3 +49,12 @@ def test_seeds_cannot_be_listed_without_their_number():
     with pytest.raises(TypeError, match="n_runs='many'"):
         CAKE(3, n_runs="many").fit(X)
     assert build_ensemble(X, n_clusters=3, n_runs=2, random_state=0).n_runs == 2
+
+
+def test_the_error_is_a_share_of_the_spread():
+    scores, errors = np.array([0.0, 0.1, 0.2, 0.3, 0.4, np.nan]), np.array([0.1, 0.02, 0.02, 0.02, 0.0, 0.5])
+    assert unsettled(scores, errors) == pytest.approx(0.02 / 0.2)
+    assert unsettled(scores * 0.01, errors * 0.01) == pytest.approx(0.1)  # no scale
+    assert unsettled(np.ones(3), np.zeros(3)) == 0
+    assert unsettled(np.ones(3), np.full(3, 0.1)) == np.inf
+    assert unsettled(np.ones(2), np.full(2, np.nan)) == np.inf

@@ -98,7 +98,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         is cloned and gets a new seed for each run; a function `(X, rng) -> labels`. From a list runs are dealt in turn.
     n_runs : int or "auto"
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median standard error of
-        the scores is at most 0.015; 200 at most.
+        the scores is at most a tenth of their interquartile range; 200 at most.
     vary : dict, optional
         Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``.
     resample : float or "bootstrap", optional

@@ -19,8 +19,19 @@ from clustertrust.scoring import Scoring, score_ensemble
 __all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
 
 FEWEST, BATCH, MOST = 20, 10, 200
-# The paper finds the spread of the scores between ensembles level off at a median of some 0.015, at 30 to 40 runs.
-TOLERANCE = 0.015
+# The error of a score against how far the scores of different points lie apart: a share, since scores have no fixed
+# scale (those of kernel silhouettes are small throughout) and it is their order that counts.
+TOLERANCE = 0.1
+
+
+def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64]) -> float:
+    """Median standard error of the scores as a share of their interquartile range; NaN are left out."""
+    known = np.isfinite(scores) & np.isfinite(standard_errors)
+    if not known.any():
+        return np.inf
+    error = float(np.median(standard_errors[known]))
+    low, high = np.quantile(scores[known], [0.25, 0.75])
+    return error / (high - low) if high > low else 0.0 if error == 0 else np.inf
 
 
 def build_until_settled(
@@ -39,7 +50,7 @@ def build_until_settled(
     n_jobs: int | None,
     verbose: bool,
 ) -> tuple[Ensemble, tuple[NDArray[np.float64], NDArray[np.integer]]]:
-    """Add runs until the median jackknife standard error of the scores is at most `TOLERANCE`.
+    """Add runs until the scores have settled: until `unsettled` is at most `TOLERANCE`.
 
     Returns the ensemble with the silhouettes and nearest other clusters of its runs. Fits and silhouettes of earlier
     batches are kept: a batch costs its own fits and one pass over the distances.
@@ -68,15 +79,15 @@ def build_until_settled(
         if len(runs) >= 2:
             ensemble = assemble(runs)
             _, scored = score_ensemble(X, ensemble, geometry, options, scoring, None, (s, nearest), quiet=True)
-            error = float(np.nanmedian(scored.standard_errors)) if np.isfinite(scored.standard_errors).any() else 0.0
+            error = unsettled(scored.scores, scored.standard_errors)
             if error <= TOLERANCE or tried >= MOST:
                 break
         elif tried >= MOST:
             raise ValueError(f"Only {len(runs)} of {tried} runs succeeded; at least 2 are needed.")
     if error > TOLERANCE:
         tell(
-            f"After {tried} runs the median standard error of the scores is {error:.3f}, above {TOLERANCE}: they have "
-            "not settled. The clusterings differ much from run to run; another number of clusters may suit the data."
+            f"After {tried} runs the scores have not settled: their median standard error is {error:.2f} of their "
+            f"interquartile range, above {TOLERANCE}. Another number of clusters may suit the data better."
         )
     recipe.tell(runs)
     return ensemble, (s, nearest)
