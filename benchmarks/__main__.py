@@ -8,7 +8,7 @@ import time
 
 from benchmarks.common import save
 
-QUICK = ["approximation", "startup", "stability", "score", "many_cells", "ensemble"]
+QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
 FULL = [*QUICK, "million", "settling", "unseen", "crash", "fashion", "growth"]
 
 

@@ -325,3 +325,13 @@ def test_diversity_is_one_less_the_mean_nmi():
     ]
     assert ensemble.diversity() == pytest.approx(1 - np.mean(nmi), abs=1e-12)
     assert build_ensemble(BLOBS, lambda data, rng: np.zeros(len(data), int), n_runs=2).diversity() == 0
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_the_progress_bar_is_for_terminals(capsys, monkeypatch, watched):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    build_ensemble(X, n_clusters=3, n_runs=4, random_state=0, verbose=True)
+    shown = capsys.readouterr().err
+    assert ("4/4" in shown) == watched
+    build_ensemble(X, n_clusters=3, n_runs=4, random_state=0)
+    assert capsys.readouterr().err == ""
