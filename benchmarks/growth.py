@@ -148,6 +148,8 @@ def draw(timed: list[tuple[str, str, list[int], list[float]]]) -> None:
         for geometry, grows, values, seconds in timed:
             if grows == name:
                 ax.loglog(values, seconds, "o-", label=geometry)
+                ax.set_xticks(values, [f"{value:,}" for value in values], fontsize=8)
+        ax.xaxis.minorticks_off()
         ax.set_xlabel(name)
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("seconds")
