@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_blobs
 
+from clustertrust import datasets
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.csv"
 SLOW = 30.0  # seconds; what takes longer is timed once
@@ -144,16 +146,12 @@ def numpy_pass(X: np.ndarray, rows: int = 1000) -> None:
         np.sqrt(block, out=block)
 
 
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A real data set, from the folder that CLUSTERTRUST_DATA names, or from `../shared/data`."""
-    folder = Path(os.environ.get("CLUSTERTRUST_DATA", HERE.parent.parent / "shared" / "data"))
-    path = folder / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(
-            f"{path.name} is not in the data folder; set CLUSTERTRUST_DATA to the folder that has it."
-        )
-    with np.load(path, allow_pickle=False) as file:
-        return file["X"], file["y"]
+def load(name: str, *, raw: bool = False) -> datasets.Dataset:
+    """One of the paper's data sets; the large ones also from `../shared/data`, where that folder is there."""
+    folder = HERE.parent.parent / "shared" / "data"
+    if folder.is_dir():
+        os.environ.setdefault("CLUSTERTRUST_DATA", str(folder))
+    return datasets.load(name, raw=raw)
 
 
 def save(results: dict[str, list[Row]]) -> None:

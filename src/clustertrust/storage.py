@@ -20,7 +20,7 @@ __all__ = ["hash_data", "read_arrays", "write_arrays", "write_text"]
 VERSION = 1
 _META = "meta.json"
 # What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
-_DAMAGE: tuple[type[Exception], ...] = (
+DAMAGE: tuple[type[Exception], ...] = (
     *(AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, TypeError, ValueError),
     *(zipfile.BadZipFile, zlib.error),
 )
@@ -64,7 +64,7 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArra
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             meta = json.loads(bytes(file[_META]).decode())
             arrays = {name: file[name] for name in file.files if name != _META}
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged or was not written by clustertrust ({error}).") from error
     if not isinstance(meta, dict) or meta.get("format") != "clustertrust" or meta.get("kind") != kind:
         raise ValueError(f"{str(path)!r} does not hold a clustertrust {kind}.")
