@@ -1,0 +1,288 @@
+"""Scores → a mask of the points to keep: the top share, those above a threshold, or a share that the data choose."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, tell
+from clustertrust.ensemble import assemble
+from clustertrust.geometry import Options, check_options, choose_geometry, silhouettes
+from clustertrust.recipe import Recipe, draw_seeds, run_all
+
+__all__ = ["AVERAGES", "COVERAGES", "AdaptiveSelection", "select_above", "select_adaptive", "select_top"]
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+COVERAGES = tuple(percent / 100 for percent in range(40, 91, 5))  # the paper's grid
+NEAR = 1e-9  # mean silhouettes this close are equal, and the larger subset wins
+
+
+def plain_mean(s: Floats, labels: Ints) -> float:
+    """Mean of s over the points assigned; 0 where there are none, as for a run with one cluster."""
+    assigned = labels >= 0
+    return float(s[assigned].mean()) if assigned.any() else 0.0
+
+
+def macro_mean(s: Floats, labels: Ints) -> float:
+    """Mean over the clusters of the mean of s in each, so that a cluster counts alike whatever its size."""
+    clusters = np.unique(labels[labels >= 0])
+    return float(np.mean([s[labels == cluster].mean() for cluster in clusters])) if clusters.size else 0.0
+
+
+AVERAGES: dict[str, Callable[[Floats, Ints], float]] = {"macro": macro_mean, "plain": plain_mean}
+
+
+@dataclass(frozen=True)
+class AdaptiveSelection:
+    """The share of points that `select_adaptive` chose, and the curve that it chose from.
+
+    Attributes
+    ----------
+    mask : (n,) the points kept
+    coverage : the coverage chosen
+    coverages : (g,) the coverages tried, rising
+    sizes : (g,) points kept at each
+    silhouettes : (g,) mean silhouette of the re-fits at each; its largest value is the choice
+    by_restart : (g, n_restarts) mean silhouette of each re-fit
+    geometry : the geometry of the silhouettes, also where `auto` was asked for
+    """
+
+    mask: Bools
+    coverage: float
+    coverages: Floats
+    sizes: Ints
+    silhouettes: Floats
+    by_restart: Floats
+    geometry: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a coverage: points kept, mean silhouette, that of each restart, and whether it was chosen."""
+        columns = {"coverage": self.coverages, "size": self.sizes, "silhouette": self.silhouettes}
+        columns |= {f"restart_{r}": values for r, values in enumerate(self.by_restart.T)}
+        return pd.DataFrame(columns | {"chosen": self.coverages == self.coverage})
+
+
+def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
+    """Keep the ⌊share · n + 1e-9⌋ points with the highest scores.
+
+    Parameters
+    ----------
+    scores : (n,) sequence of numbers
+        Higher is surer. NaN, no score, is never kept, though the point counts in n.
+    share : float
+        From 0 to 1. The 1e-9 is for shares such as 0.29, of which 100 points are 28.999… in floating point.
+    random_state : int, RandomState or None
+        Which of the points that tie at the cut are kept.
+
+    Returns
+    -------
+    (n,) bool array
+        Where fewer points have a score than were asked for, all of those, with a warning: the rest could only be
+        drawn blindly.
+
+    Examples
+    --------
+    >>> from clustertrust.selection import select_top
+    >>> select_top([0.9, 0.1, 0.5, 0.7, float("nan")], 0.6).tolist()
+    [True, False, True, True, False]
+    """
+    scores = _check_scores(scores)
+    share = _check_number("share", share)
+    if not 0 <= share <= 1:
+        raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70 % of the points.")
+    asked = int(np.floor(share * len(scores) + 1e-9))
+    scored = int((~np.isnan(scores)).sum())
+    if scored < asked:
+        tell(
+            f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a score; those are kept. "
+            "A point has none (NaN) where fewer than two runs assign it."
+        )
+    return _keep(_ranking(scores, random_state), min(asked, scored))
+
+
+def select_above(scores: Any, threshold: float) -> Bools:
+    """Keep the points with score > threshold, strictly, as in Eq. (11); NaN is never kept.
+
+    Parameters
+    ----------
+    scores : (n,) sequence of numbers
+    threshold : float
+        How many runs make a threshold on the stability safe from noise: :mod:`clustertrust.theory`.
+
+    Returns
+    -------
+    (n,) bool array
+
+    Examples
+    --------
+    >>> from clustertrust.selection import select_above
+    >>> select_above([0.9, 0.5, 0.2, float("nan")], 0.5).tolist()
+    [True, False, False, False]
+    """
+    threshold = _check_number("threshold", threshold)
+    if np.isnan(threshold):
+        raise ValueError("threshold=nan keeps nothing; give a number.")
+    return _check_scores(scores) > threshold
+
+
+def select_adaptive(
+    X: Any,
+    scores: Any,
+    n_clusters: int | None,
+    *,
+    coverages: Iterable[float] = COVERAGES,
+    clusterer: Any = "kmeans",
+    n_restarts: int = 3,
+    geometry: str = "auto",
+    average: str = "plain",
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> AdaptiveSelection:
+    """Keep the top share of the points whose re-fit has the largest mean silhouette, over a grid of shares.
+
+    For each coverage c the m = round(c n) points with the highest scores are clustered anew, a few times, and the
+    silhouettes of these re-fits are averaged (the paper's appendix on adaptive filtering). The rule looks at no
+    labels, and it favours small, compact subsets: it often ends at the lower edge of the grid, where it says so, and
+    there a share fixed in advance may serve better.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame
+    scores : (n,) sequence of numbers
+        Higher is surer; NaN is never kept. Points that tie are ordered at random, once for all coverages, by the seed
+        of the first restart.
+    n_clusters : int or None
+        Clusters of each re-fit; None: as in :func:`clustertrust.build_ensemble`.
+    coverages : iterable of float
+        Shares of all n points to try, above 0 and at most 1; sorted, each once. m is rounded half to even, after c n
+        is rounded to nine decimals. Shares that keep more points than have a score are left out, with a warning.
+    clusterer : str, estimator, function, or a list of these
+        As in :func:`clustertrust.build_ensemble`.
+    n_restarts : int
+        Re-fits at each coverage, at least 1. All coverages have the same seeds.
+    geometry : {"auto", "exact", "centroid", "rms", "kernel"}
+        Of the silhouettes; see :class:`clustertrust.CAKE`. "auto" is settled by the size of X, not of the subsets, so
+        that the curve is of one kind. The paper says "exact"; its authors ran "centroid".
+    average : {"plain", "macro"}
+        Mean over the points, or over the clusters of the mean in each, which keeps small clusters in view. Points that
+        a re-fit does not assign do not count.
+    random_state : int, RandomState, sequence of `n_restarts` seeds or None
+        The authors' choice: ``clusterer="kmeans-random", random_state=[123, 124, 125]``.
+    n_jobs : int, optional
+        Threads; None: every core. The result is the same for any number.
+
+    Returns
+    -------
+    AdaptiveSelection
+        Mask, coverage and curve. Values within 1e-9 of the largest are equal to it; of these the largest subset wins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.selection import select_adaptive
+    >>> blobs, _ = make_blobs([80, 80], centers=[[0, 0], [4, 0]], cluster_std=0.5, random_state=0)
+    >>> X = np.vstack([blobs, np.random.default_rng(0).uniform(-4, 8, (40, 2))])
+    >>> scores = CAKE(n_clusters=2, random_state=0).fit(X).scores_
+    >>> chosen = select_adaptive(X, scores, 2, coverages=[0.5, 0.6, 0.7, 0.8])
+    >>> chosen.coverage, int(chosen.mask.sum())
+    (0.6, 120)
+    >>> chosen.to_frame().columns.tolist()
+    ['coverage', 'size', 'silhouette', 'restart_0', 'restart_1', 'restart_2', 'chosen']
+    """
+    X, scores = check_matrix(X), _check_scores(scores)
+    check_same_length("X", range(X.shape[0]), "scores", scores)
+    check_options(geometry, Options())
+    check_choice("average", average, AVERAGES)
+    grid, sizes = _check_coverages(coverages, scores)
+    _, seeds = draw_seeds(random_state, check_count("n_restarts", n_restarts, at_least=1))
+    recipe = Recipe.of(clusterer, n_clusters, None, None, "skip", int(sizes[0]))
+    if geometry == "auto":
+        geometry = choose_geometry(X.shape[0], X.shape[1], "euclidean")
+    order = _ranking(scores, seeds[0])
+    by_restart = np.empty((len(grid), len(seeds)))
+    for at, size in enumerate(sizes):
+        kept = X[_keep(order, size)]
+        runs = run_all(kept, recipe, list(enumerate(seeds)), "raise", n_jobs, False, None)
+        recipe.tell(runs)
+        ensemble = assemble(runs)
+        s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
+        by_restart[at] = [AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)]
+    means = by_restart.mean(axis=1)
+    best = int(np.flatnonzero(means >= means.max() - NEAR)[-1])
+    _warn_of_edge(grid, best)
+    return AdaptiveSelection(_keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, geometry)
+
+
+def _ranking(scores: Floats, random_state: Any) -> Ints:
+    """Positions by falling score, NaN last, those of equal score in random order."""
+    shuffled = check_random_state(random_state).permutation(len(scores))
+    return shuffled[np.argsort(-scores[shuffled], kind="stable")]
+
+
+def _keep(order: Ints, size: int) -> Bools:
+    """Mask of the first `size` positions of a ranking."""
+    mask = np.zeros(len(order), dtype=bool)
+    mask[order[:size]] = True
+    return mask
+
+
+def _warn_of_edge(grid: Floats, best: int) -> None:
+    """Say where the grid, not the data, may have made the choice; beyond a coverage of 1 there is nothing."""
+    if len(grid) > 1 and (best == 0 or (best == len(grid) - 1 and grid[best] < 1)):
+        side, further = ("smallest", "smaller") if best == 0 else ("largest", "larger")
+        tell(
+            f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean silhouette may rise still at "
+            f"{further} ones. Look at the curve, widen coverages, or fix the share with select_top."
+        )
+
+
+def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
+    """Coverages, rising, and the number of points each keeps."""
+    if isinstance(coverages, str) or not isinstance(coverages, Iterable):
+        raise TypeError(f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9].")
+    grid = np.unique([_check_number("coverages", coverage) for coverage in coverages])
+    if grid.size == 0:
+        raise ValueError("coverages is empty; give at least one share.")
+    if not ((grid > 0) & (grid <= 1)).all():
+        raise ValueError(f"coverages={grid.tolist()} must lie above 0 and at most at 1; 0.7 keeps 70 % of the points.")
+    n, scored = len(scores), int((~np.isnan(scores)).sum())
+    sizes = np.round(np.round(grid * n, 9)).astype(np.int64)
+    if sizes[0] < 2:
+        raise ValueError(f"coverages={grid[0]:g} keeps {sizes[0]} of {n} points; at least 2 are needed to cluster.")
+    possible = sizes <= scored
+    if not possible.any():
+        raise ValueError(
+            f"coverages={grid[0]:g} keeps {sizes[0]} points and only {scored} of {n} have a score (not NaN)."
+        )
+    if not possible.all():
+        tell(f"Only {scored} of {n} points have a score (not NaN): coverages {grid[~possible].tolist()} are left out.")
+    return grid[possible], sizes[possible]
+
+
+def _check_number(name: str, value: Any) -> float:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be a number.")
+    return float(value)
+
+
+def _check_scores(scores: Any) -> Floats:
+    """Scores as one flat float array; missing values are NaN."""
+    try:
+        array = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be one flat sequence of numbers, one a point: {error}.") from error
+    if array.ndim != 1:
+        raise ValueError(f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}.")
+    return array
