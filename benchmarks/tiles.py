@@ -13,7 +13,7 @@ from clustertrust.geometry import silhouettes
 
 
 def run() -> Iterator[Row]:
-    """Yield a row a share of cells: seconds of both ways; the library takes the first while m ≤ n / 4."""
+    """Yield a row a share of cells: seconds of both ways; the library takes the first while m ≤ n / 20."""
     n = 10_000
     X = blobs(n)
     for cells in (100, 500, 1000, 2500, 5000, 10_000):

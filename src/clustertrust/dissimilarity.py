@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
 
-_FEW_CELLS = 0.25  # of the points: above this a sum for each point and cell is slower than none
+_FEW_CELLS = 0.05  # of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
 ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 
 
