@@ -166,3 +166,14 @@ def with_nothing(names: NDArray) -> NDArray:
     numeric = names.dtype.kind in "iu"
     kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1
     return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))
+
+
+def check_scores(scores: Any) -> NDArray[np.float64]:
+    """Return scores as one flat float array; missing values are NaN."""
+    try:
+        array = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be one flat sequence of numbers, one a point: {error}.") from error
+    if array.ndim != 1:
+        raise ValueError(f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}.")
+    return array

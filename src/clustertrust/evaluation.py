@@ -32,6 +32,7 @@ from clustertrust._validation import (
     check_label_vector,
     check_matrix,
     check_same_length,
+    check_scores,
     tell,
 )
 from clustertrust.geometry import silhouettes
@@ -553,14 +554,9 @@ def _check_truth(truth: Any) -> Ints:
     return np.asarray(codes, dtype=np.int64)
 
 
-def _check_scores(scores: Any) -> Floats:
+def _check_some_scores(scores: Any) -> Floats:
     """(n,) scores, at least one of them not NaN."""
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"scores must be one flat sequence of numbers, one a point: {error}.") from error
-    if values.ndim != 1:
-        raise ValueError(f"scores has shape {values.shape}; give one flat sequence of numbers, one a point.")
+    values = check_scores(scores)
     if np.isnan(values).all():
         raise ValueError(f"scores has {values.size} values, and none is a number; there is nothing to evaluate.")
     return values
@@ -568,7 +564,7 @@ def _check_scores(scores: Any) -> Floats:
 
 def _check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
     """Scores and correctness of the points that have a score."""
-    values, right = _check_scores(scores), np.asarray(correct)
+    values, right = _check_some_scores(scores), np.asarray(correct)
     if right.ndim != 1 or not np.isin(right, [0, 1]).all():
         raise ValueError("correct must be one flat sequence of truth values, one a point; see correctness().")
     check_same_length("scores", values, "correct", right)
@@ -584,7 +580,7 @@ def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
 
 def _check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, Ints]:
     """Scores, labels (-1: not assigned) and classes of the points that have a score."""
-    values, (codes, _), classes = _check_scores(scores), check_label_vector("labels", labels), _check_truth(truth)
+    values, (codes, _), classes = _check_some_scores(scores), check_label_vector("labels", labels), _check_truth(truth)
     check_same_length("scores", values, "labels", codes)
     check_same_length("scores", values, "truth", classes)
     known = ~np.isnan(values)

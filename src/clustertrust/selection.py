@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, tell
+from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, check_scores, tell
 from clustertrust.ensemble import assemble
 from clustertrust.geometry import Options, check_options, choose_geometry, silhouettes
 from clustertrust.recipe import Recipe, draw_seeds, run_all
@@ -96,7 +96,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     >>> select_top([0.9, 0.1, 0.5, 0.7, float("nan")], 0.6).tolist()
     [True, False, True, True, False]
     """
-    scores = _check_scores(scores)
+    scores = check_scores(scores)
     share = _check_number("share", share)
     if not 0 <= share <= 1:
         raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70 % of the points.")
@@ -132,7 +132,7 @@ def select_above(scores: Any, threshold: float) -> Bools:
     threshold = _check_number("threshold", threshold)
     if np.isnan(threshold):
         raise ValueError("threshold=nan keeps nothing; give a number.")
-    return _check_scores(scores) > threshold
+    return check_scores(scores) > threshold
 
 
 def select_adaptive(
@@ -201,7 +201,7 @@ def select_adaptive(
     >>> chosen.to_frame().columns.tolist()
     ['coverage', 'size', 'silhouette', 'restart_0', 'restart_1', 'restart_2', 'chosen']
     """
-    X, scores = check_matrix(X), _check_scores(scores)
+    X, scores = check_matrix(X), check_scores(scores)
     check_same_length("X", range(X.shape[0]), "scores", scores)
     check_options(geometry, Options())
     check_choice("average", average, AVERAGES)
@@ -275,14 +275,3 @@ def _check_number(name: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} must be a number.")
     return float(value)
-
-
-def _check_scores(scores: Any) -> Floats:
-    """Scores as one flat float array; missing values are NaN."""
-    try:
-        array = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"scores must be one flat sequence of numbers, one a point: {error}.") from error
-    if array.ndim != 1:
-        raise ValueError(f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}.")
-    return array
