@@ -1,0 +1,142 @@
+"""`python -m experiments`: run the paper's experiments, and set our numbers beside the printed ones."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from experiments import data, figures, results, runs, tables
+from experiments.protocols import PROTOCOLS, Protocol
+from experiments.results import Experiment
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name, tables first."""
+    return {
+        module.name: importlib.import_module(f"{package.__name__}.{module.name}").EXPERIMENT
+        for package in (tables, figures)
+        for module in pkgutil.iter_modules(package.__path__)
+    }
+
+
+def parse(known: dict[str, Experiment]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description="Run the experiments of the paper and set our numbers beside the printed ones. "
+        "A data set that is finished is not run again: delete its rows, or the file, to run it anew.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
+    parser.add_argument("--list", action="store_true", help="list the experiments and what is done, and run nothing")
+    parser.add_argument("--protocol", choices=list(PROTOCOLS), help="as the authors ran it, or as it should be; both")
+    parser.add_argument("--quick", action="store_true", help="a small part: two small sets, two repetitions")
+    parser.add_argument(
+        "--data", nargs="+", default=[], metavar="SET", help="only these data sets; or a folder of them"
+    )
+    parser.add_argument(
+        "--out", type=Path, help=f"folder of the results; default {results.RESULTS.name} beside the code"
+    )
+    arguments = parser.parse_args()
+    sets = dict.fromkeys(data_set for experiment in known.values() for data_set in experiment.sets)
+    for name in [name for name in arguments.data if name not in sets]:
+        if not Path(name).is_dir():
+            parser.error(f"--data {name!r} is neither a data set ({', '.join(sets)}) nor a folder")
+        os.environ["CLUSTERTRUST_DATA"] = name
+        arguments.data.remove(name)
+    unknown = sorted(set(arguments.names) - {*known, "all"})
+    if unknown:
+        parser.error(f"unknown experiments {unknown}; see --list")
+    if not arguments.names and not arguments.list:
+        parser.error("name some experiments, or all; see --list")
+    return arguments
+
+
+def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> list[tuple[str, str, Protocol]]:
+    """What is left to do, the cheapest data sets first: data set, experiment, protocol."""
+    chosen = list(known) if "all" in arguments.names else arguments.names
+    # The fair protocol has nothing to do with the authors' versions.
+    allowed = ["printed"] if results.stack() == "pinned" else list(PROTOCOLS)
+    protocols = [
+        replace(PROTOCOLS[name], quick=arguments.quick) for name in allowed if arguments.protocol in (None, name)
+    ]
+    todo = []
+    done = {name: results.read(out / f"{name}.csv") for name in chosen}
+    drawn = dict.fromkeys(s for name in chosen for s in known[name].sets if s not in data.ALL)  # made for one figure
+    for data_set in [*drawn, *data.CHEAPEST_FIRST]:
+        for name in chosen:
+            quick = data.QUICK if set(data.QUICK) & set(known[name].sets) else known[name].sets[:1]
+            if data_set not in known[name].sets or data_set not in (arguments.data or known[name].sets):
+                continue
+            if arguments.quick and data_set not in quick:
+                continue
+            todo += [
+                (data_set, name, protocol)
+                for protocol in protocols
+                if protocol.name in known[name].protocols and not results.is_done(done[name], data_set, protocol.name)
+            ]
+    return todo
+
+
+def show_list(known: dict[str, Experiment], out: Path) -> None:
+    """Print a line for each experiment."""
+    for name, experiment in known.items():
+        table = results.read(out / f"{name}.csv")
+        finished = [
+            f"{protocol} {sum(results.is_done(table, data_set, protocol) for data_set in experiment.sets)}"
+            for protocol in experiment.protocols
+        ]
+        print(f"{name:28} {experiment.title}\n{'':28} done of {len(experiment.sets)}: {', '.join(finished)}")
+
+
+def tell(at: int, of: int, text: str) -> None:
+    """Show a bar where somebody is looking, else a line."""
+    if sys.stderr.isatty():
+        filled = round(30 * at / of)
+        print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {at}/{of} {text}", end="", file=sys.stderr, flush=True)
+    else:
+        print(f"{at}/{of} {text}", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Run what was asked for."""
+    known = experiments()
+    arguments = parse(known)
+    data.find_data()
+    out = arguments.out or (results.HERE / "quick" if arguments.quick else results.RESULTS)
+    if arguments.list:
+        show_list(known, out)
+        return
+    todo = work(known, arguments, out)
+    for at, (data_set, name, protocol) in enumerate(todo):
+        tell(at, len(todo), f"{name} {data_set} {protocol.name}")
+        began = time.perf_counter()
+        try:
+            rows = list(known[name].run(data_set, protocol))
+        except runs.TooCostly as why:
+            rows = results.not_run(name, known[name], data_set, f"not run: {why}")
+        results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
+        tell(at + 1, len(todo), f"{name} {data_set} {protocol.name}: {time.perf_counter() - began:.0f} s")
+    if results.stack() == "current":
+        draw(known, {name for _, name, _ in todo} or set(arguments.names) - {"all"} or set(known), out)
+
+
+def draw(known: dict[str, Experiment], names: set[str], out: Path) -> None:
+    """Draw the figures anew, and write the page where the results are the committed ones."""
+    from experiments import page  # matplotlib is not needed to run
+
+    for name in sorted(names):
+        table = results.read(out / f"{name}.csv")
+        if known[name].draw is not None and len(table):
+            page.save_figure(known[name].draw(table), out / f"{name}.png")
+    page.write_page(known, out)
+    print(f"\nResults: {out}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Tables of instance removal: keep the surest 70 % by several rules, cluster what is left anew, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust.evaluation import agreement_with_truth, student_interval
+from clustertrust.fusion import product
+from clustertrust.geometry import silhouettes
+from clustertrust.results import Confidence
+from experiments import runs
+from experiments.data import Case
+from experiments.protocols import Protocol
+
+KEYS = ("dataset", "subset", "metric")
+METRICS = {"ARI": "ari", "AMI": "ami", "ACC": "accuracy", "NMI": "nmi"}
+SHARE = 0.7
+
+
+def signals(scored: Confidence) -> dict[str, NDArray]:
+    """The scores that subsets are ranked by."""
+    return {
+        "consensus": scored.consensus_strength,
+        "C": scored.stability,
+        "S": scored.geometry,
+        "CAKE_PR": product(scored.stability, scored.geometry),
+        "CAKE_HM": scored.scores,
+    }
+
+
+def subsets(scored: Confidence, protocol: Protocol, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
+    """Positions kept by each rule, once for each way of breaking ties."""
+    ranked = signals(scored)
+    n = len(scored.scores)
+    if protocol.name == "printed":  # as many as have a PR above its 30th percentile, which is 70 % only without ties
+        above = ranked["CAKE_PR"] > np.percentile(ranked["CAKE_PR"], 30)
+        m = int(above.sum())
+    else:
+        m = int(SHARE * n + 1e-9)
+    yield from baselines(n, m, draws if protocol.name == "fair" else 1)
+    for name, scores in ranked.items():
+        if name == "CAKE_PR" and protocol.name == "printed":
+            yield name, [np.flatnonzero(above)]
+        else:
+            yield name, protocol.top(scores, m, draws)
+
+
+def baselines(n: int, m: int, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
+    """All points, and m drawn at random by legacy generators seeded 0, 1, …: the authors drew once, seeded 0."""
+    yield "full", [np.arange(n)]
+    yield "random", [np.sort(np.random.RandomState(draw).choice(n, m, replace=False)) for draw in range(draws)]
+
+
+def evaluate(case: Case, method: str, kept: Sequence[NDArray], seeds: Sequence[int], *, silhouette: bool = True) -> Any:
+    """Metrics of clusterings of the kept points, one row a seed, averaged over the ways of breaking ties."""
+    frames = []
+    for points in kept:
+        X, y = case.X[points], case.y[points]
+        ensemble = runs.build(X, method, case.k, seeds)
+        columns: dict[str, Any] = {
+            name: [agreement_with_truth(run, y, metric) for run in ensemble.labels.T]
+            for name, metric in METRICS.items()
+        }
+        if silhouette:
+            columns["Silhouette"] = silhouettes(X, ensemble, geometry="exact").mean(axis=0)
+        frames.append(pd.DataFrame(columns))
+    return sum(frames) / len(frames)
+
+
+def rows_of(name: str, subset: str, by_run: pd.DataFrame, **more: Any) -> Iterator[dict[str, Any]]:
+    """Mean and Student interval of each metric over the runs of evaluation."""
+    for metric, values in by_run.items():
+        interval = student_interval(values)
+        yield {
+            "dataset": name,
+            "subset": subset,
+            "metric": metric,
+            **more,
+            "value": interval.mean,
+            "low": interval.low,
+            "high": interval.high,
+        }
+
+
+def filtering(family: str, *, printed: str | None = None) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment for one family of clusterers; `printed` is the method where it is not the usual one."""
+
+    def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        case = protocol.load(name)
+        method = printed if printed and protocol.name == "printed" else protocol.method(family, name)
+        scored = runs.scored(name, method, protocol.seeds(), protocol)
+        for subset, kept in subsets(scored, protocol, protocol.repetitions(name) if protocol.name == "fair" else 1):
+            by_run = evaluate(case, method, kept, protocol.evaluation_seeds())
+            yield from rows_of(name, subset, by_run, kept=len(kept[0]))
+
+    return run

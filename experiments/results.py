@@ -1,0 +1,185 @@
+"""What an experiment is, and its CSV: our numbers beside the printed ones, one finished data set at a time."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.data import ALL
+from experiments.protocols import Protocol
+
+HERE = Path(__file__).parent
+PAPER = HERE / "paper"
+RESULTS = HERE / "results"
+PINNED = HERE / "requirements-printed.txt"
+
+Held = tuple[int, int]  # in how many cases something holds, of how many
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure.
+
+    Attributes
+    ----------
+    title : what it shows, for a heading
+    run : data set, protocol → rows of `keys`, value, low, high; a note where a cell was not run
+    keys : the columns that tell rows apart, those of the printed table first
+    sets : data sets, one call of `run` each
+    protocols : which of the two there are
+    truncated : whether the printed numbers are cut, not rounded
+    draw : rows of all protocols → figure
+    see : what the paper says one should see → in how many cases it is so, among the rows of one protocol
+    causes : why cells under `printed` are not the paper's: a text, and which rows it explains
+    """
+
+    title: str
+    run: Callable[[str, Protocol], Iterable[dict[str, Any]]]
+    keys: tuple[str, ...]
+    sets: tuple[str, ...] = ALL
+    protocols: tuple[str, ...] = ("printed", "fair")
+    truncated: bool = False
+    draw: Callable[[pd.DataFrame], Any] | None = None
+    see: Mapping[str, Callable[[pd.DataFrame], Held]] = field(default_factory=dict)
+    causes: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = field(default_factory=dict)
+
+
+def stack() -> str:
+    """`pinned` where the authors' versions are installed, else `current`."""
+    pins = [line.strip().split("==") for line in PINNED.read_text().splitlines() if "==" in line]
+    return "pinned" if all(importlib.metadata.version(name) == version for name, version in pins) else "current"
+
+
+def printed_numbers(name: str, keys: tuple[str, ...]) -> pd.DataFrame | None:
+    """The printed table as text, with its columns value, ci_low and ci_high called paper, paper_low, paper_high."""
+    path = PAPER / f"{name}.csv"
+    if not path.exists():
+        return None
+    table = pd.read_csv(path, dtype=str)
+    unprinted = PAPER / f"{name}_notebook_only.csv"  # run by the authors, and left out of the paper
+    if unprinted.exists():
+        table = pd.concat([table, pd.read_csv(unprinted, dtype=str)], ignore_index=True)
+    table = table.rename(columns={"value": "paper", "ci_low": "paper_low", "ci_high": "paper_high"})
+    wanted = [*(key for key in keys if key in table), *(c for c in ("paper", "paper_low", "paper_high") if c in table)]
+    return table[wanted] if "paper" in table else None
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Read results, printed numbers as text; empty where there are none."""
+    if not path.exists():
+        return pd.DataFrame()
+    table = pd.read_csv(path, dtype={"paper": str, "paper_low": str, "paper_high": str, "note": str, "stack": str})
+    return table if "note" not in table else table.assign(note=table["note"].fillna(""))
+
+
+def is_done(table: pd.DataFrame, data_set: str, protocol: str) -> bool:
+    """Whether a data set was run to its end under a protocol, on this stack."""
+    if table.empty:
+        return False
+    mine = table[(table["dataset"] == data_set) & (table["protocol"] == protocol)]
+    ran_here = mine["stack"] == "pinned" if stack() == "pinned" else mine["current"].notna() | (mine["note"] != "")
+    return bool(len(mine) and ran_here.any())
+
+
+def add(
+    path: Path, experiment: Experiment, data_set: str, protocol: str, rows: Iterable[dict[str, Any]]
+) -> pd.DataFrame:
+    """Write the rows of one data set into the table, beside what the other stack gave, and the printed numbers."""
+    new = pd.DataFrame(list(rows))
+    for column, default in {"low": np.nan, "high": np.nan, "note": ""}.items():
+        new[column] = new[column].fillna(default) if column in new else default
+    new.insert(len(experiment.keys), "protocol", protocol)
+    new["stack"] = stack()
+    new["current"] = new["value"] if stack() == "current" else np.nan
+    table = read(path)
+    if len(table):
+        same = (table["dataset"] == data_set) & (table["protocol"] == protocol)
+        new = _beside(new, table[same], [*experiment.keys, "protocol"])
+        table = table[~same]
+    paper = printed_numbers(path.stem, experiment.keys)
+    if paper is not None:
+        on = [key for key in experiment.keys if key in paper]
+        new = new.drop(columns=[c for c in paper if c.startswith("paper") and c in new])
+        new = new.astype(dict.fromkeys(on, str)).merge(paper, how="left", on=on)
+    else:
+        new["paper"] = new["paper"] if "paper" in new else pd.Series(np.nan, new.index, dtype=object)
+    table = pd.concat([part for part in (table, new) if len(part)], ignore_index=True)
+    order = {name: at for at, name in enumerate([*ALL, "printed", "fair"])}
+    table = table.sort_values(
+        ["protocol", "dataset"], key=lambda column: column.map(order).fillna(-1), kind="stable", ignore_index=True
+    )
+    first = [*experiment.keys, "protocol", "value", "low", "high", "paper"]
+    table = table[[*first, *(column for column in table if column not in first)]]
+    write(path, table.to_csv(index=False, float_format="%.6g"))
+    return table
+
+
+def not_run(name: str, experiment: Experiment, data_set: str, why: str) -> list[dict[str, Any]]:
+    """Rows without a value for the printed cells of a data set."""
+    paper = printed_numbers(name, experiment.keys)
+    keys = paper.loc[paper["dataset"] == data_set, list(experiment.keys)] if paper is not None else pd.DataFrame()
+    return [{**row, "value": np.nan, "note": why} for row in keys.to_dict("records")] or [
+        {**dict.fromkeys(experiment.keys, ""), "dataset": data_set, "value": np.nan, "note": why}
+    ]
+
+
+def _beside(new: pd.DataFrame, old: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """The pinned stack's numbers stand as value, low and high; the current one's as `current`."""
+    if old.empty:
+        return new
+    old = old.astype({key: new[key].dtype for key in keys})
+    if stack() == "pinned":
+        return new.drop(columns="current").merge(old[[*keys, "current"]], how="left", on=keys)
+    if (old["stack"] == "pinned").all():
+        return old.drop(columns="current").merge(new[[*keys, "current"]], how="left", on=keys)
+    return new
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False) as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+def digits(paper: str) -> int:
+    """Decimals of a printed number."""
+    return len(paper.partition(".")[2])
+
+
+def agrees(value: float, paper: str, *, truncated: bool = False) -> bool:
+    """Whether a value gives the printed number when it is rounded, or cut, to its digits."""
+    unit = 10.0 ** -digits(paper)
+    off = (value - float(paper)) / unit
+    return bool(-1e-6 <= off < 1 + 1e-6) if truncated else bool(abs(off) <= 0.5 + 1e-6)
+
+
+def verdicts(table: pd.DataFrame, experiment: Experiment) -> pd.Series:
+    """Of each row: `equal`, `inside` (our interval or the printed one), `off`, `not run`; empty: nothing printed."""
+
+    def verdict(row: pd.Series) -> str:
+        if not isinstance(row["paper"], str):
+            return ""
+        if np.isnan(row["value"]):
+            return "not run"
+        if agrees(row["value"], row["paper"], truncated=experiment.truncated):
+            return "equal"
+        paper, half = float(row["paper"]), 0.5 * 10.0 ** -digits(row["paper"])
+        if row["low"] - half <= paper <= row["high"] + half:
+            return "inside"
+        if isinstance(row.get("paper_low"), str) and float(row["paper_low"]) <= row["value"] <= float(
+            row["paper_high"]
+        ):
+            return "inside"
+        return "off"
+
+    return table.apply(verdict, axis=1)

@@ -1,0 +1,10 @@
+"""Consensus correctness with MiniBatchKMeans."""
+
+from experiments.correctness import KEYS, consensus_correctness
+from experiments.results import Experiment
+
+EXPERIMENT = Experiment(
+    title="Consensus correctness, MiniBatchKMeans ensembles",
+    run=consensus_correctness("minibatch", subsample=lambda name: "minibatch"),
+    keys=KEYS,
+)

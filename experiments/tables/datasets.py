@@ -1,0 +1,22 @@
+"""The data table: sizes as stated beside sizes as loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from experiments.protocols import Protocol
+from experiments.results import PAPER, Experiment
+
+
+def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+    """Points, dimensions and the number of clusters asked for."""
+    case = protocol.load(name)
+    stated = pd.read_csv(PAPER / "datasets.csv", dtype=str).set_index("dataset").loc[name]
+    for quantity, value in {"n": len(case.X), "d": case.X.shape[1], "k": case.k}.items():
+        yield {"dataset": name, "quantity": quantity, "value": value, "paper": stated[quantity]}
+
+
+EXPERIMENT = Experiment(title="The data sets: as stated, and as loaded", run=run, keys=("dataset", "quantity"))

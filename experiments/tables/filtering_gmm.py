@@ -1,0 +1,10 @@
+"""Instance removal with Gaussian mixtures: diagonal as printed, full covariances where fair."""
+
+from experiments.filtering import KEYS, filtering
+from experiments.results import Experiment
+
+EXPERIMENT = Experiment(
+    title="Instance removal, Gaussian mixtures",
+    run=filtering("gmm", printed="gmm-diag"),
+    keys=KEYS,
+)

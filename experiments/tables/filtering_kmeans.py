@@ -1,0 +1,10 @@
+"""Instance removal with k-means."""
+
+from experiments.filtering import KEYS, filtering
+from experiments.results import Experiment
+
+EXPERIMENT = Experiment(
+    title="Instance removal, k-means: keep 70 % by seven rules, cluster again, compare with the truth",
+    run=filtering("kmeans"),
+    keys=KEYS,
+)

@@ -1,0 +1,10 @@
+"""Instance removal with MiniBatchKMeans."""
+
+from experiments.filtering import KEYS, filtering
+from experiments.results import Experiment
+
+EXPERIMENT = Experiment(
+    title="Instance removal, MiniBatchKMeans",
+    run=filtering("minibatch"),
+    keys=KEYS,
+)

@@ -1,0 +1,12 @@
+"""Runtime against R: times are of other machines, Pearson and MAE between proxy and exact scores can be compared."""
+
+from experiments.results import Experiment
+from experiments.runtime import against
+
+EXPERIMENT = Experiment(
+    title="Runtime against R, and how near the proxy comes",
+    run=against("R"),
+    keys=("dataset", "R", "quantity"),
+    sets=("blobs",),
+    protocols=("printed",),
+)
