@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-full clean
+.PHONY: demo test lint bench bench-full reproduce clean
 
 demo: .venv/installed
 	$(BIN)/python -m clustertrust
@@ -16,9 +16,16 @@ bench: .venv/installed-for-tests
 bench-full: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks --full
 
+# The authors' versions and numpy's AVX2 sort first, then the current versions. Hours on two cores; it can be stopped and
+# resumed, and what is committed is not run again.
+reproduce: .venv/installed-for-tests .venv-printed/installed
+	NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL" \
+		.venv-printed/bin/python -m experiments all --protocol printed
+	$(BIN)/python -m experiments all
+
 lint: .venv/installed-for-tests
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks experiments examples
+	$(BIN)/ruff format --check src tests benchmarks experiments examples
 	$(BIN)/mypy
 
 .venv/bin/python:
@@ -32,5 +39,10 @@ lint: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@ .venv/installed
 
+.venv-printed/installed: pyproject.toml experiments/requirements-printed.txt
+	$(PYTHON) -m venv .venv-printed
+	.venv-printed/bin/python -m pip install --quiet --requirement experiments/requirements-printed.txt --editable .
+	touch $@
+
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-printed build dist
