@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust.baselines import entropy_agreement, subsample_stability
-from clustertrust.evaluation import auprc, auroc, correctness, student_interval
+from clustertrust.evaluation import auprc, auroc, correctness
 from clustertrust.fusion import product
 from experiments import runs
 from experiments.data import Case
 from experiments.protocols import Protocol
+from experiments.results import averaged
 
 KEYS = ("dataset", "metric", "signal")
 METRICS = {"AUPRC": auprc, "AUROC": auroc}
@@ -38,15 +38,7 @@ def measure(name: str, of_repetition: Iterable[tuple[Signals, NDArray]]) -> Iter
         for some, right in of_repetition
     ]
     for (metric, signal), values in pd.DataFrame(found).items():
-        interval = student_interval(values) if len(values) > 1 else None
-        yield {
-            "dataset": name,
-            "metric": metric,
-            "signal": signal,
-            "value": float(np.mean(values)),
-            "low": interval.low if interval else np.nan,
-            "high": interval.high if interval else np.nan,
-        }
+        yield {"dataset": name, "metric": metric, "signal": signal, **averaged(values)}
 
 
 def signals(name: str, method: str, subsample_method: str, protocol: Protocol) -> Iterator[tuple[Signals, NDArray]]:

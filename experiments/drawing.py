@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
-
-from clustertrust.evaluation import student_interval
 
 # Okabe and Ito's colours, told apart by readers with any of the usual kinds of colour vision.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -34,6 +31,14 @@ def grid(rows: int, columns: int, *, height: float = 3.4, title: str = "", **opt
     return figure, axes
 
 
+def bare(ax: Any, title: str) -> None:
+    """For a scatter in the plane: no axes, one scale, a title."""
+    ax.set_title(title, fontsize=10)
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.set_aspect("equal", "datalim")
+
+
 def shown(frame: pd.DataFrame, column: str = "protocol", order: Any = PROTOCOLS) -> list[str]:
     """The values of a column that are there, in their order: protocols, printed first, if nothing else is asked."""
     there = set(frame[column])
@@ -44,18 +49,3 @@ def by_protocol(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Name, what it means, and rows of each protocol that was run."""
     for name in shown(frame):
         yield name, f"{name}: {PROTOCOLS[name]}", frame[frame["protocol"] == name]
-
-
-def averaged(
-    found: Iterable[Mapping[Hashable, float]], keys: tuple[str, ...], paper: Mapping[Hashable, str] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Rows of what each repetition found, by the values of `keys`: the mean, an interval where there are some."""
-    for at, values in pd.DataFrame(list(found)).items():
-        interval = student_interval(values) if len(values) > 1 else None
-        yield {
-            **dict(zip(keys, at if isinstance(at, tuple) else (at,), strict=True)),
-            "value": float(np.mean(values)),
-            "low": interval.low if interval else np.nan,
-            "high": interval.high if interval else np.nan,
-            "paper": (paper or {}).get(at, np.nan),
-        }

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust.evaluation import agreement_with_truth, student_interval
+from clustertrust.evaluation import agreement_with_truth
 from clustertrust.fusion import product
 from clustertrust.geometry import silhouettes
 from clustertrust.results import Confidence
 from experiments import runs
 from experiments.data import Case
 from experiments.protocols import Protocol
+from experiments.results import averaged
 
 KEYS = ("dataset", "subset", "metric")
 METRICS = {"ARI": "ari", "AMI": "ami", "ACC": "accuracy", "NMI": "nmi"}
@@ -75,16 +76,7 @@ def evaluate(case: Case, method: str, kept: Sequence[NDArray], seeds: Sequence[i
 def rows_of(name: str, subset: str, by_run: pd.DataFrame, **more: Any) -> Iterator[dict[str, Any]]:
     """Mean and Student interval of each metric over the runs of evaluation."""
     for metric, values in by_run.items():
-        interval = student_interval(values)
-        yield {
-            "dataset": name,
-            "subset": subset,
-            "metric": metric,
-            **more,
-            "value": interval.mean,
-            "low": interval.low,
-            "high": interval.high,
-        }
+        yield {"dataset": name, "subset": subset, "metric": metric, **more, **averaged(values)}
 
 
 def filtering(family: str, *, printed: str | None = None) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:

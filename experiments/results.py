@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust.evaluation import student_interval
 from experiments.data import ALL
 from experiments.protocols import Protocol
 
@@ -141,6 +142,25 @@ def _beside(new: pd.DataFrame, old: pd.DataFrame, keys: list[str]) -> pd.DataFra
     if (old["stack"] == "pinned").all():
         return old.drop(columns="current").merge(new[[*keys, "current"]], how="left", on=keys)
     return new
+
+
+def averaged(values: Iterable[float]) -> dict[str, float]:
+    """Mean over repetitions as `value`, with a Student interval if there are some; NaN is left out."""
+    known = np.asarray(list(values), dtype=float)
+    known = known[np.isfinite(known)]
+    if len(known) < 2:
+        return {"value": float(known[0]) if len(known) else np.nan, "low": np.nan, "high": np.nan}
+    interval = student_interval(known)
+    return {"value": interval.mean, "low": interval.low, "high": interval.high}
+
+
+def averaged_rows(
+    found: Iterable[Mapping[Hashable, float]], keys: tuple[str, ...], paper: Mapping[Hashable, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of what each repetition found, by the values of `keys`."""
+    for at, values in pd.DataFrame(list(found)).items():
+        of = dict(zip(keys, at if isinstance(at, tuple) else (at,), strict=True))
+        yield {**of, **averaged(values), "paper": (paper or {}).get(at, np.nan)}
 
 
 def write(path: Path, text: str) -> None:

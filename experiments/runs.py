@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
@@ -20,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from clustertrust import Ensemble, build_ensemble, confidence
+from clustertrust._parallel import one_thread
 from clustertrust.fusion import harmonic
 from clustertrust.kmedoids import KMedoids
 from clustertrust.results import Confidence
@@ -113,12 +115,19 @@ def scored(
 
 def subsampled(X: NDArray, method: str, k: int, *, size: int, seed: int, n_runs: int = 20) -> Ensemble:
     """Runs on subsamples, drawn in the authors' order: one legacy generator gives points, then a seed, in turn."""
+    check_cost(X, method, k)
     stream = np.random.RandomState(seed)
+    drawn = [(stream.choice(len(X), size, replace=False), stream.randint(10**9)) for _ in range(n_runs)]
+
+    def fit(points: NDArray, seed: int) -> NDArray:
+        model = clone(METHODS[method]).set_params(random_state=seed)
+        model.set_params(**{"n_components" if hasattr(model, "n_components") else "n_clusters": k})
+        with one_thread():
+            return model.fit_predict(X[points])
+
     labels = np.full((len(X), n_runs), -1)
     with hushed():
-        for r in range(n_runs):
-            points = stream.choice(len(X), size, replace=False)
-            model = clone(METHODS[method]).set_params(random_state=stream.randint(10**9))
-            model.set_params(**{"n_components" if hasattr(model, "n_components") else "n_clusters": k})
-            labels[points, r] = model.fit_predict(X[points])
+        found = joblib.Parallel(n_jobs=-1, prefer="threads")(joblib.delayed(fit)(*one) for one in drawn)
+    for r, (points, _) in enumerate(drawn):
+        labels[points, r] = found[r]
     return Ensemble.from_labels(labels)

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from clustertrust._parallel import one_thread
 from clustertrust.baselines import gmm_memberships, membership_confidence
 from clustertrust.evaluation import correctness
 from experiments import runs
@@ -27,7 +28,7 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     def repetition(at: int) -> tuple[Signals, NDArray]:
         seeds = protocol.seeds(at, first=42)
         scored = runs.scored(name, "gmm-full", seeds, protocol, geometry=geometry, dtype=dtype)
-        with runs.hushed():
+        with runs.hushed(), one_thread():  # several would wait for each other on a busy machine
             u = gmm_memberships(case.X, case.k, random_state=42 if protocol.name == "printed" else seeds[0] + 500)
         native = {signal: membership_confidence(u, kind) for signal, kind in NATIVE.items()}
         return native | {"CAKE_HM": scored.scores}, correctness(u.argmax(axis=1), case.y)

@@ -1,0 +1,26 @@
+"""Spearman correlation of the decile of a score with the accuracy in it; which score the paper has is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from experiments.correlation import SCORES, deciles, rank_correlation
+from experiments.protocols import Protocol
+from experiments.results import Experiment, averaged
+
+
+def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+    """Correlate over ten bins, once a repetition."""
+    found = deciles(name, protocol)
+    for score in SCORES:
+        yield {"dataset": name, "score": score, **averaged([rank_correlation(by_bin[score]) for by_bin in found])}
+
+
+EXPERIMENT = Experiment(
+    title="Correlation of score deciles with accuracy",
+    run=run,
+    keys=("dataset", "score"),
+    truncated=True,
+    causes={"the authors' bins, reference and score are not known": lambda rows: rows["dataset"] != ""},
+)
