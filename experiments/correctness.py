@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clustertrust.baselines import entropy_agreement, subsample_stability
 from clustertrust.evaluation import auprc, auroc, correctness
 from clustertrust.fusion import product
+from clustertrust.results import Confidence
 from experiments import runs
 from experiments.data import Case
 from experiments.protocols import Protocol
@@ -29,6 +30,14 @@ def bootstrap(case: Case, method: str, protocol: Protocol, repetition: int) -> N
         return runs.stability_as_named(runs.subsampled(case.X, method, case.k, size=round(0.8 * n), seed=42).labels)
     seed = protocol.seeds(repetition)[0] + 500
     return subsample_stability(runs.subsampled(case.X, method, case.k, size=int(0.8 * n + 1e-9), seed=seed))
+
+
+def entropy(scored: Confidence, protocol: Protocol) -> NDArray:
+    """Agreement with the consensus by entropy."""
+    if protocol.name == "fair":
+        return entropy_agreement(scored.ensemble)
+    consensus = scored.label_names[scored.labels]  # as the reference run calls its clusters
+    return runs.entropy_as_named(scored.ensemble.labels, consensus)
 
 
 def measure(name: str, of_repetition: Iterable[tuple[Signals, NDArray]]) -> Iterator[dict[str, Any]]:
@@ -50,7 +59,7 @@ def signals(name: str, method: str, subsample_method: str, protocol: Protocol) -
             {
                 "CAKE_PR": product(scored.stability, scored.geometry),
                 "CAKE_HM": scored.scores,
-                "entropy": entropy_agreement(scored.ensemble),
+                "entropy": entropy(scored, protocol),
                 "bootstrap": bootstrap(case, subsample_method, protocol, repetition),
             },
             correctness(scored.labels, case.y),

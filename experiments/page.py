@@ -26,7 +26,7 @@ def save_figure(figure: Any, path: Path) -> None:
     plt.close(figure)
 
 
-def write_page(known: dict[str, Experiment], out: Path) -> None:
+def write_page(known: dict[str, Experiment], out: Path, *, to: Path | None = None) -> None:
     """Put everything on one page; beside the code for the committed results, else in their own folder."""
     tables = {name: results.read(out / f"{name}.csv") for name in known}
     tables = {name: table for name, table in tables.items() if len(table)}
@@ -46,9 +46,8 @@ def write_page(known: dict[str, Experiment], out: Path) -> None:
         "## Figures\n",
         *(figure(name, known[name], table, images) for name, table in tables.items() if known[name].draw is not None),
     ]
-    results.write(
-        (results.HERE if committed else out) / "README.md", "\n\n".join(part.strip() for part in parts if part) + "\n"
-    )
+    to = to or (results.HERE if committed else out) / "README.md"
+    results.write(to, "\n\n".join(part.strip() for part in parts if part) + "\n")
 
 
 def markdown(header: list[str], rows: Iterator[list[Any]] | list[list[Any]]) -> str:
@@ -128,11 +127,23 @@ def section(name: str, experiment: Experiment, table: pd.DataFrame) -> str:
         )
     for note, rows in table[table["note"] != ""].groupby("note"):
         lines.append(f"- {', '.join(rows['dataset'].unique())} {note}.")
+    lines += missing(experiment, table)
     for protocol, title in PROTOCOLS.items():
         rows = table[table["protocol"] == protocol]
         if len(rows):
             lines.append(f"<details><summary>{title}: every cell</summary>\n\n{cells(experiment, rows)}\n\n</details>")
     return "\n\n".join(lines)
+
+
+def missing(experiment: Experiment, table: pd.DataFrame) -> list[str]:
+    """Which data sets were not run, under each protocol."""
+    lines = []
+    for protocol in experiment.protocols:
+        there = set(table.loc[table["protocol"] == protocol, "dataset"])
+        left = [name for name in experiment.sets if name not in there]
+        if left:
+            lines.append(f"- Not run, {protocol}: {', '.join(left)}.")
+    return lines
 
 
 def cells(experiment: Experiment, table: pd.DataFrame) -> str:
@@ -165,6 +176,7 @@ def figure(name: str, experiment: Experiment, table: pd.DataFrame, images: str) 
         f"### {name}\n\n{experiment.title}. [CSV](results/{name}.csv)",
         f"![{experiment.title}]({images}{name}.png)",
     ]
+    lines += missing(experiment, table)
     rows = [
         [what, *(_held(holds, table[table["protocol"] == protocol]) for protocol in PROTOCOLS)]
         for what, holds in experiment.see.items()

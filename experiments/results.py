@@ -25,6 +25,15 @@ PINNED = HERE / "requirements-printed.txt"
 Held = tuple[int, int]  # in how many cases something holds, of how many
 
 
+COMMON_CAUSES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "S3 has uniform noise from a generator that was not seeded, and no draw that was tried gives these rows.": (
+        lambda rows: rows["dataset"] == "S3"
+    ),
+    "Ng is made of sentence embeddings, which differ between machines; the authors' notebook differs from the paper "
+    "by up to 0.02 in ARI and 0.04 in ACC.": lambda rows: rows["dataset"] == "Ng",
+}
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One table or figure.
@@ -50,7 +59,7 @@ class Experiment:
     truncated: bool = False
     draw: Callable[[pd.DataFrame], Any] | None = None
     see: Mapping[str, Callable[[pd.DataFrame], Held]] = field(default_factory=dict)
-    causes: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = field(default_factory=dict)
+    causes: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = field(default_factory=lambda: COMMON_CAUSES)
 
 
 def stack() -> str:

@@ -72,6 +72,25 @@ def build(X: NDArray, method: str, k: int, seeds: Sequence[int]) -> Ensemble:
         return build_ensemble(X, METHODS[method], n_clusters=k, n_runs=len(seeds), random_state=list(seeds))
 
 
+def _matched(first: NDArray, second: NDArray) -> NDArray:
+    """Label of `second` matched to each label of `first`, in their own numbering; -1 where there is none."""
+    counts = np.zeros((first.max() + 1, second.max() + 1), dtype=np.int64)
+    np.add.at(counts, (first, second), 1)
+    partner = np.full(len(counts), -1)
+    rows, columns = linear_sum_assignment(-counts)
+    partner[rows] = columns
+    return partner
+
+
+def entropy_as_named(labels: NDArray, consensus: NDArray) -> NDArray:
+    """1 - H(p) / log k, the runs aligned to the consensus in their own numbering, where a label may have no point."""
+    shares = np.zeros((len(labels), max(labels.max(), consensus.max()) + 1))
+    for run in labels.T:
+        shares[np.arange(len(run)), _matched(run, consensus)[run]] += 1 / labels.shape[1]
+    entropy = -(shares * np.log(shares + 1e-12)).sum(axis=1)
+    return np.clip(1 - entropy / np.log(max(2, len(np.unique(consensus)))), 0.0, 1.0)
+
+
 def stability_as_named(labels: NDArray) -> NDArray:
     """c, Eq. (7), with clusters matched in the runs' own numbering; -1 is not assigned, no pair gives 0.
 
@@ -82,12 +101,7 @@ def stability_as_named(labels: NDArray) -> NDArray:
     for first, second in combinations(labels.T, 2):
         both = (first >= 0) & (second >= 0)
         a, b = first[both], second[both]
-        counts = np.zeros((a.max() + 1, b.max() + 1), dtype=np.int64)
-        np.add.at(counts, (a, b), 1)
-        partner = np.full(len(counts), -1)
-        rows, columns = linear_sum_assignment(-counts)
-        partner[rows] = columns
-        agreed[both] += partner[a] == b
+        agreed[both] += _matched(a, b)[a] == b
         pairs += both
     return np.divide(agreed, pairs, out=np.zeros(len(labels)), where=pairs > 0)
 

@@ -19,4 +19,16 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         yield {"dataset": name, "quantity": quantity, "value": value, "paper": stated[quantity]}
 
 
-EXPERIMENT = Experiment(title="The data sets: as stated, and as loaded", run=run, keys=("dataset", "quantity"))
+EXPERIMENT = Experiment(
+    title="The data sets: as stated, and as loaded",
+    run=run,
+    keys=("dataset", "quantity"),
+    causes={
+        "the paper speaks of three clusters in S3; its authors counted the noise as a fourth.": (
+            lambda rows: rows["dataset"] == "S3"
+        ),
+        "OpenML's satimage has 6430 rows, the paper's table 6435, and its table of adaptive filtering 6430.": (
+            lambda rows: rows["dataset"] == "Sa"
+        ),
+    },
+)

@@ -1,7 +1,7 @@
 """Runtime against n: times are of other machines, Pearson and MAE between proxy and exact scores can be compared."""
 
 from experiments.results import Experiment
-from experiments.runtime import against
+from experiments.runtime import CAUSES, against
 
 EXPERIMENT = Experiment(
     title="Runtime against n, and how near the proxy comes",
@@ -9,4 +9,5 @@ EXPERIMENT = Experiment(
     keys=("dataset", "n", "quantity"),
     sets=("blobs",),
     protocols=("printed",),
+    causes=CAUSES,
 )
