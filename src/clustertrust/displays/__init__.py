@@ -1,0 +1,25 @@
+"""Plots, in scikit-learn's Display form: one class a figure.
+
+``from_estimator(cake, …)`` and ``from_confidence(confidence, …)`` compute and draw; the display keeps the numbers as
+attributes and the artists as attributes with a trailing underscore, and ``plot(ax)`` draws it again elsewhere. Drawing
+needs matplotlib: ``pip install "clustertrust[plot]"``.
+"""
+
+from clustertrust.displays.alignment import AlignmentDisplay
+from clustertrust.displays.clusters import ScoreBarsDisplay, ScoreDistributionDisplay
+from clustertrust.displays.components import StabilityGeometryDisplay
+from clustertrust.displays.convergence import ConvergenceDisplay
+from clustertrust.displays.scatter import ScoreScatterDisplay
+from clustertrust.displays.truth import CoverageAccuracyDisplay, DecileDisplay, RiskCoverageDisplay
+
+__all__ = [
+    "AlignmentDisplay",
+    "ConvergenceDisplay",
+    "CoverageAccuracyDisplay",
+    "DecileDisplay",
+    "RiskCoverageDisplay",
+    "ScoreBarsDisplay",
+    "ScoreDistributionDisplay",
+    "ScoreScatterDisplay",
+    "StabilityGeometryDisplay",
+]

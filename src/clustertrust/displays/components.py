@@ -1,0 +1,161 @@
+"""Stability against geometry, with lines of equal score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.displays.shared import (
+    MAX_POINTS,
+    Display,
+    check_confidence,
+    check_max_points,
+    confidence_of,
+    draw_order,
+    missing_note,
+    require_matplotlib,
+    sample_note,
+    scale_top,
+    scatter_look,
+)
+from clustertrust.fusion import FUSIONS
+from clustertrust.results import Confidence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+def fusion_of(confidence: Confidence) -> str | None:
+    """Name of the fusion that gives these scores from their components; None where no fusion does."""
+    c, g = confidence.stability, confidence.geometry
+    for name, fuse in FUSIONS.items():
+        if np.allclose(fuse(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
+            return name
+    return None
+
+
+class StabilityGeometryDisplay(Display):
+    """Each point at its geometry and stability, with lines of equal score.
+
+    Use :meth:`from_estimator` or :meth:`from_confidence`. Left are points at the border of their cluster, below
+    points on which the runs do not agree.
+
+    Parameters
+    ----------
+    stability, geometry, scores : (n,) arrays, NaN: none
+    fusion : str or None
+        Name of the fusion, for lines of equal score; None: no lines.
+
+    Attributes
+    ----------
+    points_ : artist of the points
+    contours_ : the lines of equal score, or None
+    colorbar_ : the scale of scores, or None
+    shown_ : positions of the points drawn, in the order they were drawn
+    note_ : what is said below the plot, or None
+    ax_, figure_ : where it was drawn
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from clustertrust import confidence
+    >>> from clustertrust.displays import StabilityGeometryDisplay
+    >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    >>> StabilityGeometryDisplay.from_confidence(record, ax=Figure().add_subplot()).fusion
+    'harmonic'
+    """
+
+    def __init__(self, *, stability: Floats, geometry: Floats, scores: Floats, fusion: str | None) -> None:
+        self.stability = stability
+        self.geometry = geometry
+        self.scores = scores
+        self.fusion = fusion
+
+    @classmethod
+    def from_estimator(
+        cls,
+        cake: Any,
+        *,
+        ax: Axes | None = None,
+        max_points: int | None = MAX_POINTS,
+        scatter_kw: dict[str, Any] | None = None,
+    ) -> StabilityGeometryDisplay:
+        """Draw the components of a fitted CAKE; `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`."""
+        return cls.from_confidence(confidence_of(cake), ax=ax, max_points=max_points, scatter_kw=scatter_kw)
+
+    @classmethod
+    def from_confidence(
+        cls,
+        confidence: Confidence,
+        *,
+        ax: Axes | None = None,
+        max_points: int | None = MAX_POINTS,
+        scatter_kw: dict[str, Any] | None = None,
+    ) -> StabilityGeometryDisplay:
+        """Draw the components of a record; `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`."""
+        display = cls(
+            stability=check_confidence(confidence).stability,
+            geometry=confidence.geometry,
+            scores=confidence.scores,
+            fusion=fusion_of(confidence),
+        )
+        return display.plot(ax, max_points=max_points, scatter_kw=scatter_kw)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_points: int | None = MAX_POINTS,
+        scatter_kw: dict[str, Any] | None = None,
+    ) -> StabilityGeometryDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            None: a new figure.
+        max_points : int, optional
+            Above this many points, so many are drawn at random, and the figure says so; None: all.
+        scatter_kw : dict, optional
+            For the `scatter` of matplotlib, such as ``{"s": 5}``.
+
+        Returns
+        -------
+        StabilityGeometryDisplay
+            Itself.
+        """
+        require_matplotlib()
+        max_points = check_max_points(max_points)
+        ax = self._start(ax, (6.4, 4.8))
+        order = draw_order(len(self.scores), max_points)
+        self.shown_ = order[~np.isnan(self.scores[order])]
+        look = scatter_look(self.scores, len(order)) | {"alpha": 0.7, "zorder": 2} | (scatter_kw or {})
+        shown = self.shown_
+        self.points_ = ax.scatter(self.geometry[shown], self.stability[shown], c=self.scores[shown], **look)
+        self.contours_ = None if self.fusion is None else self._draw_contours()
+        self.colorbar_ = self.figure_.colorbar(self.points_, ax=ax, label="score") if shown.size else None
+        if self.colorbar_ is not None and self.colorbar_.solids is not None:
+            self.colorbar_.solids.set_alpha(1)
+        title = "Stability and geometry" + ("" if self.fusion is None else f", lines of equal score ({self.fusion})")
+        ax.set(
+            xlabel="geometry: how far inside its cluster",
+            ylabel="stability: share of run pairs that agree",
+            title=title,
+        )
+        self._tell(sample_note(len(self.scores), len(order)), missing_note(self.scores))
+        return self
+
+    def _draw_contours(self) -> Any:
+        """Lines of equal score over the part of the plane that the points need."""
+        assert self.fusion is not None
+        right = scale_top(self.geometry)
+        x, y = np.meshgrid(np.linspace(0, right, 201), np.linspace(0, 1, 201))
+        levels = scale_top(self.scores) * np.arange(1, 10) / 10
+        lines = self.ax_.contour(x, y, FUSIONS[self.fusion](y, x), levels, colors="0.6", linewidths=0.8, zorder=1)
+        self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.35")
+        self.ax_.set(xlim=(-0.02 * right, 1.02 * right), ylim=(-0.02, 1.02))
+        return lines

@@ -1,0 +1,244 @@
+"""What the displays share: axes, colours, names of clusters, samples of points, and notes below a plot.
+
+Colours stay apart for every kind of colour vision: scores on viridis, and where clusters follow one another two blues
+in turn, with the name written beside each. A legend of 26 hues would be legible for nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from clustertrust._validation import check_count
+from clustertrust.estimator import CAKE
+from clustertrust.results import Confidence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.text import Annotation
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+SCORE_COLORS = "viridis"
+CLUSTER_COLORS = ("#0072B2", "#56B4E9")
+ALL_COLOR = "#4D4D4D"
+MISSING_COLOR = "#999999"
+LOW_COLOR = "#D55E00"
+NOT_ASSIGNED = "not assigned"
+
+RASTER_POINTS = 5_000  # above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
+MAX_POINTS = 100_000  # above this, points are drawn at random
+_LONGEST_NAME = 24
+_NOTE = "clustertrust-note"
+
+
+class Display:
+    """Axes and notes of a display; subclasses hold the numbers and draw them."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    note_: Annotation | None
+
+    def _start(self, ax: Axes | None, figsize: tuple[float, float]) -> Axes:
+        """Take the axes given, or make a figure of this size."""
+        if ax is None:
+            import matplotlib.pyplot as plt  # only here: axes that are given need no pyplot, and change none
+
+            _, ax = plt.subplots(figsize=figsize, layout="constrained")
+        self.ax_, self.figure_, self.note_ = ax, ax.figure, None
+        return ax
+
+    def _tell(self, *notes: str) -> None:
+        """Write what the reader must know in small letters below the axis; earlier notes there stay."""
+        there = next((text for text in self.ax_.texts if text.get_gid() == _NOTE), None)
+        lines = [] if there is None else there.get_text().split("\n")
+        lines += [note for note in notes if note and note not in lines]
+        if not lines:
+            return
+        if there is None:
+            label = self.ax_.xaxis.label
+            options: dict[str, Any] = {"xycoords": label, "textcoords": "offset points", "annotation_clip": False}
+            there = self.ax_.annotate(
+                "", (0.5, 0), (0, -3), ha="center", va="top", size="small", color="0.3", gid=_NOTE, **options
+            )
+        there.set_text("\n".join(lines))
+        self.note_ = there  # type: ignore[assignment]
+
+
+def require_matplotlib() -> None:
+    """Raise with the line that installs it where matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'Displays are drawn with matplotlib, which is not there; pip install "clustertrust[plot]".'
+        ) from error
+
+
+def confidence_of(cake: Any) -> Confidence:
+    """The record inside a fitted CAKE."""
+    if not isinstance(cake, CAKE):
+        raise TypeError(
+            f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], and to a "
+            "Confidence record use from_confidence."
+        )
+    check_is_fitted(cake)
+    return cake._confidence
+
+
+def check_confidence(confidence: Any) -> Confidence:
+    """Return the record, or say what was given in its place."""
+    if not isinstance(confidence, Confidence):
+        raise TypeError(
+            f"confidence={confidence!r} must be the record that clustertrust.confidence returns; for a CAKE use "
+            "from_estimator."
+        )
+    return confidence
+
+
+@dataclass(frozen=True)
+class Group:
+    """The points of one consensus cluster.
+
+    Attributes
+    ----------
+    name : what it is called in the figure
+    members : positions of its points
+    assigned : False for the points without a cluster
+    """
+
+    name: str
+    members: Ints
+    assigned: bool = True
+
+
+def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
+    """The clusters that have points, by name, and last the points that are not assigned, if there are any."""
+    found = [Group(written(label_names[label]), np.flatnonzero(labels == label)) for label in by_name(label_names)]
+    found.append(Group(NOT_ASSIGNED, np.flatnonzero(labels < 0), assigned=False))
+    return [group for group in found if group.members.size]
+
+
+def by_name(names: NDArray) -> list[int]:
+    """Positions of the names in their order; text where numbers and text are mixed."""
+    plain = names.tolist()
+    try:
+        return sorted(range(len(plain)), key=lambda i: plain[i])
+    except TypeError:
+        return sorted(range(len(plain)), key=lambda i: str(plain[i]))
+
+
+def written(name: Any) -> str:
+    """A name of the user's as one short line that matplotlib takes for text, not for a formula."""
+    text = " ".join(str(name).split())
+    if len(text) > _LONGEST_NAME:
+        text = text[: _LONGEST_NAME - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def scale_top(scores: Floats) -> float:
+    """Where the scale of scores ends: 1, or, where all are below 0.5, the highest with its first digit rounded up.
+
+    The scores of kernel silhouettes are small throughout; on a scale to 1 they would all look the same.
+    """
+    known = scores[np.isfinite(scores)]
+    highest = float(known.max()) if known.size else 1.0
+    if highest >= 0.5 or highest <= 0:
+        return 1.0
+    digit = 10.0 ** np.floor(np.log10(highest))
+    return float(np.ceil(highest / digit - 1e-9) * digit)
+
+
+def check_max_points(max_points: Any) -> int | None:
+    """Return the most points to draw; None: all."""
+    return None if max_points is None else check_count("max_points", max_points, at_least=1)
+
+
+def draw_order(n: int, max_points: int | None) -> Ints:
+    """Positions of the points to draw, all or `max_points`, in random order.
+
+    Where points lie on one another, what is on top is then a fair sample of what is there; with the least sure on top
+    a dense cluster would look as bad as its worst points.
+    """
+    return np.random.default_rng(0).permutation(n)[:max_points]
+
+
+def sample_note(n: int, shown: int) -> str:
+    """What the figure says of the points that are drawn; nothing where they are few."""
+    if shown < n:
+        return f"{shown:,} of {n:,} points, chosen at random"
+    return f"{n:,} points, drawn in random order" if n > RASTER_POINTS else ""
+
+
+def missing_note(scores: Floats) -> str:
+    """What the figure says of points without a score that it leaves out."""
+    missing = int(np.isnan(scores).sum())
+    return f"{missing:,} of {scores.size:,} points have no score and are left out" if missing else ""
+
+
+def marker_area(n: int) -> float:
+    """Size of a point among n, in square points of print."""
+    return float(np.clip(20.0 * np.sqrt(1000.0 / max(n, 1)), 2.0, 25.0))
+
+
+def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
+    """Options of a scatter of this many points, coloured by score."""
+    return {
+        "cmap": SCORE_COLORS,
+        "vmin": 0.0,
+        "vmax": scale_top(scores),
+        "s": marker_area(shown),
+        "rasterized": shown > RASTER_POINTS,
+        "linewidths": 0,
+    }
+
+
+def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
+    """Increasing positions moved as little as it takes for neighbours to be `least` apart, between `low` and `high`.
+
+    Positions that are too near form a pile around their mean; piles that touch merge. Where there is not enough room,
+    all are evenly spaced.
+    """
+    least = min(least, (high - low) / max(len(positions), 1))
+    piles: list[tuple[list[int], float]] = []  # members, centre
+    for i in range(len(positions)):
+        pile = [i]
+        while True:
+            half = least * len(pile) / 2
+            center = float(np.clip(np.mean(positions[pile]), low + half, high - half))
+            if not piles or center - half >= piles[-1][1] + least * len(piles[-1][0]) / 2 - 1e-9 * least:
+                break
+            pile = piles.pop()[0] + pile
+        piles.append((pile, center))
+    moved = np.empty(len(positions))
+    for pile, center in piles:
+        moved[pile] = center + least * (np.arange(len(pile)) - (len(pile) - 1) / 2)
+    return moved
+
+
+def push_apart(places: Floats, sizes: Floats, rounds: int = 200) -> Floats:
+    """(k, 2) centres of boxes of these (k, 2) sizes, moved until no two overlap or the rounds are over.
+
+    In each round every pair that overlaps parts by half of what it lacks, along the axis that needs less.
+    """
+    moved = np.array(places, dtype=np.float64)
+    need = (sizes[:, None] + sizes[None]) / 2
+    first = np.arange(len(moved))[:, None] < np.arange(len(moved))[None]  # each pair once; equal places still part
+    for _ in range(rounds):
+        away = moved[:, None] - moved[None]
+        lack = need - np.abs(away)
+        overlap = (lack > 1e-6).all(axis=2) & first
+        if not overlap.any():
+            break
+        for a, b in np.argwhere(overlap):
+            axis = int(np.argmin(lack[a, b]))
+            step = np.sign(away[a, b, axis] or 1.0) * lack[a, b, axis] / 2
+            moved[a, axis] += step
+            moved[b, axis] -= step
+    return moved
