@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test lint bench bench-full reproduce clean
 
 demo: .venv/installed
-	$(BIN)/python -m clustertrust
+	$(BIN)/clustertrust demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto

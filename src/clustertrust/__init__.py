@@ -1,10 +1,20 @@
-"""clustertrust: which of these cluster assignments can I trust?"""
+"""clustertrust: which of these cluster assignments can I trust?
 
-from clustertrust.ensemble import Ensemble, build_ensemble
-from clustertrust.estimator import CAKE, confidence
-from clustertrust.matching import align_labels
-from clustertrust.results import Confidence, Explanation
-from clustertrust.selection import select_adaptive, select_top
+What is public is imported when it is first asked for, so that the command line answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clustertrust.ensemble import Ensemble, build_ensemble
+    from clustertrust.estimator import CAKE, confidence
+    from clustertrust.matching import align_labels
+    from clustertrust.results import Confidence, Explanation
+    from clustertrust.selection import select_adaptive, select_top
 
 __version__ = "0.1.0"
 
@@ -19,3 +29,26 @@ __all__ = [
     "select_adaptive",
     "select_top",
 ]
+
+_HOMES = {
+    "ensemble": ("Ensemble", "build_ensemble"),
+    "estimator": ("CAKE", "confidence"),
+    "matching": ("align_labels",),
+    "results": ("Confidence", "Explanation"),
+    "selection": ("select_adaptive", "select_top"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"clustertrust.{home}"), name)
+            globals()[name] = value
+            return value
+    if not name.startswith("_") and importlib.util.find_spec(f"clustertrust.{name}"):
+        return importlib.import_module(f"clustertrust.{name}")
+    raise AttributeError(f"module 'clustertrust' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

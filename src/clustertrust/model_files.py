@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._validation import tell
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.geometry import Options, build_geometry
@@ -19,9 +21,10 @@ from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.run_files import can_be_stored
 from clustertrust.scoring import Model, Scoring
+from clustertrust.storage import _META as META
 from clustertrust.storage import read_arrays, write_arrays
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["load_model", "read_about", "save_model"]
 
 Arrays = dict[str, NDArray]
 
@@ -63,9 +66,27 @@ def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence
         part = {name.removeprefix("ensemble/"): a for name, a in arrays.items() if name.startswith("ensemble/")}
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
         confidence = _confidence(meta, arrays, ensemble)
+        _warn_of_scales(meta["about"])
         return params, X, _model(params, meta, X, ensemble), confidence, meta["about"]
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
+
+
+def read_about(path: str | Path) -> dict[str, Any]:
+    """What else was told of a model that `load_model` can read, without its arrays."""
+    with np.load(path, allow_pickle=False) as file:
+        about: dict[str, Any] = json.loads(bytes(file[META]).decode())["about"]
+    return about
+
+
+def _warn_of_scales(about: dict[str, Any]) -> None:
+    """Say that the model expects standardised columns, as the command line keeps them."""
+    preparation = about.get("preparation")
+    if preparation is not None and preparation["scales"] is not None:
+        tell(
+            "This model was fitted on standardised columns: give it (X - means) / scales, with the means and scales of "
+            "clustertrust.model_files.read_about(path)['preparation'], or use `clustertrust predict`."
+        )
 
 
 def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Confidence:

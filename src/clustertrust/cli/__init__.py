@@ -1,0 +1,149 @@
+"""The command `clustertrust`: each of its commands reads, makes one library call, and writes.
+
+Exit codes: 0 done, 1 failure, 2 wrong use, 130 stopped by Ctrl-C, 143 by a request to end.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from clustertrust.cli.commands import COMMANDS, debug_option
+from clustertrust.cli.options import BUILDING, SCORING
+
+__all__ = ["cli", "main"]
+
+INTERRUPTED, TERMINATED = 130, 143  # 128 + the signal, as shells have it
+METHOD_NAMES = (*BUILDING, *SCORING)
+EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
+
+
+class Commands(click.Group):
+    """Commands whose errors are one or two lines on standard error."""
+
+    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Run, and exit with the code that tells how it went."""
+        state: dict[str, bool] = {}
+        extra |= {"standalone_mode": False, "obj": state}
+        try:
+            with _told_warnings(), _ended_in_order():
+                code = super().main(args, prog_name, **extra)
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("Stopped; nothing is half-written.", err=True)
+            code = INTERRUPTED
+        except Exception as error:
+            if state.get("debug"):
+                traceback.print_exc()
+            code = _tell(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: Exception) -> int:
+    """Say what went wrong and what to do; return the exit code."""
+    code, hint = 1, ""
+    message = str(error) or type(error).__name__
+    if isinstance(error, click.ClickException):
+        code, message = error.exit_code, error.format_message()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f"Try '{error.ctx.command_path} --help'."
+    elif not isinstance(error, EXPECTED):
+        message, hint = f"{type(error).__name__}: {error}", "This should not have happened; --debug shows where it did."
+    click.echo(f"Error: {_as_typed(message)}", err=True)
+    if hint:
+        click.echo(hint, err=True)
+    return code
+
+
+def _as_typed(message: str) -> str:
+    """One line, with parameters of the library as the options that stand for them: fusion='sum' is --fusion sum."""
+    options = {param.name: param.opts[0] for param in COMMANDS["score"].params if param.name in METHOD_NAMES}
+    pattern = rf"\b({'|'.join(METHOD_NAMES)})=('?)([\w.-]+)\2"
+    return re.sub(pattern, lambda found: f"{options[found[1]]} {found[3]}", " ".join(message.split()))
+
+
+@contextmanager
+def _told_warnings() -> Iterator[None]:
+    """Show each warning that is meant for a user once, as a note of one line."""
+    told: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        text = _as_typed(str(message))
+        if text not in told:
+            told.add(text)
+            click.echo(f"Note: {text}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Leave through the same doors when the system asks the process to end, so that stand-ins are removed."""
+
+    def leave(*_: Any) -> None:
+        sys.exit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        from clustertrust import __version__
+
+        click.echo(f"clustertrust {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+    clustertrust demo
+    clustertrust score data.csv -k 3 --out scores.csv --report report.html
+
+    Shell completion: put this line into ~/.bashrc (zsh and fish: zsh_source and fish_source).
+
+    \b
+    eval "$(_CLUSTERTRUST_COMPLETE=bash_source clustertrust)"
+    """,
+)
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@debug_option
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Which of these cluster assignments can you trust? A score between 0 and 1 for every point.
+
+    The data are clustered many times. A point scores high where the runs agree on it and it lies well inside its
+    cluster; low scores are the points to look at, drop, or ask a person about.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in COMMANDS.values():
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    cli()

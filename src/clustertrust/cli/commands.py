@@ -1,0 +1,182 @@
+"""What can be typed: commands, their options and help. The work is in `jobs`, imported when a command starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from clustertrust.cli.options import BUILDING, Columns, Method, Sections, column_options, method_options
+from clustertrust.cli.outputs import check_outputs
+
+__all__ = ["COMMANDS"]
+
+INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True)
+STORED = click.Path(exists=True, dir_okay=False)
+OUTPUT = click.Path()
+
+
+def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().obj["debug"] = True
+
+
+debug_option = click.option(
+    "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug, help="Show the traceback of an error."
+)
+threshold_option = click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="T",
+    help="Count the points of each cluster with a score below this.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
+
+
+@click.command(
+    cls=Sections,
+    short_help="Cluster a table, and say how far each assignment can be trusted.",
+    epilog="""\b
+    clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
+    clustertrust score data.csv --labels runs.csv --out scores.parquet""",
+)
+@click.argument("data", type=INPUT)
+@click.option("--out", type=OUTPUT, metavar="FILE", help="Write the scores, one row a point; - prints them as CSV.")
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the scores (.png, .svg, .pdf).")
+@click.option("--model", type=OUTPUT, metavar="FILE", help="Keep the fitted model, for `clustertrust predict`.")
+@click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")
+@click.option("--labels", type=STORED, metavar="FILE", help="Score these partitions: one column a run, no others.")
+@method_options
+@column_options
+@threshold_option
+@json_option
+@debug_option
+@click.pass_context
+def score(
+    ctx: click.Context,
+    data: str,
+    out: str | None,
+    report: str | None,
+    plot: str | None,
+    model: str | None,
+    standardize: bool,
+    labels: str | None,
+    threshold: float,
+    as_json: bool,
+    method: Method,
+    columns: Columns,
+) -> None:
+    """Cluster the rows of DATA many times and score how far each assignment can be trusted.
+
+    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, or - for standard input.
+    Every column that is not named by --id or --drop must hold numbers. --out and --report take their format from the
+    suffix of FILE; no file is ever written over DATA or --labels.
+    """
+    outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
+    paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
+    _check_reading(columns)
+    _check_streams(out, as_json)
+    if labels is not None:
+        refused = [_typed(ctx, name) for name in BUILDING if _is_given(ctx, name)] + ["--model"] * (model is not None)
+        if refused:
+            raise click.UsageError(f"With --labels nothing is clustered; leave out {', '.join(refused)}.")
+    from clustertrust.cli import jobs
+
+    jobs.check_tools(data, columns, paths)
+    if labels is None:
+        jobs.check_method(method, for_model=model is not None)
+    jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-")
+
+
+@click.command(
+    cls=Sections,
+    short_help="Judge new rows by a model that `score --model` kept.",
+    epilog="clustertrust predict model new.csv --id name --out labels.csv",
+)
+@click.argument("model", type=STORED)
+@click.argument("data", type=INPUT)
+@click.option("--out", type=OUTPUT, metavar="FILE", help="Write label and score, one row a point; - prints CSV.")
+@column_options
+@threshold_option
+@json_option
+@debug_option
+def predict(model: str, data: str, out: str | None, threshold: float, as_json: bool, columns: Columns) -> None:
+    """Give the rows of DATA the labels and scores of a MODEL that `clustertrust score --model` kept.
+
+    DATA must have the columns that the model was fitted on, in any order; leave out others with --drop or name the rows
+    by one with --id. Columns are standardised, and missing values filled in, as they were for the fit. A row that the
+    model was fitted on is judged as if it were new, so that its score may differ a little from the first.
+    """
+    paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
+    _check_reading(columns)
+    _check_streams(out, as_json)
+    if columns.use:
+        raise click.UsageError("--use: the model knows its columns; leave out others with --drop.")
+    from clustertrust.cli import jobs
+
+    jobs.check_tools(data, columns, paths)
+    jobs.predict(model, data, columns, paths, threshold, as_json, out == "-")
+
+
+@click.command(
+    cls=Sections,
+    short_help="Make a page to explore from a file of scores.",
+    epilog="clustertrust report scores.csv --data data.csv --id name --out report.html",
+)
+@click.argument("scores", type=STORED)
+@click.option("--data", type=INPUT, required=True, metavar="FILE", help="The table that was scored.")
+@click.option("--out", type=OUTPUT, required=True, metavar="FILE", help="The page to write (.html).")
+@click.option("--title", metavar="TEXT", help="Headline of the page.")
+@column_options
+@threshold_option
+@debug_option
+def report(scores: str, data: str, out: str, title: str | None, threshold: float, columns: Columns) -> None:
+    """Make a page to explore from SCORES, a file that `clustertrust score --out` wrote, and the data.
+
+    Rows belong together by their names where --id says which column of the data has them, otherwise by their place.
+    """
+    paths = {"--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]}
+    _check_reading(columns)
+    from clustertrust.cli import jobs
+
+    jobs.check_tools(data, columns, {})
+    jobs.report(scores, data, columns, paths, threshold, title)
+
+
+@click.command(short_help="See it at work on the Iris flowers.")
+@click.option("--out", type=click.Path(file_okay=False), metavar="FOLDER", help="Write the example's files there too.")
+@debug_option
+def demo(out: str | None) -> None:
+    """Score three clusters of the 150 Iris flowers, print the summary, and explain the least sure flower.
+
+    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, to try the commands on.
+    """
+    from clustertrust.cli import jobs
+
+    jobs.demo(out)
+
+
+def _check_reading(columns: Columns) -> None:
+    if columns.impute is not None and columns.drop_missing:
+        raise click.UsageError("--impute and --drop-missing are two ways to treat missing values; choose one.")
+
+
+def _check_streams(out: str | None, as_json: bool) -> None:
+    if out == "-" and as_json:
+        raise click.UsageError("--out - and --json would both print to standard output; choose one.")
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP}
+
+
+def _typed(ctx: click.Context, name: str) -> str:
+    """What a user types for a parameter."""
+    return next(param.opts[0] for param in ctx.command.params if param.name == name)
+
+
+COMMANDS: dict[str, Any] = {"score": score, "predict": predict, "report": report, "demo": demo}

@@ -1,0 +1,311 @@
+"""What the commands do: read, one library call, write, tell."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+
+from clustertrust import CAKE, __version__, confidence
+from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.outputs import staged
+from clustertrust.cli.points import ROW, Points, Preparation, read_points, spread
+from clustertrust.cli.telling import (
+    as_text,
+    name_of,
+    print_table,
+    records,
+    say,
+    settings_of,
+    summary_of,
+    tell,
+    tell_json,
+)
+from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
+from clustertrust.files import FORMATS, Reading, format_of, need, read_table, write_table
+from clustertrust.model_files import read_about
+from clustertrust.summary import summarize
+
+__all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
+
+RESULTS = (
+    *("label", "score", "standard_error", "stability", "geometry"),
+    *("silhouette_mean", "silhouette_std", "consensus_strength", "rival"),
+)
+
+
+def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
+    """Raise for a file whose format is not known, does not fit, or needs a package that is not there."""
+    try:
+        given = columns.format or ("csv" if data == "-" else format_of(data))
+    except ValueError as error:
+        raise click.UsageError(f"{error} Say with --format which it is.") from error
+    need(given)
+    out = paths.get("--out")
+    if out is not None:
+        try:
+            wanted = format_of(out)
+        except ValueError as error:
+            raise click.UsageError(f"--out {error} Choose one.") from error
+        need(wanted)
+        if FORMATS[wanted].write is None and given != wanted:
+            raise click.UsageError(f"--out {out}: scores go into the obs of AnnData; DATA must be an H5AD file too.")
+    if "--plot" in paths and importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('--plot needs matplotlib: pip install "clustertrust[plot]"')
+
+
+def check_method(method: Method, *, for_model: bool) -> None:
+    """Raise for a number of clusters that is missing or not wanted, and for a model that could not be kept."""
+    from clustertrust.clusterers import CLUSTERERS, cluster_parameter, fit_run
+    from clustertrust.run_files import can_be_stored
+
+    takes = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is not None]
+    if takes and method.n_clusters is None:
+        raise click.UsageError(f"{takes[0]} needs a number of clusters: add -k, such as -k 3.")
+    finds = [name for name in method.clusterer if name not in takes]
+    if finds and method.n_clusters is not None:
+        raise click.UsageError(f"{finds[0]} finds the number of clusters; leave out -k.")
+    if not for_model:
+        return
+    sample = np.random.default_rng(0).normal(size=(24, 2))  # what a run leaves behind does not depend on the data
+    for name in method.clusterer:
+        run = fit_run(sample, name, CLUSTERERS[name](2), 0, vary={}, resample=None, left_out="skip")
+        if not can_be_stored(run.placer):
+            raise click.UsageError(f"--model: runs of {name} cannot be kept in a file; take another --clusterer.")
+
+
+def score(
+    data: str,
+    columns: Columns,
+    method: Method,
+    paths: Mapping[str, Path],
+    standardize: bool,
+    labels: str | None,
+    threshold: float,
+    as_json: bool,
+    to_stdout: bool,
+) -> None:
+    """Score points, or given partitions of them."""
+    points = read_points(data, columns, standardize=standardize, reserved=RESULTS)
+    if points.kept.sum() < 2:
+        raise ValueError(f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2.")
+    say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
+    cake = None
+    if labels is None:
+        cake = CAKE(**method.building(), **method.scoring(), verbose=True).fit(points.X)
+        scored = cake._confidence
+        settings = method.building() | method.scoring()
+    else:
+        scored = confidence(points.X, _read_partitions(labels, columns.id, points), **method.scoring())
+        settings = {"labels": Path(labels).name} | method.scoring()
+    scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
+    settings = settings_of(settings, scored, data, points, standardize)
+    table = spread(scored.to_frame(), points)
+    if paths:
+        say(f"Writing {', '.join(str(path) for path in paths.values())}.")
+    with staged(paths) as at:
+        if "--out" in at:
+            write_scores(at["--out"], table, points, settings)
+        if "--model" in at:
+            assert cake is not None
+            save(at["--model"], cake, points.preparation)
+        if "--plot" in at:
+            draw(at["--plot"], scored, points)
+        if "--report" in at:
+            write_page(at["--report"], scored, points, settings, threshold, name_of(data))
+    told = {"input": data, "rows": len(points.kept), "scored": int(points.kept.sum())}
+    if as_json:
+        tell_json(told | summary_of(scored, threshold) | {"settings": settings}, paths)
+        return
+    if to_stdout:
+        print_table(table)
+    tell(summarize(scored, threshold=threshold), points, paths, to_stdout)
+
+
+def predict(
+    model: str, data: str, columns: Columns, paths: Mapping[str, Path], threshold: float, as_json: bool, to_stdout: bool
+) -> None:
+    """Label and score new points by a stored model."""
+    cake, fitted = _load(model)
+    if fitted is None and columns.impute is not None:
+        raise ValueError(f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing.")
+    names = getattr(cake, "feature_names_in_", None)
+    points = read_points(
+        data, columns, known=None if names is None else list(names), fitted=fitted, reserved=("label", "score")
+    )
+    if points.X.shape[1] != cake.n_features_in_:
+        raise ValueError(f"{data} has {points.X.shape[1]} columns; the model was fitted on {cake.n_features_in_}.")
+    found = pd.DataFrame(
+        {"label": cake.predict(points.X), "score": cake.score_samples(points.X)}, index=points.ids[points.kept]
+    )
+    table = spread(found, points)
+    with staged(paths) as at:
+        if "--out" in at:
+            write_scores(at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__})
+    groups = found.groupby("label")["score"]
+    below = f"below {threshold:g}"
+    clusters = pd.DataFrame(
+        {"points": groups.size(), "mean score": groups.mean(), below: groups.apply(lambda s: (s < threshold).mean())}
+    )
+    worst = found.sort_values("score", kind="stable").head(5)
+    if as_json:
+        told = {"input": data, "model": model, "rows": len(points.kept), "scored": len(found), "threshold": threshold}
+        tell_json(told | {"clusters": records(clusters, "label"), "ambiguous": records(worst, "id")}, paths)
+        return
+    if to_stdout:
+        print_table(table)
+    text = [f"{len(found)} points judged by {model}", f"By cluster\n{as_text(clusters)}"]
+    tell("\n\n".join([*text, f"Most ambiguous points\n{as_text(worst)}"]), points, paths, to_stdout)
+
+
+def report(
+    scores: str, data: str, columns: Columns, paths: Mapping[str, Path], threshold: float, title: str | None
+) -> None:
+    """Make a page from scores and the data they belong to."""
+    from clustertrust.report import write_report
+
+    points = read_points(data, columns)
+    table = _read_scores(scores)
+    if columns.id is not None:
+        table = _by_name(table, points.ids, scores, data)
+    elif len(table) != len(points.ids):
+        raise ValueError(
+            f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that were scored, or name "
+            "the column that both have with --id."
+        )
+    table = table[points.kept]
+    unscored = table["score"].isna().to_numpy() & table["label"].isna().to_numpy()  # left out when they were scored
+    values = points.unscaled[~unscored]
+    if isinstance(values, pd.DataFrame):
+        values = values.set_axis(table.index[~unscored], axis=0)  # they belong together: by name, or by place
+    settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
+    with staged(paths) as at:
+        write_report(
+            at["--out"],
+            table[~unscored],
+            values,
+            settings=settings,
+            title=title or f"How far can the clusters of {name_of(data)} be trusted?",
+            threshold=threshold,
+        )
+    click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
+
+
+def demo(folder: str | None) -> None:
+    """Score Iris, and explain the point that is least sure."""
+    from sklearn.datasets import load_iris
+
+    from clustertrust.report import write_report
+
+    files = {} if folder is None else _demo_files(Path(folder))
+    iris = load_iris(as_frame=True)
+    names = pd.Index([f"flower-{i:03}" for i in range(1, len(iris.data) + 1)], name="flower")
+    X = iris.data.set_axis([name.removesuffix(" (cm)").replace(" ", "_") for name in iris.data.columns], axis=1)
+    X = X.set_axis(names, axis=0)
+    cake = CAKE(n_clusters=3, random_state=0).fit(X)
+    worst = int(cake.scores_.argmin())
+    click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
+    click.echo(cake.summary())
+    why = str(cake.explain(worst)).replace(f"Point {worst}:", f"{names[worst]}:", 1)
+    click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
+    if not files:
+        click.echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")
+        return
+    with staged(files) as at:
+        write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
+        write_table(cake.to_frame().reset_index(), at["--out"])
+        cake.save(at["--model"])
+        write_report(
+            at["--report"],
+            cake.to_frame(),
+            X,
+            votes=votes_of(cake._confidence),
+            settings={"n_clusters": 3, "random_state": 0},
+            title="Iris: which flowers can be trusted to belong to their cluster?",
+        )
+    click.echo(f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command line:\n")
+    outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
+    click.echo(f"  clustertrust score {files['data']} -k 3 --id flower --drop species {outputs}")
+
+
+def _demo_files(folder: Path) -> dict[str, Path]:
+    """Where the files of the example go: to names that are free."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {"data": "iris.csv", "--out": "scores.csv", "--model": "iris.model", "--report": "report.html"}
+    for name in files.values():
+        if (folder / name).exists():
+            raise click.UsageError(f"--out {folder}: there is a file {name} already; name another folder.")
+    return {option: folder / name for option, name in files.items()}
+
+
+def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
+    """Partitions of the points that are used: one column a run, and perhaps the one that names the rows."""
+    runs = read_table(path, Reading(text=() if id is None else (id,))).data
+    if not isinstance(runs, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix; give a table with one column a run.")
+    if len(runs) != len(points.kept):
+        raise ValueError(
+            f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label the same rows in the "
+            "same order."
+        )
+    if id is not None and id in runs:
+        names = runs.pop(id).map(str).to_numpy()
+        differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
+        if differ.size:
+            raise ValueError(
+                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data {points.ids[differ[0]]!r}; "
+                "partitions label the same rows in the same order."
+            )
+    if runs.shape[1] < 2:
+        raise ValueError(f"{path} has {runs.shape[1]} column of labels; at least two runs are needed, one column each.")
+    distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
+    if distinct:
+        raise ValueError(
+            f"{path}: the column {str(distinct[0])!r} has another value in every row, which is no partition. Leave it "
+            "out of the file; names of rows are told by --id."
+        )
+    return runs[points.kept].reset_index(drop=True)
+
+
+def _read_scores(path: str) -> pd.DataFrame:
+    """A table of scores as `score --out` wrote it, its first column, or the names of cells, as the index."""
+    if format_of(path) == "h5ad":
+        found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
+        table = found.filter(regex=f"^{KEY}_").rename(columns=lambda name: name.removeprefix(f"{KEY}_"))
+    else:
+        table = read_table(path).data
+        named = isinstance(table, pd.DataFrame) and table.shape[1] > 1 and table.columns[0] not in RESULTS
+        if named:  # again, with the names as the text they are
+            first = str(table.columns[0])
+            table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(first)
+    if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
+        raise ValueError(f"{path} has no columns label and score; give a file that `clustertrust score --out` wrote.")
+    return table
+
+
+def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
+    """Rows of scores in the order of the data."""
+    theirs = table.set_axis(table.index.map(str), axis=0)
+    ours = ids.map(str)
+    if not theirs.index.is_unique or not ours.is_unique:
+        raise ValueError(
+            f"--id {ids.name}: its values occur more than once, so that rows cannot be told apart by them."
+        )
+    missing = ours[~ours.isin(theirs.index)]
+    if len(missing):
+        raise ValueError(f"{scores} has no scores for {len(missing)} rows of {data}, such as {str(missing[0])!r}.")
+    return theirs.loc[ours].set_axis(ids, axis=0)
+
+
+def _load(path: str) -> tuple[CAKE, Preparation | None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This model was fitted on standardised columns")  # which is done here
+        cake = CAKE.load(path)
+    return cake, Preparation.from_json(read_about(path).get("preparation"))

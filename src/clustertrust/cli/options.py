@@ -1,0 +1,302 @@
+"""The options that commands share, as click has them and as the records that commands get.
+
+Nothing heavy is imported here: help and shell completion stay fast. Names of methods come from the library's own tables
+when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import click
+
+__all__ = ["Columns", "Method", "Sections", "column_options", "method_options"]
+
+
+class TableChoice(click.Choice):
+    """A choice among the names of one of the library's tables, and a few more."""
+
+    def __init__(self, where: str, *more: str) -> None:
+        self.where, self.more, self.case_sensitive = where, more, True
+
+    @functools.cached_property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names, read at first use."""
+        module, table = self.where.split(":")
+        names = getattr(importlib.import_module(f"clustertrust.{module}"), table)
+        return tuple(sorted({*names, *self.more}))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check a name; shell completion, which reads half-typed commands, need not wait for the table."""
+        return value if ctx is not None and ctx.resilient_parsing else super().convert(value, param, ctx)
+
+
+class TableOption(click.Option):
+    """An option whose help lists the names of a table."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Add the names to the help."""
+        record = super().get_help_record(ctx)
+        assert record is not None
+        assert isinstance(self.type, TableChoice)
+        return record[0], f"{record[1]}  One of: {', '.join(self.type.choices)}."
+
+
+class Sections(click.Command):
+    """A command whose help lists its many options under headings; options without one come first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, heading by heading."""
+        headings = {name: heading for heading, names in HEADINGS.items() for name in names}
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{heading: [] for heading in HEADINGS}}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                found[headings.get(param.name or "", "Options")].append(record)
+        for heading, records in found.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class Runs(click.ParamType):
+    """A number of runs, or auto."""
+
+    name = "runs"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What help shows."""
+        return "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return what was typed as the library takes it."""
+        if value == "auto" or isinstance(value, int):
+            return value
+        if not str(value).isdecimal() or int(value) < 2:
+            self.fail(f"{value!r} is no number of runs; give 2 or more, or auto.", param, ctx)
+        return int(value)
+
+
+class Resample(click.ParamType):
+    """A share of the points, or bootstrap."""
+
+    name = "resample"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What help shows."""
+        return "SHARE|bootstrap"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Return what was typed as the library takes it."""
+        if value == "bootstrap":
+            return value
+        try:
+            share = float(value)
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 1:
+            self.fail(f"{value!r} is no share; give a number between 0 and 1, such as 0.8, or bootstrap.", param, ctx)
+        return share
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a file of points is read: its format, its columns, what happens to missing values."""
+
+    format: str | None
+    separator: str | None
+    header: bool | None
+    array: str | None
+    use_rep: str | None
+    id: str | None
+    use: tuple[str, ...]
+    drop: tuple[str, ...]
+    impute: str | None
+    drop_missing: bool
+
+
+COLUMN_OPTIONS = [
+    click.option("--id", metavar="COL", help="Column that names the rows. Kept as text: 007 stays 007."),
+    click.option("--drop", multiple=True, metavar="COL", help="Columns to leave out. Repeat it, or use commas."),
+    click.option("--use", multiple=True, metavar="COL", help="Columns to use, no others. Repeat it, or use commas."),
+    click.option("--impute", type=click.Choice(["mean"]), help="Put the column's mean in place of missing values."),
+    click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values; they get no score."),
+    click.option(
+        "--format",
+        cls=TableOption,
+        type=TableChoice("files:FORMATS"),
+        metavar="NAME",
+        help="Format of the data where the suffix does not tell; of standard input it is csv.",
+    ),
+    click.option("--separator", metavar="CHAR", help="What separates the fields of CSV, such as ';'."),
+    click.option("--header/--no-header", default=None, help="Whether the first line of CSV holds names (it should)."),
+    click.option("--array", metavar="NAME", help="Which array of an NPZ file."),
+    click.option("--use-rep", metavar="KEY", help="Which part of an H5AD file: a key of obsm, or X.  [default: X_pca]"),
+]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How points are clustered and scored: the parameters of CAKE, under their names."""
+
+    n_clusters: int | None
+    clusterer: tuple[str, ...]
+    n_runs: int | str
+    random_state: int
+    resample: float | str | None
+    left_out: str
+    on_failure: str
+    fusion: str
+    geometry: str
+    metric: str
+    kernel: str
+    normalization: str
+    agreement: str
+    unassigned: str
+    consensus: str
+    n_jobs: int | None
+
+    def scoring(self) -> dict[str, Any]:
+        """The parameters that `confidence` has too."""
+        return {name: getattr(self, name) for name in SCORING}
+
+    def building(self) -> dict[str, Any]:
+        """The parameters that make the runs."""
+        one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
+        return {name: getattr(self, name) for name in BUILDING} | {"clusterer": one}
+
+
+BUILDING = ("n_clusters", "clusterer", "n_runs", "random_state", "resample", "left_out", "on_failure")
+SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
+
+METHOD_OPTIONS = [
+    click.option("-k", "--clusters", "n_clusters", type=click.IntRange(min=1), metavar="K", help="Number of clusters."),
+    click.option(
+        "--clusterer",
+        cls=TableOption,
+        metavar="NAME",
+        type=TableChoice("clusterers:CLUSTERERS"),
+        multiple=True,
+        default=("kmeans",),
+        show_default=True,
+        help="Method of the runs. Repeat it for a mix: runs are dealt in turn.",
+    ),
+    click.option("--runs", "n_runs", type=Runs(), default=20, show_default=True, help="Number of runs."),
+    click.option(
+        "--seed",
+        "random_state",
+        metavar="N",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="The same seed gives the same file.",
+    ),
+    click.option("--resample", type=Resample(), help="Fit each run on a share of the points, or a bootstrap."),
+    click.option(
+        "--left-out",
+        type=click.Choice(["skip", "predict"]),
+        default="skip",
+        show_default=True,
+        help="Points that a resampled run left out: not assigned, or placed by its model.",
+    ),
+    click.option(
+        "--on-failure",
+        type=click.Choice(["raise", "drop"]),
+        default="raise",
+        show_default=True,
+        help="Whether a run that fails ends the work.",
+    ),
+    click.option(
+        "--fusion",
+        type=TableChoice("fusion:FUSIONS"),
+        default="harmonic",
+        show_default=True,
+        help="How stability and geometry make a score.",
+    ),
+    click.option(
+        "--geometry",
+        type=TableChoice("geometry:GEOMETRIES", "auto"),
+        default="auto",
+        show_default=True,
+        help="What silhouettes compare.",
+    ),
+    click.option(
+        "--metric",
+        default="euclidean",
+        show_default=True,
+        help="Distance of exact silhouettes, any that scikit-learn knows.",
+    ),
+    click.option(
+        "--kernel",
+        type=TableChoice("geometry:KERNELS"),
+        default="self-tuning",
+        show_default=True,
+        help="Kernel of kernel silhouettes.",
+    ),
+    click.option(
+        "--normalization",
+        type=TableChoice("geometry:NORMALIZATIONS"),
+        default="clip",
+        show_default=True,
+        help="How silhouettes become a component between 0 and 1.",
+    ),
+    click.option(
+        "--agreement",
+        type=TableChoice("stability:AGREEMENTS"),
+        default="matching",
+        show_default=True,
+        help="When two runs agree on a point.",
+    ),
+    click.option(
+        "--unassigned",
+        type=TableChoice("stability:UNASSIGNED"),
+        default="skip",
+        show_default=True,
+        help="Runs that do not assign a point: left out, or counted against it.",
+    ),
+    click.option(
+        "--consensus",
+        type=TableChoice("consensus:CONSENSUS"),
+        default="medoid",
+        show_default=True,
+        help="Which run's labels the consensus is told in.",
+    ),
+    click.option(
+        "--jobs",
+        "n_jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Threads; all cores if left out. Never changes a result.",
+    ),
+]
+
+
+HEADINGS = {
+    "How points are clustered": BUILDING,
+    "How they are scored": SCORING,
+    "How the data are read": tuple(field.name for field in fields(Columns)),
+}
+
+
+def _bundled(name: str, record: type, options: Sequence[Callable]) -> Callable[[Callable], Callable]:
+    """Give a command these options, and hand them to it as one record."""
+
+    def decorate(command: Callable) -> Callable:
+        @functools.wraps(command)
+        def with_record(*args: Any, **given: Any) -> Any:
+            values = {field.name: given.pop(field.name) for field in fields(record)}
+            return command(*args, **given, **{name: record(**values)})
+
+        for option in reversed(options):
+            option(with_record)
+        return with_record
+
+    return decorate
+
+
+column_options = _bundled("columns", Columns, COLUMN_OPTIONS)
+method_options = _bundled("method", Method, METHOD_OPTIONS)

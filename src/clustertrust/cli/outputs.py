@@ -1,0 +1,81 @@
+"""Where results go: paths are checked before the work starts, and files appear whole, together, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+__all__ = ["check_outputs", "staged"]
+
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> dict[str, Path]:
+    """Return where each output goes, by option; raise for one that cannot be written or would harm another file."""
+    paths = {option: Path(given) for option, given in outputs.items() if given not in (None, "-")}
+    read = {what: Path(given) for what, given in inputs.items() if given not in (None, "-")}
+    for i, (option, path) in enumerate(paths.items()):
+        if path.is_dir():
+            raise click.UsageError(f"{option} {path} is a folder; name a file.")
+        if not path.absolute().parent.is_dir():
+            raise click.UsageError(f"{option} {path}: there is no folder {path.parent}; make it first.")
+        if not os.access(path.absolute().parent, os.W_OK):
+            raise click.UsageError(f"{option} {path}: nothing can be written to the folder {path.parent}.")
+        for what, other in [*read.items(), *list(paths.items())[:i]]:
+            if _same(path, other):
+                raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
+        _check_suffix(option, path)
+    return paths
+
+
+def _same(a: Path, b: Path) -> bool:
+    """Whether two paths are one file, also through links."""
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+
+
+def _check_suffix(option: str, path: Path) -> None:
+    known = {"--plot": PICTURES, "--report": PAGES}.get(option, ())
+    if known and path.suffix.lower() not in known:
+        raise click.UsageError(f"{option} {path}: its suffix must be one of {', '.join(known)}.")
+
+
+@contextmanager
+def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
+    """Stand-ins for the paths, to be written; they take their places together when all are there, or none does.
+
+    A stand-in has the suffixes of its file and lies in a hidden folder beside it, so that it moves in one step.
+    """
+    # A link stays a link: what it points to is replaced.
+    targets = {option: path.resolve() for option, path in paths.items()}
+    folders: dict[Path, Path] = {}
+    try:
+        for target in targets.values():
+            if target.parent not in folders:
+                folders[target.parent] = Path(tempfile.mkdtemp(dir=target.parent, prefix=".clustertrust-"))
+        standins = {option: folders[target.parent] / target.name for option, target in targets.items()}
+        yield standins
+        for option, target in targets.items():
+            with standins[option].open("rb+") as file:
+                os.fsync(file.fileno())
+            standins[option].chmod(_mode(target))
+        for option, target in targets.items():
+            standins[option].replace(target)
+    finally:
+        for folder in folders.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, else those of any new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask

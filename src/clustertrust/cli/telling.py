@@ -1,0 +1,100 @@
+"""What commands print: a summary for a person, or JSON for a machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from clustertrust import Confidence, __version__
+from clustertrust.cli.points import Points
+from clustertrust.summary import ambiguous_points, by_cluster, quantiles
+
+__all__ = ["as_text", "name_of", "print_table", "records", "say", "settings_of", "summary_of", "tell", "tell_json"]
+
+
+def settings_of(
+    method: Mapping[str, Any], scored: Confidence, data: str, points: Points, standardize: bool
+) -> dict[str, Any]:
+    """All that is needed to make the scores again, as JSON has it."""
+    names = [] if points.preparation is None else [str(name) for name in points.X.columns]
+    settings = {"input": "standard input" if data == "-" else Path(data).name, "rows": len(points.kept)}
+    settings |= {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
+    settings |= {"standardize": standardize, "impute": bool(points.preparation and points.preparation.impute)}
+    settings |= {"rows_left_out": int((~points.kept).sum())}
+    settings |= {name: value for name, value in method.items() if value is not None and name != "n_jobs"}
+    return settings | {"geometry": scored.geometry_method, "n_runs": scored.n_runs, "clustertrust": __version__}
+
+
+def summary_of(scored: Confidence, threshold: float) -> dict[str, Any]:
+    """The numbers of the summary."""
+    clusters = by_cluster(scored, threshold=threshold)
+    return {
+        "runs": scored.n_runs,
+        "geometry": scored.geometry_method,
+        "threshold": threshold,
+        "quantiles": quantiles(scored).to_dict(),
+        "clusters": records(clusters, "label"),
+        "ambiguous": records(ambiguous_points(scored), "id"),
+    }
+
+
+def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+    """Rows as JSON has them, the index under this name; `below 0.5` becomes `below_threshold`."""
+    names = {old: "below_threshold" if old.startswith("below ") else old.replace(" ", "_") for old in table.columns}
+    rows = table.rename(columns=names).rename_axis(name).reset_index().to_dict("records")
+    return [{str(key): value for key, value in row.items()} for row in rows]
+
+
+def say(what: str) -> None:
+    """Tell somebody who watches what takes the time now."""
+    if sys.stderr.isatty():
+        click.echo(what, err=True)
+
+
+def tell_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
+    """Tell a machine."""
+    files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
+    told = _plain(dict(told) | {"files": files, "version": __version__})
+    click.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))  # names of rows may be dates
+
+
+def _plain(value: Any) -> Any:
+    """Without NumPy's numbers, and with null for what is missing."""
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def tell(text: str, points: Points, paths: Mapping[str, Path], to_stdout: bool) -> None:
+    """Tell a person, beside the table where that has standard output."""
+    click.echo(text, err=to_stdout)
+    left = int((~points.kept).sum())
+    if left:
+        click.echo(f"\n{left} of {len(points.kept)} rows have missing values and no score.", err=to_stdout)
+    if paths:
+        click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.", err=to_stdout)
+
+
+def as_text(table: pd.DataFrame) -> str:
+    """A table with three digits."""
+    return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
+
+
+def print_table(table: pd.DataFrame) -> None:
+    """Print a table as CSV."""
+    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+
+
+def name_of(data: str) -> str:
+    """What the input is called in texts and pages, without its folder."""
+    return "standard input" if data == "-" else Path(data).name

@@ -1,0 +1,87 @@
+"""The files that commands write: scores, a model, a picture, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clustertrust import CAKE, Confidence
+from clustertrust.cli.points import Points, Preparation
+from clustertrust.files import format_of, write_table
+from clustertrust.model_files import save_model
+
+__all__ = ["draw", "save", "votes_of", "write_page", "write_scores"]
+
+KEY = "cake"  # what the names of results in AnnData files begin with
+
+
+def write_scores(path: Path, table: pd.DataFrame, points: Points, settings: Mapping[str, Any]) -> None:
+    """Write a table of scores: into the annotations of AnnData, or as it is."""
+    if format_of(path) == "h5ad":
+        from clustertrust.anndata import annotate
+
+        annotate(points.adata, table, key=KEY, settings=settings)
+        points.adata.write_h5ad(path)
+    else:
+        write_table(table, path)
+
+
+def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
+    """As `cake.save`, and in the same file what was done to the columns before the fit."""
+    about = {
+        "n_features_in": cake.n_features_in_,
+        "feature_names": getattr(cake, "feature_names_in_", np.array([])).tolist(),
+        "preparation": None if preparation is None else preparation.to_json(),
+    }
+    params = cake.get_params(deep=False) | {"verbose": False}  # progress was for this run of the command
+    save_model(path, params, cake._X, cake._confidence, about)
+
+
+def draw(path: Path, scored: Confidence, points: Points) -> None:
+    """Scores where the points lie, beside sorted bars of each cluster."""
+    from matplotlib.figure import Figure  # no window, no state
+
+    from clustertrust.displays import ScoreBarsDisplay, ScoreScatterDisplay
+
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+    ScoreBarsDisplay.from_confidence(scored, ax=right)
+    figure.savefig(path, dpi=150)
+
+
+def write_page(
+    path: Path, scored: Confidence, points: Points, settings: Mapping[str, Any], threshold: float, name: str
+) -> None:
+    """Write a page to explore the scores."""
+    from clustertrust.report import write_report
+
+    write_report(
+        path,
+        scored.to_frame(),
+        points.unscaled,
+        votes=votes_of(scored),
+        settings=settings,
+        title=f"How far can the clusters of {name} be trusted?",
+        threshold=threshold,
+        embedding=_standardised_view(points),
+    )
+
+
+def _standardised_view(points: Points) -> pd.DataFrame | None:
+    """The principal components of the columns as they were clustered, while the page shows them as they were read."""
+    if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
+        return None
+    from sklearn.decomposition import PCA
+
+    names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
+    return pd.DataFrame(PCA(2, random_state=0).fit_transform(points.X.to_numpy()), columns=names)
+
+
+def votes_of(scored: Confidence) -> pd.DataFrame:
+    """Shares of the runs voting for each cluster, by name."""
+    return pd.DataFrame(scored.votes, index=scored.row_names(), columns=scored.label_names.tolist())

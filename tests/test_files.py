@@ -1,0 +1,173 @@
+"""Tables in files: what comes back is what went in, names are kept, and odd files are told."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from clustertrust.files import FORMATS, Reading, TableError, format_of, read_table, write_table
+
+TABLE = pd.DataFrame(
+    {
+        "name": ["007", "Zoë", "a,b", '"q"', "null"],
+        "label": pd.array([0, 1, None, 1, 0], dtype="Int64"),
+        "score": [0.1, 1 / 3, np.nan, 1e-300, 0.1 + 0.2],
+    }
+)
+SUFFIXES = [s for name, kind in FORMATS.items() if name != "h5ad" for s in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_table_comes_back_to_the_last_digit(tmp_path, suffix):
+    path = tmp_path / f"scores{suffix}"
+    write_table(TABLE, path)
+    back = read_table(path, Reading(text=("name",))).data
+    assert list(back.columns) == list(TABLE.columns)
+    assert back["name"].tolist() == TABLE["name"].tolist()
+    assert_array_equal(back["score"].to_numpy(float), TABLE["score"].to_numpy())
+    missing = -1 if suffix in {".npy", ".npz"} else np.nan
+    assert_array_equal(back["label"].to_numpy(float, na_value=np.nan), [0, 1, missing, 1, 0])
+
+
+def test_compressed_text_is_compressed(tmp_path):
+    write_table(TABLE, tmp_path / "t.csv.gz")
+    assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode().startswith("name,label,score\n007,0,0.1\n")
+
+
+def test_suffixes_in_capital_letters_are_known(tmp_path):
+    assert format_of("A.CSV") == "csv"
+    write_table(TABLE, tmp_path / "T.NPZ")
+    assert (tmp_path / "T.NPZ").is_file()
+    assert len(read_table(tmp_path / "T.NPZ").data) == 5
+
+
+@pytest.mark.parametrize("write", ["to_parquet", "to_feather_stream"])
+def test_names_of_rows_that_a_file_carries_are_kept(tmp_path, write):
+    frame = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index(["b", "a"], name="cell"))
+    if write == "to_parquet":
+        path = tmp_path / "t.parquet"
+        frame.to_parquet(path)
+    else:
+        import pyarrow as pa
+
+        path, table = tmp_path / "t.arrow", pa.Table.from_pandas(frame)
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    back = read_table(path)
+    assert back.names.tolist() == ["b", "a"]
+    assert back.names.name == "cell"
+    assert list(back.data.columns) == ["x"]
+
+
+def test_a_file_written_by_polars_is_read(tmp_path):
+    import polars as pl
+
+    pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_parquet(tmp_path / "t.parquet")
+    pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_ipc(tmp_path / "t.arrow")
+    for name in ("t.parquet", "t.arrow"):
+        back = read_table(tmp_path / name)
+        assert back.names is None
+        assert back.data["x"].tolist() == [1.5, 2.5]
+        assert back.data["t"].tolist() == ["u", "v"]
+
+
+def test_arrays(tmp_path):
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.save(tmp_path / "x.npy", X)
+    assert_array_equal(read_table(tmp_path / "x.npy").data.to_numpy(), X)
+    np.savez(tmp_path / "one.npz", X=X)
+    assert_array_equal(read_table(tmp_path / "one.npz").data.to_numpy(), X)
+    np.savez(tmp_path / "two.npz", X=X, Y=-X)
+    assert_array_equal(read_table(tmp_path / "two.npz", Reading(array="Y")).data.to_numpy(), -X)
+    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one with --array"):
+        read_table(tmp_path / "two.npz")
+    with pytest.raises(TableError, match=r"has no array 'Z'; it has \['X', 'Y'\]"):
+        read_table(tmp_path / "two.npz", Reading(array="Z"))
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(X))
+    assert_array_equal(read_table(tmp_path / "s.npz").data.toarray(), X)
+
+
+def test_nothing_is_unpickled(tmp_path):
+    np.save(tmp_path / "o.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "o.npz", X=np.array([{"a": 1}], dtype=object))
+    for name in ("o.npy", "o.npz"):
+        with pytest.raises(TableError, match=r"Python objects|Object arrays"):
+            read_table(tmp_path / name)
+
+
+def test_text_columns_keep_what_pandas_would_take_for_missing_or_a_number():
+    text = b"\xef\xbb\xbfid,x\n007,1\nNA,2\n,3\n1e5,4\n"  # with a byte-order mark
+    assert read_table(text, Reading(text=("id",)), format="csv").data["id"].tolist() == ["007", "NA", "", "1e5"]
+
+
+def test_numbers_are_read_to_the_last_digit():
+    text = "x\n" + "\n".join(map(repr, values := np.random.default_rng(0).normal(size=500).tolist()))
+    assert read_table(text.encode(), format="csv").data["x"].tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "is empty; it needs a line of column names"),
+        (b"\n\n", "is empty"),
+        (b"a,a\n1,2\n", "more than one column of the name 'a'"),
+        (b"a;b\n1;2\n", "one column, 'a;b'; tell what separates its fields with --separator"),
+        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say --no-header"),
+        (b"a,b\n1,2,3\n4,5,6\n", "more fields in its rows than in its first line"),
+        (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
+        (b"a\n\xff\n", r"is not UTF-8 text"),
+    ],
+)
+def test_text_that_is_no_table_is_told(text, told):
+    with pytest.raises(TableError, match=f"The input .*{told}"):
+        read_table(text, format="csv")
+
+
+def test_the_first_line_can_be_said_to_hold_names_or_not():
+    assert read_table(b"1.5,2\n3,4\n", Reading(header=False), format="csv").data.shape == (2, 2)
+    assert list(read_table(b"1.5,2\n3,4\n", Reading(header=True), format="csv").data.columns) == ["1.5", "2"]
+    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == ["0", "1"]  # as pandas names columns itself
+    ids = read_table(b"007,2\n008,4\n", Reading(header=False, text=("0",)), format="csv").data[0]
+    assert ids.tolist() == ["007", "008"]
+
+
+def test_a_separator_can_be_given():
+    assert read_table(b"a;b\n1;2\n", Reading(separator=";"), format="csv").data.to_dict("list") == {"a": [1], "b": [2]}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".csv.gz", ".h5ad"])
+def test_damaged_files_are_told(tmp_path, suffix):
+    path = tmp_path / f"bad{suffix}"
+    path.write_bytes(b"\x93no such thing" * 5)
+    with pytest.raises(TableError, match=r"bad.* (cannot be read as|holds Python objects or is no NumPy file)"):
+        read_table(path)
+
+
+def test_an_option_that_the_format_does_not_use_is_an_error():
+    with pytest.raises(TableError, match="array='X' means nothing for csv files"):
+        read_table(b"a\n1\n", Reading(array="X"), format="csv")
+
+
+def test_unknown_formats_are_told(tmp_path):
+    with pytest.raises(TableError, match=r"a.xlsx has none of the suffixes .*\.parquet"):
+        format_of("a.xlsx")
+    with pytest.raises(ValueError, match="format='xml' is not known"):
+        read_table(b"", format="xml")
+    with pytest.raises(ValueError, match="bytes have no suffix"):
+        read_table(b"a\n1\n")
+    with pytest.raises(ValueError, match="cannot be written as h5ad"):
+        write_table(TABLE, tmp_path / "t.h5ad")
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("module", "suffix", "extra"), [("pyarrow", ".parquet", "parquet"), ("anndata", ".h5ad", "anndata")]
+)
+def test_a_missing_package_is_told_with_the_line_that_installs_it(tmp_path, monkeypatch, module, suffix, extra):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(ImportError, match=rf'need {module}: pip install "clustertrust\[{extra}\]"'):
+        read_table(tmp_path / f"t{suffix}")
