@@ -1,0 +1,205 @@
+"""Scores in AnnData objects, the way scanpy's functions leave their results there.
+
+Needs the package anndata: `pip install "clustertrust[anndata]"`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from clustertrust.estimator import CAKE, confidence
+from clustertrust.results import Confidence
+
+__all__ = ["annotate", "representation", "score"]
+
+# Columns of Confidence.to_frame() that become `obs[f"{key}_{name}"]`.
+COLUMNS = ("score", "label", "stability", "geometry", "standard_error", "consensus_strength", "rival")
+
+
+def score(
+    adata: Any,
+    *,
+    use_rep: str = "X_pca",
+    key: str = "cake",
+    labels: Sequence[str] | None = None,
+    n_clusters: int | None = None,
+    clusterer: Any = None,
+    n_runs: int | str | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    resample: float | str | None = None,
+    fusion: str = "harmonic",
+    geometry: str = "auto",
+    metric: Any = "euclidean",
+    normalization: str = "clip",
+    agreement: str = "matching",
+    unassigned: str = "skip",
+    consensus: str = "medoid",
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    copy: bool = False,
+) -> Any:
+    """Cluster the cells many times, or take partitions that are there, and score every assignment.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Annotated in place: `obs["cake_score"]` (0 to 1, higher is surer), `obs["cake_label"]` (the consensus,
+        categories of text as scanpy has them; missing where there is none), `obs["cake_stability"]`,
+        `obs["cake_geometry"]`, `obs["cake_standard_error"]`, `obs["cake_consensus_strength"]`, `obs["cake_rival"]`
+        and the settings in `uns["cake"]`.
+    use_rep : str
+        Where distances are taken: a key of `obsm`, or "X".
+    key : str
+        What the names of the results begin with.
+    labels : sequence of str, optional
+        Columns of `obs` that hold the partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``. Nothing is
+        clustered then, and the parameters of clustering are left out.
+    n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
+        See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters` is given; `n_runs`
+        None: 20.
+    fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
+        See :class:`clustertrust.CAKE`.
+    copy : bool
+        Annotate a copy and return it.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, with `copy=True`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from sklearn.datasets import load_iris
+    >>> import clustertrust.anndata
+    >>> adata = AnnData(load_iris().data)
+    >>> clustertrust.anndata.score(adata, use_rep="X", n_clusters=3)
+    >>> adata.obs["cake_label"].dtype.name, bool(adata.obs["cake_score"].iloc[0] > 0.8)
+    ('category', True)
+    """
+    _check_key(key)
+    X = representation(adata, use_rep)
+    scoring: dict[str, Any] = {
+        "fusion": fusion,
+        "geometry": geometry,
+        "metric": metric,
+        "normalization": normalization,
+        "agreement": agreement,
+        "unassigned": unassigned,
+        "consensus": consensus,
+        "n_jobs": n_jobs,
+    }
+    settings = {"use_rep": use_rep} | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    if labels is not None:
+        building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs, "vary": vary}
+        _refuse(building | {"resample": resample})
+        scored = confidence(X, _partitions(adata, labels), **scoring)
+        settings |= {"labels": list(labels)}
+    else:
+        clusterer = ("leiden" if n_clusters is None else "kmeans") if clusterer is None else clusterer
+        building = {
+            "n_clusters": n_clusters,
+            "clusterer": clusterer,
+            "n_runs": 20 if n_runs is None else n_runs,
+            "vary": vary,
+            "resample": resample,
+            "random_state": random_state,
+        }
+        scored = CAKE(**building, **scoring, verbose=verbose).fit(X)._confidence
+        settings |= building
+    target = adata.copy() if copy else adata
+    annotate(target, scored.to_frame(), key=key, settings=settings | _found(scored))
+    return target if copy else None
+
+
+def representation(adata: Any, use_rep: str) -> Any:
+    """The matrix that `use_rep` names, (n, d): a key of `obsm`, or "X"; dense, or a CSR matrix."""
+    anndata = _anndata()
+    if not isinstance(adata, anndata.AnnData):
+        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
+    if use_rep != "X" and use_rep not in adata.obsm:
+        raise ValueError(
+            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of these or 'X', or "
+            "compute it first (X_pca: scanpy.pp.pca(adata))."
+        )
+    X = adata.X if use_rep == "X" else adata.obsm[use_rep]
+    if X is None:
+        raise ValueError("use_rep='X', but adata.X is empty; name a key of adata.obsm.")
+    if adata.isbacked and use_rep == "X":
+        X = X.to_memory() if hasattr(X, "to_memory") else X[()]
+    if sparse.issparse(X):
+        return X.tocsr()
+    return X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
+
+
+def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
+    """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into `uns`."""
+    _check_key(key)
+    for name in COLUMNS:
+        if name not in table:
+            continue
+        named = name in {"label", "rival"}
+        adata.obs[f"{key}_{name}"] = _categories(table[name]) if named else table[name].to_numpy()
+    adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
+
+
+def _categories(labels: pd.Series) -> pd.Categorical:
+    """Clusters as scanpy has them: categories of text, numbers in their order; -1 is no cluster."""
+    there = labels.notna()
+    if pd.api.types.is_integer_dtype(labels.dtype):
+        there &= labels.fillna(-1) >= 0
+    order = [str(name) for name in sorted(labels[there].unique())]
+    return pd.Categorical([str(value) if known else None for value, known in zip(labels, there, strict=True)], order)
+
+
+def _partitions(adata: Any, labels: Sequence[str]) -> pd.DataFrame:
+    if isinstance(labels, str):
+        raise TypeError(f"labels={labels!r} must be a list of columns of adata.obs, at least two.")
+    missing = [name for name in labels if name not in adata.obs]
+    if missing:
+        raise ValueError(f"labels names {missing}, not in adata.obs, which has {list(adata.obs.columns)}.")
+    return adata.obs[list(labels)]
+
+
+def _refuse(given: Mapping[str, Any]) -> None:
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise ValueError(f"labels are given, so that nothing is clustered: leave out {', '.join(named)}.")
+
+
+def _found(scored: Confidence) -> dict[str, Any]:
+    from clustertrust import __version__
+
+    return {"geometry": scored.geometry_method, "n_runs": scored.n_runs, "clustertrust": __version__}
+
+
+def _storable(value: Any) -> Any:
+    """A setting as H5AD can hold it; None is left out."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): kept for name, item in value.items() if (kept := _storable(item)) is not None}
+    if isinstance(value, list | tuple | range | np.ndarray):
+        array = np.asarray(value)
+        return array if array.dtype.kind in "biuf" else np.array([str(item) for item in value], dtype=object)
+    return repr(value)
+
+
+def _check_key(key: Any) -> None:
+    if not isinstance(key, str) or not key or "/" in key:
+        raise ValueError(f"key={key!r} must be a name without '/', such as 'cake'.")
+
+
+def _anndata() -> Any:
+    try:
+        return importlib.import_module("anndata")
+    except ImportError as error:
+        raise ImportError('This needs anndata: pip install "clustertrust[anndata]"') from error

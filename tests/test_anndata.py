@@ -1,0 +1,157 @@
+"""AnnData: results where a scanpy user looks for them, and through a file and back."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from anndata import AnnData
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+
+import clustertrust.anndata
+from clustertrust import CAKE, confidence
+
+X = load_iris().data
+
+
+@pytest.fixture
+def adata():
+    cells = AnnData(np.abs(X) + 1, obs=pd.DataFrame(index=[f"cell-{i}" for i in range(150)]))
+    cells.obsm["X_pca"] = X
+    for k in (2, 3, 4):
+        cells.obs[f"km{k}"] = pd.Categorical(KMeans(k, n_init=1, random_state=k).fit(X).labels_.astype(str))
+    return cells
+
+
+def test_kmeans_scores_are_the_estimators(adata):
+    assert clustertrust.anndata.score(adata, n_clusters=3, n_runs=5) is None
+    cake = CAKE(3, n_runs=5, random_state=0).fit(X)
+    assert_array_equal(adata.obs["cake_score"], cake.scores_)
+    assert_array_equal(adata.obs["cake_stability"], cake.stability_)
+    assert_array_equal(adata.obs["cake_geometry"], cake.geometry_)
+    assert_array_equal(adata.obs["cake_standard_error"], cake.standard_errors_)
+    assert_array_equal(adata.obs["cake_consensus_strength"], cake.consensus_strength_)
+    assert adata.obs["cake_label"].tolist() == cake.labels_.astype(str).tolist()
+    assert adata.obs["cake_rival"].tolist() == cake.rival_.astype(str).tolist()
+    assert adata.obs["cake_label"].cat.categories.tolist() == ["0", "1", "2"]
+    assert adata.obs_names.tolist() == [f"cell-{i}" for i in range(150)]
+    settings = adata.uns["cake"]
+    assert settings["clusterer"] == "kmeans"
+    assert (settings["n_clusters"], settings["n_runs"], settings["random_state"]) == (3, 5, 0)
+    assert (settings["use_rep"], settings["geometry"]) == ("X_pca", "exact")
+
+
+def test_leiden_is_the_default(adata):
+    clustertrust.anndata.score(adata, n_runs=3)
+    cake = CAKE(clusterer="leiden", n_runs=3, random_state=0).fit(X)
+    assert adata.uns["cake"]["clusterer"] == "leiden"
+    assert_array_equal(adata.obs["cake_score"], cake.scores_)
+
+
+def test_partitions_that_are_there(adata):
+    runs = ["km2", "km3", "km4"]
+    with pytest.warns(UserWarning, match="jaccard"):
+        clustertrust.anndata.score(adata, labels=runs, key="mine")
+    with pytest.warns(UserWarning, match="jaccard"):
+        expected = confidence(X, adata.obs[runs])
+    assert_array_equal(adata.obs["mine_score"], expected.scores)
+    assert adata.obs["mine_label"].astype(str).tolist() == expected.to_frame()["label"].tolist()
+    assert adata.uns["mine"]["labels"].tolist() == runs
+    assert "cake_score" not in adata.obs
+
+
+def test_every_parameter_reaches_the_estimator(adata, monkeypatch):
+    given = {"n_clusters": 3, "clusterer": "gmm", "n_runs": 4, "vary": {"n_clusters": [3]}, "resample": 0.9}
+    given |= {"fusion": "product", "geometry": "exact", "metric": "cosine", "normalization": "affine"}
+    given |= {"agreement": "jaccard", "unassigned": "disagree", "consensus": "best-reference"}
+    given |= {"random_state": 7, "n_jobs": 1, "verbose": True}
+    seen = {}
+
+    class Recorded(CAKE):
+        def fit(self, X, y=None):
+            seen.update(self.get_params(deep=False))
+            return super().fit(X)
+
+    monkeypatch.setattr(clustertrust.anndata, "CAKE", Recorded)
+    clustertrust.anndata.score(adata, **given)
+    assert {name: seen[name] for name in given} == given
+
+
+def test_a_file_and_back(adata, tmp_path):
+    how = {"vary": {"max_iter": [1, 300]}, "resample": 0.9, "unassigned": "disagree"}
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, **how)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    back = anndata.read_h5ad(tmp_path / "a.h5ad")
+    pd.testing.assert_frame_equal(back.obs, adata.obs)
+    assert back.uns["cake"]["vary"]["max_iter"].tolist() == [1, 300]
+    assert back.uns["cake"]["resample"] == 0.9
+
+
+def test_a_copy_leaves_the_original_alone(adata):
+    before = list(adata.obs)
+    copied = clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, copy=True)
+    assert list(adata.obs) == before
+    assert "cake" not in adata.uns
+    assert "cake_score" in copied.obs
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_the_matrix_itself_dense_or_sparse(kind):
+    cells = AnnData(kind(X))
+    clustertrust.anndata.score(cells, use_rep="X", n_clusters=3, n_runs=3, geometry="rms")
+    assert_allclose(
+        cells.obs["cake_score"], CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(X).scores_, atol=1e-9
+    )
+
+
+def test_a_file_that_stays_on_disk(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    assert_array_equal(clustertrust.anndata.representation(backed, "X"), adata.X)
+    backed.file.close()
+
+
+def test_cells_without_a_cluster_have_a_missing_label(adata):
+    adata.obs["a"] = [-1, -1] + [0] * 74 + [1] * 74
+    adata.obs["b"] = [-1, -1] + [0] * 75 + [1] * 73
+    with pytest.warns(UserWarning, match="fewer than two runs"):
+        clustertrust.anndata.score(adata, labels=["a", "b"])
+    assert adata.obs["cake_label"].isna().tolist() == [True, True] + [False] * 148
+    assert adata.obs["cake_label"].cat.categories.tolist() == ["0", "1"]
+
+
+def test_categories_of_numbers_are_in_their_order(adata):
+    clustertrust.anndata.score(adata, n_clusters=12, n_runs=3)
+    assert adata.obs["cake_label"].cat.categories.tolist() == [str(i) for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"use_rep": "X_umap"}, ValueError, r"use_rep='X_umap' is not in adata.obsm, which has \['X_pca'\]"),
+        ({"labels": ["km2", "km9"]}, ValueError, r"labels names \['km9'\], not in adata.obs, which has \['km2', 'km3'"),
+        ({"labels": "km2"}, TypeError, "must be a list of columns"),
+        ({"labels": ["km2"]}, ValueError, "at least 2"),
+        ({"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5}, ValueError, "leave out n_clusters, n_runs"),
+        ({"key": "a/b"}, ValueError, "key='a/b' must be a name without '/'"),
+        ({"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
+    ],
+)
+def test_wrong_use_is_told(adata, given, error, told):
+    with pytest.raises(error, match=told):
+        clustertrust.anndata.score(adata, **given)
+
+
+def test_something_else_than_anndata_is_told():
+    with pytest.raises(TypeError, match="must be an AnnData object, not ndarray"):
+        clustertrust.anndata.score(X)
+    with pytest.raises(ValueError, match=r"adata.X is empty"):
+        clustertrust.anndata.score(AnnData(obs=pd.DataFrame(index=["a", "b"])), use_rep="X")
+
+
+def test_a_missing_package_is_told(monkeypatch, adata):
+    monkeypatch.setitem(__import__("sys").modules, "anndata", None)
+    with pytest.raises(ImportError, match=r'pip install "clustertrust\[anndata\]"'):
+        clustertrust.anndata.score(adata)
