@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -293,6 +295,38 @@ class CAKE(ClusterMixin, BaseEstimator):
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
         check_is_fitted(self)
         return self._confidence.to_frame()
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        threshold: float = 0.5,
+        embedding: Any = None,
+    ) -> None:
+        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
+
+        Parameters
+        ----------
+        path : path of the file
+        X : (n, d) array, CSR matrix or frame, optional
+            What to draw and to show of each point, in place of the data of the fit.
+        settings : dict, optional
+            More names and values to print, after the parameters of this estimator.
+        title, threshold, embedding
+            See :func:`clustertrust.report.write_report`.
+        """
+        check_is_fitted(self)
+        if X is None:
+            names = getattr(self, "feature_names_in_", None)
+            X = self._X if names is None or sparse.issparse(self._X) else pd.DataFrame(self._X, columns=names)
+        known = self.get_params(deep=False)
+        if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
+            known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
+        known |= dict(settings or {})
+        self._confidence.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at all.

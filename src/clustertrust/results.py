@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,6 +150,35 @@ class Confidence:
         if isinstance(self.frame, pd.DataFrame):
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        threshold: float = 0.5,
+        embedding: Any = None,
+    ) -> None:
+        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
+
+        Without `X` and `embedding` the scatter shows stability and geometry.
+        """
+        from clustertrust.report import write_report  # here: scoring does not need it, and it reads this module
+
+        index = self.row_names()
+        known = {"runs": self.n_runs, "silhouettes": self.geometry_method, "reference run": self.reference_run}
+        write_report(
+            path,
+            pd.DataFrame(self.to_columns(), index=index),
+            X,
+            votes=pd.DataFrame(self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))),
+            settings=known | dict(settings or {}),
+            title=title,
+            threshold=threshold,
+            embedding=embedding,
+        )
 
     def _named(self, labels: Ints) -> NDArray:
         """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""

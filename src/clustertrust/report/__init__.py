@@ -1,0 +1,174 @@
+"""Scores → one HTML page to explore them: which points to keep, which to look at, and why.
+
+:func:`write_report` writes it, :func:`build_report` gives all that it shows as a plain dict.
+"""
+
+from __future__ import annotations
+
+import numbers
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
+from clustertrust.report.details import LOWEST, pack_values, pack_view, pack_votes, sample
+from clustertrust.report.packing import pack, pack_codes, pack_index
+from clustertrust.report.page import render
+from clustertrust.report.reasons import reasons
+from clustertrust.report.view import View, choose_view
+from clustertrust.storage import write_text
+
+__all__ = ["build_report", "write_report"]
+
+Ints = NDArray[np.integer]
+
+MOST_DRAWN = 100_000  # points in the plots and in the table of points; the rest are counted and can be downloaded
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
+
+
+def write_report(
+    path: str | Path,
+    table: pd.DataFrame,
+    X: Any = None,
+    *,
+    votes: pd.DataFrame | None = None,
+    settings: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    threshold: float = 0.5,
+    embedding: Any = None,
+) -> None:
+    """Write a page to explore scores with: one HTML file, complete in itself, whole or not at all.
+
+    Parameters
+    ----------
+    path : path of the file
+    table : pandas DataFrame
+        One row a point, as `Confidence.to_frame()` gives it; its index names the points. The columns "label" and
+        "score" are needed; "standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std",
+        "consensus_strength" and "rival" are shown where they are there, other columns are not.
+    X : (n, d) array, CSR matrix or frame, optional
+        The data. Two columns are the scatter; of more, their first two principal components. A point that is looked at
+        is shown with its values, up to the 50 columns in which the clusters differ most.
+    votes : (n, k) pandas DataFrame, optional
+        Share of the runs voting for each cluster, one column a cluster by its name.
+    settings : dict, optional
+        Names and values to print at the end of the page, so that the scores can be made again.
+    title : str, optional
+    threshold : float
+        Where the page starts: points with a score of at least this are kept.
+    embedding : (n, 2) array or frame, optional
+        Coordinates for the scatter, in place of those from X.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.report import write_report
+    >>> X = load_iris(as_frame=True).data
+    >>> cake = CAKE(3, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.html")
+    ...     write_report(path, cake.to_frame(), X, title="Iris")
+    ...     path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    contents = build_report(
+        table, X, votes=votes, settings=settings, title=title, threshold=threshold, embedding=embedding
+    )
+    write_text(Path(path), render(contents))
+
+
+def build_report(
+    table: pd.DataFrame,
+    X: Any = None,
+    *,
+    votes: pd.DataFrame | None = None,
+    settings: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    threshold: float = 0.5,
+    embedding: Any = None,
+) -> dict[str, Any]:
+    """All that the page shows, as a dict that JSON can hold; arrays are packed by `clustertrust.report.packing`.
+
+    The parameters are those of :func:`write_report`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from clustertrust.report import build_report
+    >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
+    ['a', 'b']
+    """
+    if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
+        raise ValueError(f"threshold={threshold!r} must be a number from 0 to 1.")
+    points = read_table(table)
+    numeric = points.numbers
+    matrix, columns = (None, []) if X is None else read_data(X, numeric)
+    shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
+    named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
+    by_text = {str(name): name for name in named}  # columns of a file are text, also where labels are numbers
+    voted = [by_text.get(str(name), name) for name in voted]
+    clusters = Clusters([*named, *voted])
+    k = len(clusters)
+
+    codes = clusters.code(*points.labels)
+    view = choose_view(matrix, columns, embedding, numeric, codes)
+    drawn = sample(numeric["score"].to_numpy(), MOST_DRAWN)
+    at = np.arange(len(numeric)) if drawn is None else drawn
+    rows = {name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4") for name in numeric.columns}
+    if points.rivals:
+        rows["rival"] = pack_codes(clusters.code(*points.rivals), k)
+    why = reasons(numeric.iloc[at], codes[at])
+    return {
+        "title": "Which assignments can be trusted?" if title is None else str(title),
+        "threshold": float(threshold),
+        "n": len(numeric),
+        "clusters": clusters.texts,
+        "unassigned": points.unassigned,
+        "id_name": points.id_name,
+        "ids": pack_index(numeric.index),
+        "labels": pack_codes(codes, k),
+        "rows": rows,
+        "drawn": None if drawn is None else pack(drawn, "u4"),
+        "view": pack_view(view, at, codes, k),
+        "votes": None if shares is None else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
+        "reasons": None if why is None else {"of": pack(why[0], "u1"), "texts": why[1]},
+        "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
+        "settings": [[str(name), str(value)] for name, value in (settings or {}).items()],
+        "versions": [["python", platform.python_version()], *_versions()],
+        "notes": _notes(view, drawn, at, len(numeric)),
+    }
+
+
+def _versions() -> list[list[str]]:
+    from clustertrust import __version__
+
+    found = [["clustertrust", __version__]]
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):  # numba may be missing
+            found.append([name, version(name)])
+    return found
+
+
+def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
+    """What a reader has to know of the plots."""
+    notes = [view.origin]
+    if drawn is not None:
+        notes.append(
+            f"The plots and the table of points show {len(at):,} of {n:,} points: the {len(at) // LOWEST:,} with the "
+            "lowest scores, and a random sample of the others. Counts, clusters, the histogram and the download take "
+            "all."
+        )
+    missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())
+    if missing:
+        notes.append(f"{missing:,} points have missing coordinates and are not in the scatter.")
+    return notes

@@ -1,0 +1,151 @@
+// The JSON in the page → typed arrays, and a few words and numbers for people.
+
+const ARRAYS = {
+  f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u4: Uint32Array,
+};
+
+async function expand(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
+
+async function unpack(packed) {
+  return new ARRAYS[packed.dtype](await expand(packed.data));
+}
+
+async function readIds(packed) {
+  if (packed.kind === "range") return (i) => String(packed.start + packed.step * i);
+  if (packed.kind === "numbers") {
+    const values = await unpack(packed.values);
+    return (i) => String(values[i]);
+  }
+  const texts = JSON.parse(new TextDecoder().decode(await expand(packed.data)));
+  return (i) => texts[i];
+}
+
+// Columns in `all` have an entry for every point; those in `points` one for each point that is drawn, "row" for short.
+async function readContents() {
+  const contents = JSON.parse(document.getElementById("contents").textContent);
+  const names = Object.keys(contents.rows);
+  const [id, labels, columns, drawn] = await Promise.all([
+    readIds(contents.ids),
+    unpack(contents.labels),
+    Promise.all(names.map((name) => unpack(contents.rows[name]))),
+    contents.drawn ? unpack(contents.drawn) : null,
+  ]);
+  const all = { label: labels };
+  names.forEach((name, j) => { all[name] = columns[j]; });
+  const points = {};
+  for (const [name, column] of Object.entries(all)) {
+    points[name] = drawn ? column.constructor.from(drawn, (i) => column[i]) : column;
+  }
+  const { view, votes, reasons, values } = contents;
+  const [x, y, middles] = await Promise.all([unpack(view.x), unpack(view.y), unpack(view.middles)]);
+  const data = {
+    ...contents, all, points, drawn, id,
+    m: drawn ? drawn.length : contents.n,
+    position: (row) => (drawn ? drawn[row] : row),
+    view: { ...view, x, y, middles },
+  };
+  if (votes) {
+    const width = votes.shares.shape[1];
+    data.votes = { width, clusters: await unpack(votes.clusters), shares: await unpack(votes.shares) };
+  }
+  if (reasons) data.reasons = { texts: reasons.texts, of: await unpack(reasons.of) };
+  if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
+  return data;
+}
+
+// [cluster, share] of the clusters with a vote for the point, the most votes first; of votes that were not given, those
+// for the point's own cluster may be known.
+function votesOf(data, row) {
+  if (!data.votes) {
+    const { label, consensus_strength: strength } = data.points;
+    return strength && label[row] >= 0 && strength[row] > 0 ? [[label[row], strength[row]]] : [];
+  }
+  const found = [];
+  for (let j = 0; j < data.votes.width; j++) {
+    const share = data.votes.shares[row * data.votes.width + j];
+    if (share > 0) found.push([data.votes.clusters[row * data.votes.width + j], share]);
+  }
+  return found;
+}
+
+const clusterName = (data, code) => (code < 0 ? "none" : data.clusters[code]);
+const count = (n) => n.toLocaleString("en-US");
+const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
+const percent = (share) => {
+  if (share > 0 && share < 0.005) return "<1 %";
+  return share < 1 && share >= 0.995 ? ">99 %" : `${Math.round(100 * share)} %`;
+};
+const digits = (value) => {
+  if (Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 1e15 || (size > 0 && size < 1e-4)) return value.toExponential(3);
+  return size >= 1e5 ? value.toFixed(0) : String(Number(value.toPrecision(5)));
+};
+
+// How many entries of a sorted array are smaller than the threshold.
+function countBelow(sorted, threshold) {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < threshold) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// One element: text becomes text, never markup.
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") made.className = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function shape(tag, attributes = {}, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+}
+
+const $ = (id) => document.getElementById(id);
+
+function toCsv(data, positions) {
+  const names = ["label", "score", "standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std",
+    "consensus_strength", "rival"].filter((name) => data.all[name]);
+  const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const cluster = (code) => quote(code < 0 ? data.unassigned : data.clusters[code]);
+  const number = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)))); // stored in 32 bits
+  const cell = (name, i) => {
+    const value = data.all[name][i];
+    if (name === "label" || name === "rival") return cluster(value);
+    return name === "score" ? (Number.isNaN(value) ? "" : String(value)) : number(value);
+  };
+  const pieces = [[data.id_name, ...names].map(quote).join(",") + "\n"];
+  for (let start = 0; start < positions.length; start += 10000) {
+    const lines = [];
+    for (const i of positions.slice(start, start + 10000)) {
+      lines.push(`${quote(data.id(i))},${names.map((name) => cell(name, i)).join(",")}\n`);
+    }
+    pieces.push(lines.join(""));
+  }
+  return new Blob(pieces, { type: "text/csv" });
+}
+
+function saveFile(blob, name) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}

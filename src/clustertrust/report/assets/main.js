@@ -1,0 +1,289 @@
+// Puts the parts together: one state (threshold, selection, the point looked at) that every part is drawn from.
+
+class Report {
+  constructor(data) {
+    this.data = data;
+    this.scores = data.points.score;
+    this.groups = groupScores(data);
+    this.scored = this.groups.reduce((sum, group) => sum + group.scores.length, 0);
+    Object.assign(this, { threshold: data.threshold, selection: null, selectionName: "", cluster: null, chosenBins: null });
+    this.asker = null; // what had the focus before the panel on a point opened
+    this.printing = matchMedia("print");
+    // From the surest to the least sure, points without a score first.
+    const before = (a, b) => (Number.isNaN(a) ? (Number.isNaN(b) ? 0 : -1) : Number.isNaN(b) ? 1 : b - a);
+    const order = Uint32Array.from({ length: data.m }, (_, row) => row)
+      .sort((a, b) => before(this.scores[a], this.scores[b]) || a - b);
+    this.inOrder = Float64Array.from(order, (row) => this.scores[row]);
+    this.shared = {
+      order, indices: new Uint8Array(data.m), selection: null, cluster: -2, point: -1, hovered: -1, theme: readTheme(),
+      scale: () => (this.printing.matches ? 3 : Math.min(3, window.devicePixelRatio || 1)),
+    };
+    this.plots = this.makePlots();
+    this.clusterTable = new ClusterTable($("clusters"), this.groups, (code) => this.chooseCluster(code));
+    this.histogram = new Histogram($("histogram"), data.all.score, (threshold) => this.setThreshold(threshold));
+    this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
+    this.listen();
+    this.describe();
+    this.setThreshold(this.threshold);
+    this.update();
+  }
+
+  makePlots() {
+    const { data, data: { view, points }, shared } = this;
+    const on = {
+      hover: (row, left, top) => this.hover(row, left, top),
+      pick: (row) => this.look(row, null),
+      cluster: (code) => this.chooseCluster(code),
+      select: (mask, words) => this.select(mask, words, null),
+      clear: () => this.letGo(),
+    };
+    const keys = "Arrows move, plus and minus zoom, Enter selects all in view; the table below lists the points.";
+    const scatter = {
+      ...view, rims: true, clusters: data.clusters, sizes: data.clusters.map((_, code) => this.groups[code].size),
+      description: `Scatter of the points by ${view.names[0]} and ${view.names[1]}. ${keys}`,
+    };
+    const plane = {
+      x: points.geometry, y: points.stability, low: [0, 0], high: [1, 1], names: ["geometry", "stability"],
+      description: `Scatter of the points by geometry and stability. ${keys}`,
+    };
+    const plots = [new Scatter($("scatter"), scatter, shared, on)];
+    if (!view.is_plane && points.stability && points.geometry) {
+      plots.push(new Scatter($("plane"), plane, shared, on));
+    } else {
+      $("plane-card").hidden = true;
+      document.querySelector(".right").append($("histogram").closest(".card")); // into the room that is left
+    }
+    return plots;
+  }
+
+  // What changes the state
+
+  setThreshold(value) {
+    this.threshold = Math.min(1, Math.max(0, value));
+    $("slider").value = this.threshold;
+    if (document.activeElement !== $("number")) $("number").value = this.threshold;
+    this.later();
+  }
+
+  chooseCluster(code) {
+    if (this.cluster === code) return this.select(null, "", null);
+    const mask = Uint8Array.from(this.data.points.label, (label) => (label === code ? 1 : 0));
+    return this.select(mask, code < 0 ? "in no cluster" : `in cluster ${clusterName(this.data, code)}`, code);
+  }
+
+  select(mask, words, cluster) {
+    const some = mask !== null && mask.includes(1);
+    this.selection = this.shared.selection = some ? mask : null;
+    this.selectionName = words;
+    this.cluster = some ? cluster : null;
+    this.shared.cluster = this.cluster ?? -2;
+    this.chosenBins = some ? this.histogram.countBins(this.scores, (row) => mask[row]) : null;
+    this.pointTable.page = 0;
+    this.pointTable.show = some ? "all" : "dropped"; // of points that were chosen by hand, none is hidden
+    $("show").value = this.pointTable.show;
+    this.later();
+  }
+
+  look(row, button) {
+    this.shared.point = row;
+    this.asker = button;
+    const { name, parts } = describePoint(this.data, row, this.threshold);
+    const kind = element("span", { class: "muted" }, `${this.data.id_name} `);
+    const title = element("h2", { id: "point-title", tabindex: "-1" }, kind, name);
+    const close = element("button", { type: "button", "aria-label": "Close", onclick: () => this.closePoint() }, "×");
+    const panel = $("point");
+    panel.replaceChildren(element("div", { class: "head" }, title, close), ...parts);
+    panel.hidden = false;
+    panel.scrollTop = 0;
+    if (button) title.focus();
+    this.plots.forEach((plot) => plot.drawOver());
+  }
+
+  closePoint() {
+    this.shared.point = -1;
+    $("point").hidden = true;
+    this.plots.forEach((plot) => plot.drawOver());
+    if (this.asker?.isConnected) this.asker.focus();
+  }
+
+  letGo() {
+    if (this.shared.point >= 0) this.closePoint();
+    else this.select(null, "", null);
+  }
+
+  hover(row, left, top) {
+    const tip = $("tip");
+    if (row !== this.shared.hovered) {
+      this.shared.hovered = row;
+      this.plots.forEach((plot) => plot.drawOver());
+    }
+    tip.hidden = row < 0;
+    if (row < 0) return;
+    const { data } = this;
+    const words = `cluster ${clusterName(data, data.points.label[row])}, score ${fixed(this.scores[row])}`;
+    tip.replaceChildren(element("b", {}, data.id(data.position(row))), element("br"), words);
+    const box = tip.getBoundingClientRect();
+    tip.style.left = `${Math.min(left + 14, innerWidth - box.width - 8)}px`;
+    tip.style.top = `${top + 18 + box.height > innerHeight ? top - box.height - 10 : top + 18}px`;
+  }
+
+  // What shows it
+
+  // One update a frame, however many events ask for it.
+  later() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => { this.asked = false; this.update(); });
+  }
+
+  update() {
+    const { threshold, shared } = this;
+    colorIndices(this.inOrder, threshold, shared.indices);
+    this.showCounts();
+    this.showChosen();
+    this.showLegend();
+    this.clusterTable.update(threshold, this.cluster);
+    this.histogram.update(threshold, this.chosenBins);
+    this.pointTable.update(threshold, this.selection, this.selectionName);
+    if (shared.point >= 0) {
+      const { parts } = describePoint(this.data, shared.point, threshold);
+      $("point").replaceChildren($("point").firstChild, ...parts);
+    }
+    this.plots.forEach((plot) => plot.draw());
+  }
+
+  showCounts() {
+    const { groups, threshold, scored, data: { n } } = this;
+    const dropped = groups.reduce((sum, group) => sum + countBelow(group.scores, threshold), 0);
+    for (const [name, number] of [["kept", scored - dropped], ["dropped", dropped]]) {
+      $(name).textContent = count(number);
+      $(`${name}-share`).textContent = percent(number / n);
+      $(`ratio-${name}`).style.width = `${(100 * number) / n}%`;
+    }
+    $("unscored-count").hidden = scored === n;
+    $("unscored").textContent = count(n - scored);
+    $("download").disabled = scored === dropped;
+    const words = `${threshold.toFixed(2)}: ${count(scored - dropped)} points kept, ${count(dropped)} dropped`;
+    $("slider").setAttribute("aria-valuetext", words);
+    $("slider").style.setProperty("--at", `${100 * threshold}%`);
+  }
+
+  showChosen() {
+    const { data, selection, scores } = this;
+    if (!selection) {
+      const hint = "Click a point or a cluster, or draw a lasso, to see who they are.";
+      $("chosen").replaceChildren(element("span", { class: "muted" }, hint));
+      return;
+    }
+    const sizes = new Map();
+    let total = 0, kept = 0;
+    selection.forEach((inside, row) => {
+      if (!inside) return;
+      total++;
+      kept += scores[row] >= this.threshold;
+      sizes.set(data.points.label[row], (sizes.get(data.points.label[row]) ?? 0) + 1);
+    });
+    const what = `${count(total)}${data.drawn ? " drawn" : ""} ${total === 1 ? "point" : "points"} ${this.selectionName}`;
+    const clusters = this.cluster === null ? `; ${this.nameClusters(sizes)}` : "";
+    const see = () => $("points-title").scrollIntoView({ behavior: "smooth" });
+    $("chosen").replaceChildren(
+      element("span", {}, element("b", {}, what), `: ${count(kept)} kept, ${count(total - kept)} not${clusters}`),
+      element("span", { class: "tools" },
+        element("button", { type: "button", onclick: see }, "See them in the table"),
+        element("button", { type: "button", id: "clear", onclick: () => this.select(null, "", null) }, "Clear")),
+    );
+  }
+
+  nameClusters(sizes) {
+    const largest = [...sizes].sort((a, b) => b[1] - a[1]);
+    if (largest.length === 1) return `all in cluster ${clusterName(this.data, largest[0][0])}`;
+    const names = largest.slice(0, 4).map(([code, size]) => `${clusterName(this.data, code)} (${count(size)})`);
+    if (largest.length > 4) names.push(`${largest.length - 4} more`);
+    return `clusters ${names.join(", ")}`;
+  }
+
+  showLegend() {
+    const [low, high] = ["dropped", "kept"].map((name) => element("span", { class: name }));
+    low.style.width = `${100 * this.threshold}%`;
+    const key = (name, text) => element("span", { class: `key ${name}` }, text);
+    $("legend").replaceChildren(
+      element("span", {}, "score 0"),
+      element("span", { class: "ramp", "aria-hidden": "true" }, low, high),
+      element("span", {}, "1"),
+      key("dropped", "dropped"), key("kept", "kept"), ...(this.scored < this.data.n ? [key("unscored", "no score")] : []),
+    );
+  }
+
+  restyle() {
+    this.shared.theme = readTheme();
+    [this.histogram, ...this.plots].forEach((part) => part.remeasure()); // paper has another size
+    this.update();
+  }
+
+  // What is said once
+  describe() {
+    const { data, scored } = this;
+    const k = data.clusters.length;
+    const facts = [`${count(data.n)} ${data.n === 1 ? "point" : "points"}`, `${count(k)} ${k === 1 ? "cluster" : "clusters"}`];
+    if (scored) {
+      const sorted = data.all.score.filter((score) => !Number.isNaN(score)).sort();
+      facts.push(`median score ${fixed((sorted[(scored - 1) >> 1] + sorted[scored >> 1]) / 2, 2)}`);
+    }
+    $("facts").textContent = facts.join(" · ");
+    if (scored === data.n) $("show-unscored").remove();
+    $("notes").append(...data.notes.map((note) => element("p", { class: "hint" }, note)));
+    for (const [list, pairs] of [[$("settings"), data.settings], [$("versions"), data.versions]]) {
+      for (const [name, value] of pairs) list.append(element("dt", {}, name), element("dd", {}, value));
+    }
+  }
+
+  // Controls
+
+  listen() {
+    const { data, plots, pointTable } = this;
+    const when = (id, event, act) => $(id).addEventListener(event, act);
+    const number = $("number");
+    when("slider", "input", () => this.setThreshold(Number($("slider").value)));
+    when("number", "input", () => { if (number.value !== "") this.setThreshold(Number(number.value)); });
+    when("number", "change", () => { number.value = this.threshold; });
+    when("lasso", "click", () => this.toggleLasso());
+    when("in-view", "click", () => this.select(plots[0].rowsInView(), "in view", null));
+    when("zoom-in", "click", () => plots[0].zoom(0.7));
+    when("zoom-out", "click", () => plots[0].zoom(1 / 0.7));
+    when("zoom-reset", "click", () => plots[0].reset());
+    when("search", "input", () => pointTable.ask({ query: $("search").value }));
+    when("show", "change", () => pointTable.ask({ show: $("show").value }));
+    when("previous", "click", () => pointTable.turn(-1));
+    when("next", "click", () => pointTable.turn(1));
+    when("download", "click", () => saveFile(toCsv(data, this.keptPositions()), "kept.csv"));
+    when("download-table", "click", () => saveFile(toCsv(data, [...pointTable.found].map(data.position)), "points.csv"));
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.letGo(); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
+    this.printing.addEventListener("change", () => this.restyle());
+    window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+  }
+
+  toggleLasso() {
+    const lassoing = !this.plots[0].lassoing;
+    for (const plot of this.plots) {
+      plot.lassoing = lassoing;
+      plot.over.style.touchAction = lassoing ? "none" : ""; // a finger then draws instead of scrolling
+    }
+    $("lasso").setAttribute("aria-pressed", lassoing);
+  }
+
+  keptPositions() {
+    const positions = [];
+    for (let i = 0; i < this.data.n; i++) if (this.data.all.score[i] >= this.threshold) positions.push(i);
+    return positions;
+  }
+}
+
+readContents().then((data) => {
+  new Report(data);
+  document.body.classList.add("ready");
+}).catch((error) => {
+  $("alarm").hidden = false;
+  $("alarm").textContent = `This report cannot be shown: ${error.message}. It needs a browser of 2023 or newer.`;
+  throw error;
+});

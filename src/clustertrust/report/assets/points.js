@@ -1,0 +1,195 @@
+// The table of points: sorted, searched, split at the threshold, a page at a time.
+
+const PAGE = matchMedia("(max-width: 640px)").matches ? 10 : 25;
+const COLUMNS = [
+  { key: "id", text: "Point", about: "its id" },
+  { key: "label", text: "Cluster", about: "consensus of the runs" },
+  { key: "score", text: "Score", number: true, about: "0: ambiguous, 1: sure" },
+  { key: "standard_error", text: "±", number: true, about: "standard error of the score over the runs" },
+  { key: "stability", text: "Stability", number: true, about: "share of run pairs that agree on it" },
+  { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
+  { key: "votes", text: "Votes", about: "share of the runs for each cluster; sorted by the largest" },
+  { key: "rival", text: "Rival", about: "second most votes, else the nearest other cluster" },
+  { key: "reason", text: "Why" },
+];
+
+class PointTable {
+  constructor(table, data, look) {
+    Object.assign(this, { table, data, look, page: 0, query: "", show: "dropped", sort: { key: "score", down: false } });
+    const there = { ...data.points, id: true, votes: data.votes || data.points.consensus_strength, reason: data.reasons };
+    this.columns = COLUMNS.filter((column) => there[column.key]);
+    this.head = this.columns.map(({ key, text, number, about }) => {
+      const button = element("button", { type: "button", title: about ?? null, onclick: () => this.sortBy(key) }, text);
+      return element("th", { scope: "col", "data-key": key, class: number ? "number" : "" }, button);
+    });
+    table.append(element("thead", {}, element("tr", {}, ...this.head)), element("tbody"));
+    this.arrange();
+  }
+
+  // What a row is sorted by; text and numbers alike, NaN for nothing.
+  value(key, row) {
+    const { data } = this;
+    if (key === "id") return this.ranks()[row];
+    if (key === "votes") return this.strength(row);
+    if (key === "reason") return data.reasons.of[row];
+    return data.points[key][row];
+  }
+
+  // Places of the ids in their order: 2 before 10, also inside text.
+  ranks() {
+    const { data } = this;
+    if (!this.ranked) {
+      const names = Array.from({ length: data.m }, (_, row) => data.id(data.position(row)));
+      const { compare } = new Intl.Collator("en", { numeric: true });
+      const rows = Uint32Array.from(names, (_, row) => row).sort((a, b) => compare(names[a], names[b]) || a - b);
+      this.ranked = new Uint32Array(data.m);
+      rows.forEach((row, place) => { this.ranked[row] = place; });
+    }
+    return this.ranked;
+  }
+
+  strength(row) {
+    const { votes, points } = this.data;
+    return votes ? votes.shares[row * votes.width] : points.consensus_strength[row];
+  }
+
+  sortBy(key) {
+    this.sort = { key, down: this.sort.key === key && !this.sort.down };
+    this.page = 0;
+    this.arrange();
+    this.filter();
+  }
+
+  // The order of all rows, which the threshold does not change: ties by score, then by stability, then as they came.
+  arrange() {
+    const { key, down } = this.sort;
+    const { score, stability } = this.data.points;
+    const m = this.data.m;
+    const main = Float64Array.from({ length: m }, (_, row) => this.value(key, row));
+    const order = Uint32Array.from({ length: m }, (_, row) => row);
+    const sign = down ? -1 : 1;
+    // NaN comes last, whichever way the rest are sorted: its infinity is told from a difference below.
+    const compare = (a, b) => (Number.isNaN(a) ? (Number.isNaN(b) ? 0 : Infinity) : Number.isNaN(b) ? -Infinity : a - b);
+    const ordered = (a, b) => {
+      const first = compare(main[a], main[b]);
+      return (Number.isFinite(first) ? sign * first : first) || compare(score[a], score[b])
+        || (stability ? compare(stability[a], stability[b]) : 0) || a - b;
+    };
+    this.order = order.sort(ordered);
+    this.head.forEach((cell) => markSorted(cell, cell.dataset.key === key, down));
+  }
+
+  texts() {
+    const { data } = this;
+    this.cache ??= Array.from({ length: data.m }, (_, row) => [
+      data.id(data.position(row)),
+      clusterName(data, data.points.label[row]),
+      data.reasons?.texts[data.reasons.of[row]] ?? "",
+    ].join("\n").toLowerCase());
+    return this.cache;
+  }
+
+  // A query is looked for in a point's id, cluster and reason.
+  filter() {
+    const { data: { points: { score } }, show, selection, threshold } = this;
+    const query = this.query.trim().toLowerCase();
+    const texts = query ? this.texts() : null;
+    const shown = {
+      all: () => true, kept: (value) => value >= threshold, dropped: (value) => value < threshold, unscored: Number.isNaN,
+    }[show];
+    const wanted = (row) => {
+      if (selection && !selection[row]) return false;
+      if (!shown(score[row])) return false;
+      return !texts || texts[row].includes(query);
+    };
+    const found = new Uint32Array(this.order.length);
+    let size = 0;
+    for (const row of this.order) if (wanted(row)) found[size++] = row;
+    this.found = found.subarray(0, size);
+    this.page = Math.min(this.page, Math.max(0, Math.ceil(this.found.length / PAGE) - 1));
+    this.fill();
+  }
+
+  update(threshold, selection, selectionName) {
+    Object.assign(this, { threshold, selection, selectionName });
+    this.filter();
+  }
+
+  // Another query, or another part of the points.
+  ask(wish) {
+    Object.assign(this, wish, { page: 0 });
+    this.filter();
+  }
+
+  turn(step) {
+    const last = Math.max(0, Math.ceil(this.found.length / PAGE) - 1);
+    this.page = Math.min(last, Math.max(0, this.page + step));
+    this.fill();
+  }
+
+  fill() {
+    const rows = [...this.found.slice(this.page * PAGE, (this.page + 1) * PAGE)];
+    const lines = rows.map((row) => {
+      const line = element("tr", {}, ...this.columns.map((column) => this.cell(column, row)));
+      line.addEventListener("click", (event) => { if (!event.target.closest("button")) this.look(row, null); });
+      return line;
+    });
+    if (!rows.length) {
+      const nothing = element("td", { class: "empty", colspan: this.columns.length }, "No such points.");
+      lines.push(element("tr", {}, nothing));
+    }
+    this.table.tBodies[0].replaceChildren(...lines);
+    const first = this.page * PAGE;
+    const total = count(this.found.length);
+    $("page").textContent = rows.length ? `${count(first + 1)} to ${count(first + rows.length)} of ${total}` : "0 of 0";
+    $("previous").disabled = this.page === 0;
+    $("next").disabled = first + PAGE >= this.found.length;
+    $("listed").textContent = this.describe();
+  }
+
+  describe() {
+    const at = digits(this.threshold);
+    const kind = {
+      all: "", kept: ` with a score of at least ${at}`, dropped: ` with a score below ${at}`, unscored: " without a score",
+    }[this.show];
+    const which = this.selection ? ` ${this.selectionName}` : "";
+    const query = this.query.trim() ? `, matching “${this.query.trim()}”` : "";
+    const what = `${this.data.drawn ? "drawn " : ""}${this.found.length === 1 ? "point" : "points"}`;
+    return `${count(this.found.length)} ${what}${which}${kind}${query}`;
+  }
+
+  cell({ key, number, text }, row) {
+    const { data } = this;
+    const wrap = (...children) => element("td", { class: number ? "number" : key, "data-name": text }, ...children);
+    if (key === "id") {
+      const name = data.id(data.position(row));
+      const button = element("button", { type: "button", class: name.length <= 24 ? "link short" : "link" }, name);
+      button.addEventListener("click", () => this.look(row, button));
+      return wrap(button);
+    }
+    if (key === "label" || key === "rival") return wrap(clusterName(data, data.points[key][row]));
+    if (key === "reason") return wrap(data.reasons.texts[data.reasons.of[row]]);
+    if (key === "votes") return wrap(...voteBar(data, row));
+    const value = data.points[key][row];
+    if (key !== "score") return wrap(fixed(value));
+    const kind = Number.isNaN(value) ? "unscored" : value >= this.threshold ? "kept" : "dropped";
+    return wrap(element("span", { class: `score ${kind}` }, fixed(value)));
+  }
+}
+
+// A bar of shares, and the same in words.
+function voteBar(data, row) {
+  const votes = votesOf(data, row);
+  if (!votes.length) return ["none"];
+  const bar = element("span", { class: "votebar", "aria-hidden": "true" });
+  for (const [cluster, share] of votes) {
+    const part = element("span", { class: cluster === data.points.label[row] ? "own" : "" });
+    part.style.width = `${100 * share}%`;
+    bar.append(part);
+  }
+  const words = votes.map(([cluster, share], j) => {
+    const comma = j < votes.length - 1 ? ", " : "";
+    return element("span", {}, `${clusterName(data, cluster)}: ${percent(share)}${comma}`);
+  });
+  return [bar, element("span", { class: "shares" }, ...words)];
+}

@@ -1,0 +1,167 @@
+"""Tables, votes and data as people have them → the parts of a report, each checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from clustertrust._validation import (
+    MATRIX_OPTIONS,
+    _check_columns,
+    check_label_vector,
+    check_same_length,
+    check_scores,
+    is_frame,
+)
+
+__all__ = ["Clusters", "Points", "read_data", "read_table", "read_votes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
+Named = tuple[Ints, list[Hashable]]
+
+# Columns of numbers that the page knows what to do with, in the order of `Confidence.to_frame`.
+NUMBERS = (
+    *("score", "standard_error", "stability", "geometry"),
+    *("silhouette_mean", "silhouette_std", "consensus_strength"),
+)
+
+
+class Clusters:
+    """The names of clusters, numbered in the order in which a person would list them."""
+
+    def __init__(self, names: Iterable[Hashable]) -> None:
+        found = dict.fromkeys(names)
+        numbers = [name for name in found if isinstance(name, int)]
+        self.names = [*sorted(numbers), *sorted((name for name in found if name not in set(numbers)), key=str)]
+        self.texts = [str(name) for name in self.names]
+        self._code = {name: code for code, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def code(self, codes: Ints, names: list[Hashable]) -> Ints:
+        """Codes into `names` as codes into these clusters; -1 stays -1."""
+        return np.array([*(self._code[name] for name in names), -1], dtype=np.int64)[codes]
+
+
+@dataclass(frozen=True)
+class Points:
+    """A table of scores, checked.
+
+    Attributes
+    ----------
+    numbers : frame with "score" and those of the other columns of numbers that are there; its index names the points
+    labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is no such column
+    id_name : what the index is called
+    unassigned : what the table writes where a point has no label
+    """
+
+    numbers: pd.DataFrame
+    labels: Named
+    rivals: Named | None
+    id_name: str
+    unassigned: str
+
+
+def read_table(table: Any) -> Points:
+    """Check a table of scores."""
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            f"table is a {type(table).__name__}; give a pandas DataFrame, one row a point, as Confidence.to_frame() "
+            "does."
+        )
+    missing = [name for name in ("label", "score") if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"table has no column {missing[0]!r}; its columns are {[str(name) for name in table.columns]}."
+        )
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise ValueError(f"table has more than one column of the name {twice[0]!r}; rename them.")
+    if len(table) == 0:
+        raise ValueError("table has no rows; a report needs at least one point.")
+    numbers = {name: _numbers(table, name) for name in NUMBERS if name in table.columns}
+    score = numbers["score"]
+    outside = np.flatnonzero((score < -1e-9) | (score > 1 + 1e-9))
+    if outside.size:
+        raise ValueError(
+            f"table['score'] is {score[outside[0]]} in row {outside[0]}; scores lie between 0 and 1, or are missing "
+            "where there is none."
+        )
+    numbers["score"] = np.clip(score, 0.0, 1.0)  # rounding may have taken it a hair beyond
+    named = [str(name) for name in table.index.names if name is not None]
+    return Points(
+        numbers=pd.DataFrame(numbers, index=table.index),
+        labels=_labels(table, "label"),
+        rivals=_labels(table, "rival") if "rival" in table.columns else None,
+        id_name=" / ".join(named) or "id",
+        unassigned="-1" if table["label"].dtype.kind in "iu" else "",
+    )
+
+
+def _numbers(table: pd.DataFrame, name: str) -> Floats:
+    """A column as floats; missing values are NaN."""
+    try:
+        return check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"table[{name!r}] must be a column of numbers: {error}.") from error
+
+
+def _labels(table: pd.DataFrame, name: str) -> Named:
+    codes, names = check_label_vector(f"table[{name!r}]", table[name])
+    return codes, names.tolist()
+
+
+def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]:
+    """Check a frame of votes: (n, k) shares and the cluster of each column."""
+    if not isinstance(votes, pd.DataFrame):
+        raise TypeError(
+            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by its name."
+        )
+    check_same_length("votes", votes, "table", table)
+    _check_rows("votes", votes, table)
+    try:
+        shares = votes.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"votes must hold shares between 0 and 1: {error}.") from error
+    if ((shares < 0) | (shares > 1 + 1e-9)).any():
+        raise ValueError("votes must hold shares between 0 and 1; divide counts by the number of runs.")
+    columns: list[Hashable] = list(votes.columns)
+    return np.nan_to_num(shares), columns
+
+
+def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
+    """Check the data: a float array or CSR matrix, missing values allowed, and the names of its columns."""
+    _check_columns(X)
+    matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
+    if matrix.shape[0] != len(table):
+        raise ValueError(
+            f"X has {matrix.shape[0]} points and table has {len(table)}; both must describe the same points."
+        )
+    if isinstance(X, pd.DataFrame):
+        _check_rows("X", X, table)
+    names = X.columns if is_frame(X) else (f"column {j}" for j in range(matrix.shape[1]))
+    return matrix, [str(name) for name in names]
+
+
+def _check_rows(name: str, frame: pd.DataFrame, table: pd.DataFrame) -> None:
+    """Raise where two frames with ids of their own do not list the same points in the same order."""
+    if isinstance(frame.index, pd.RangeIndex) or isinstance(table.index, pd.RangeIndex):
+        return  # rows that have no names are told apart by their place
+    if frame.index.equals(table.index):
+        return
+    ours, theirs = (index.map(str).to_numpy(dtype=object) for index in (table.index, frame.index))
+    differ = np.flatnonzero(ours != theirs)
+    if differ.size:
+        i = int(differ[0])
+        raise ValueError(
+            f"Row {i} of {name} is {theirs[i]!r} and row {i} of table is {ours[i]!r}; both must list the same points "
+            f"in the same order, for example {name}.loc[table.index]."
+        )

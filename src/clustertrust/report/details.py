@@ -1,0 +1,121 @@
+"""What the page shows of single points, packed: which of them, where, their votes and their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clustertrust.report.packing import pack, pack_codes
+from clustertrust.report.view import View
+
+__all__ = ["LOWEST", "choose_columns", "group_means", "pack_values", "pack_view", "pack_votes", "sample"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
+
+MOST_COLUMNS = 50  # columns of the data shown for a point,
+MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
+MOST_VOTES = 5  # and clusters with votes
+LOWEST = 10  # one in so many of the points drawn is there for its low score
+
+
+def sample(scores: Floats, most: int) -> Ints | None:
+    """Positions of at most `most` points to draw, rising: a tenth of them the lowest scores, the others at random.
+
+    None where all can be drawn. The lowest are what a reader looks for; the others show where the clusters lie.
+    """
+    n = len(scores)
+    if n <= most:
+        return None
+    by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
+    lowest, others = np.split(by_score, [most // LOWEST])
+    return np.sort(np.concatenate([lowest, np.random.default_rng(0).choice(others, most - lowest.size, replace=False)]))
+
+
+def group_means(X: Any, codes: Ints, k: int) -> Floats:
+    """Mean of each column in each cluster: (k, d), NaN for clusters without points; missing values are left out."""
+    assigned = np.flatnonzero(codes >= 0)
+    member = sparse.csr_matrix((np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0]))
+    if sparse.issparse(X):
+        sums, counts = (member @ X).toarray(), np.asarray(member.sum(axis=1)).reshape(-1, 1)
+    else:
+        there = np.isfinite(X)
+        sums, counts = member @ np.where(there, X, 0.0), member @ there.astype(np.float64)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+
+def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
+    """The columns, at most `most` and in their order, in which the clusters differ most for the spread within them."""
+    d = X.shape[1]
+    if d <= most:
+        return np.arange(d)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(means))[:, None]
+    if sparse.issparse(X):
+        centre = np.asarray(X.mean(axis=0)).ravel()
+        total = np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2
+    else:
+        there = np.isfinite(X)
+        count = np.maximum(there.sum(axis=0), 1)
+        centre = np.where(there, X, 0.0).sum(axis=0) / count
+        total = (np.where(there, X - centre, 0.0) ** 2).sum(axis=0) / count
+    between = np.nansum(sizes * (means - centre) ** 2, axis=0)
+    share = np.divide(between, total, out=np.zeros(d), where=total > 0)
+    return np.sort(np.argsort(-share, kind="stable")[:most])
+
+
+def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
+    """Coordinates of the points `at`, as shares of each axis from its smallest to its largest value.
+
+    Shares survive 32 bits where the coordinates do not: times in seconds, say, differ in their last digits.
+    """
+    xy = np.where(np.isfinite(view.xy), view.xy, np.nan)[at]
+    there = ~np.isnan(xy).any(axis=1)
+    low, high = (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
+    if view.is_plane:
+        low, high = np.zeros(2), np.ones(2)
+    flat = high <= low
+    share = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
+    share[~there] = np.nan
+    middle = np.full((k, 2), np.nan)
+    for cluster in range(k):
+        members = share[(codes[at] == cluster) & there]
+        if len(members):
+            middle[cluster] = np.median(members, axis=0)
+    return {
+        "x": pack(share[:, 0], "f4"),
+        "y": pack(share[:, 1], "f4"),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "names": list(view.names),
+        "origin": view.origin,
+        "is_plane": view.is_plane,
+        "middles": pack(middle, "f4"),
+    }
+
+
+def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
+    """The clusters with the most votes for each point, and their shares; `columns` is the cluster of each column."""
+    top = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_VOTES]
+    return {
+        "clusters": pack_codes(columns[top], k),
+        "shares": pack(np.take_along_axis(shares, top, axis=1), "f4"),
+    }
+
+
+def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:
+    """Values of the points `at` in the most telling columns, and their means in each cluster."""
+    means = group_means(X, codes, k)
+    chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(at))))
+    values = X[at][:, chosen]
+    values = values.toarray() if sparse.issparse(values) else values
+    # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its last ones.
+    wide = values.dtype == np.float64 and np.nanmax(np.abs(values), initial=0.0) >= 1e6
+    return {
+        "columns": [names[j] for j in chosen],
+        "of": len(names),
+        "data": pack(values, "f8" if wide else "f4"),
+        "means": pack(means[:, chosen], "f8" if wide else "f4"),
+    }

@@ -1,0 +1,60 @@
+"""Arrays and texts ↔ entries of a JSON document: compressed little-endian bytes in base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
+
+
+def pack(array: NDArray, dtype: str) -> dict[str, Any]:
+    """An array as a JSON-able dict, stored as `dtype` (such as "f4"), little-endian as browsers read it."""
+    stored = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
+    return {"dtype": dtype, "shape": list(stored.shape), "data": _squeeze(stored.tobytes())}
+
+
+def pack_codes(codes: NDArray[np.integer], k: int) -> dict[str, Any]:
+    """Codes from -1 to k - 1, in the smallest type that holds them."""
+    return pack(codes, "i1" if k <= 127 else "i2" if k <= 32767 else "i4")
+
+
+def unpack(packed: dict[str, Any]) -> NDArray:
+    """The array that `pack` packed."""
+    kind = np.dtype(packed["dtype"]).newbyteorder("<")
+    return np.frombuffer(_expand(packed["data"]), dtype=kind).reshape(packed["shape"])
+
+
+def pack_index(index: pd.Index) -> dict[str, Any]:
+    """Names of the points: a range by its first value and step, whole numbers as such, all else as text."""
+    if isinstance(index, pd.RangeIndex):
+        return {"kind": "range", "start": index.start, "step": index.step}
+    values = index.to_numpy()
+    if values.dtype.kind in "iu" and len(values) and values.min() > -(2**53) and values.max() < 2**53:
+        return {"kind": "numbers", "values": pack(values, "f8")}  # doubles, all that browsers have, hold these exactly
+    parts = (" / ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
+    return {"kind": "texts", "data": _squeeze(json.dumps(list(parts)).encode())}
+
+
+def unpack_index(packed: dict[str, Any], n: int) -> list[str]:
+    """The n names that `pack_index` packed, as text."""
+    if packed["kind"] == "range":
+        return [str(packed["start"] + packed["step"] * i) for i in range(n)]
+    if packed["kind"] == "numbers":
+        return [str(int(value)) for value in unpack(packed["values"])]
+    texts: list[str] = json.loads(_expand(packed["data"]))
+    return texts
+
+
+def _squeeze(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 6)).decode()
+
+
+def _expand(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text))

@@ -1,0 +1,65 @@
+"""The contents of a report → one HTML file that needs no network and runs no text of the user's."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["render"]
+
+# In the order in which they use each other; together they are one script.
+SCRIPTS = (
+    "data.js",
+    "theme.js",
+    "scatter.js",
+    "gestures.js",
+    "clusters.js",
+    "histogram.js",
+    "points.js",
+    "point.js",
+    "main.js",
+)
+
+
+def render(contents: dict[str, Any]) -> str:
+    """Fill the template.
+
+    The one script and the one style sheet are ours, and the page allows nothing else: their digests stand in its
+    content security policy, which forbids every request as well. The contents are JSON in an element that browsers
+    do not run, and the script puts them on the page as text, never as markup.
+    """
+    style = _asset("report.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    allowed = f"script-src {_digest(script)}; style-src {_digest(style)}"
+    parts = {
+        "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
+        "title": html.escape(contents["title"]),
+        "style": style,
+        "contents": _harmless_json(contents),
+        "script": script,
+    }
+    page = _asset("template.html")
+    before, *pieces = page.split("{{")
+    filled = [before]
+    for piece in pieces:  # one pass, so that nothing that was filled in is looked at again
+        name, rest = piece.split("}}", 1)
+        filled += [parts[name], rest]
+    return "".join(filled)
+
+
+def _asset(name: str) -> str:
+    return files("clustertrust.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _harmless_json(contents: dict[str, Any]) -> str:
+    """JSON in ASCII without <, > and &: no text in it can end the element that holds it."""
+    text = json.dumps(contents, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

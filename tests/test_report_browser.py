@@ -1,0 +1,383 @@
+"""The report in a real browser, offline: what a person clicks does what Python computes."""
+
+import os
+import shutil
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+
+from clustertrust import CAKE, confidence
+from clustertrust.report import write_report
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sync_playwright = None
+    if sync_playwright is None or CHROMIUM is None:
+        what = "Playwright" if sync_playwright is None else "Chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{what} is missing, and here the report must be tested in a browser")
+        pytest.skip(f"{what} is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open a report; at the end, nothing may have gone wrong and nothing may have been asked of the network."""
+    contexts, wrong = [], []
+
+    def open_report(file, **how):
+        context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900}, **how)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: wrong.append(request.url) if request.url != file.as_uri() else None)
+        page.goto(file.as_uri())
+        page.wait_for_selector("body.ready")
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def iris(tmp_path_factory):
+    """A fitted estimator and its report."""
+    X = load_iris(as_frame=True).data
+    cake = CAKE(3, random_state=0).fit(X.set_axis(pd.Index([f"flower {i}" for i in range(len(X))], name="flower")))
+    file = tmp_path_factory.mktemp("report") / "iris.html"
+    cake.report(file, title="Iris")
+    return cake, file
+
+
+def number(page, selector):
+    return int(page.locator(selector).inner_text().replace(",", ""))
+
+
+def slide(page, threshold):
+    """Set the slider, and wait for the frame in which the page follows."""
+    page.locator("#slider").fill(str(threshold))
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def column(page, key):
+    """A column of the page of the table of points that is shown."""
+    place = page.locator("#points th").evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)").index(key)
+    return page.locator(f"#points tbody tr td:nth-child({place + 1})").all_inner_texts()
+
+
+def download(page, button):
+    with page.expect_download() as waiting:
+        page.locator(button).click()
+    return pd.read_csv(waiting.value.path())
+
+
+def lasso(page, corners):
+    """Draw around shares of the scatter."""
+    box = page.locator("#scatter").bounding_box()
+    (left, top), *others = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in corners]
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for x, y in others:
+        page.mouse.move(x, y, steps=3)
+    page.mouse.up()
+    page.wait_for_selector("#clear")
+
+
+def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
+    cake, file = iris
+    page = visit(file)
+    assert page.locator("h1").inner_text() == "Iris"
+    boundary = float(cake.scores_[20])  # a score that is its own threshold: kept
+    for threshold in (0.5, 0.8, 0, 1, 0.31, boundary):
+        if threshold == boundary:
+            page.locator("#number").fill(repr(threshold))
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        else:
+            slide(page, threshold)
+        kept = cake.scores_ >= threshold
+        assert (number(page, "#kept"), number(page, "#dropped")) == (kept.sum(), (~kept).sum())
+        for cluster in range(3):
+            cells = page.locator(f'#clusters tr[data-cluster="{cluster}"] td').all_inner_texts()
+            members = cake.labels_ == cluster
+            assert (cells[0], int(cells[1])) == (str(cluster), members.sum())
+            assert int(cells[2].split()[0]) == (members & kept).sum()
+            assert cells[3] == f"{cake.scores_[members].mean():.2f}"
+        assert page.locator("#listed").inner_text().startswith(f"{(~kept).sum()} point")
+    slide(page, 0.4)
+    heights = dict.fromkeys(("kept", "dropped"), 0.0)
+    for name in heights:
+        rects = page.locator(f"#histogram rect.{name}")
+        heights[name] = sum(rects.evaluate_all("(all) => all.map((r) => r.height.baseVal.value)"))
+    # 0.4 is the border of a bin, so the area of each colour is the number of its points.
+    expected = (cake.scores_ >= 0.4).sum() / (cake.scores_ < 0.4).sum()
+    assert heights["kept"] / heights["dropped"] == pytest.approx(expected, rel=0.02)
+
+
+def test_the_table_sorts_pages_and_searches(visit, iris):
+    cake, file = iris
+    page = visit(file)
+    frame = cake.to_frame()
+    worst = frame.sort_values(["score", "stability"], kind="stable")
+    assert column(page, "id") == worst.index[:25].tolist()
+    page.locator("#next").click()
+    assert column(page, "id") == worst[worst["score"] < 0.5].index[25:50].tolist()
+    page.locator("#show").select_option("all")
+    for key in ("geometry", "score", "standard_error"):
+        page.locator(f'#points th[data-key="{key}"] button').click()
+        shown = np.array(column(page, key), dtype=float)
+        assert shown == pytest.approx(np.sort(frame[key])[:25], abs=5e-4)
+        page.locator(f'#points th[data-key="{key}"] button').click()
+        assert page.locator(f'#points th[data-key="{key}"]').get_attribute("aria-sort") == "descending"
+        assert np.array(column(page, key), dtype=float) == pytest.approx(np.sort(frame[key])[::-1][:25], abs=5e-4)
+    page.locator('#points th[data-key="label"] button').click()
+    assert column(page, "id") == frame.sort_values(["label", "score", "stability"], kind="stable").index[:25].tolist()
+    page.locator('#points th[data-key="id"] button').click()
+    assert column(page, "id")[:3] == ["flower 0", "flower 1", "flower 2"]  # 2 before 10
+    page.locator("#search").fill("FLOWER 14")
+    assert sorted(column(page, "id")) == sorted(name for name in frame.index if "flower 14" in name)
+    page.locator("#search").fill("flower 50")
+    assert column(page, "votes")[0].split("\n")[-1] == "1: 55 %, 2: 45 %"
+    assert column(page, "reason") == [cake.explain(50)._verdict()]
+    page.locator("#search").fill("nobody")
+    assert page.locator("#points tbody").inner_text() == "No such points."
+
+
+def test_the_download_holds_the_kept_rows(visit, iris):
+    cake, file = iris
+    page = visit(file)
+    slide(page, 0.62)
+    found = download(page, "#download").set_index("flower")
+    expected = cake.to_frame().query("score >= 0.62")
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-6, check_dtype=False)
+    assert (found["score"] == expected["score"]).all()  # to the last bit
+    page.locator("#search").fill("flower 1")
+    listed = download(page, "#download-table")
+    below = cake.to_frame().query("score < 0.62")
+    assert set(listed["flower"]) == {name for name in below.index if "flower 1" in name}
+
+
+def test_clusters_lassos_and_views_select(visit, iris):
+    cake, file = iris
+    page = visit(file)
+    page.get_by_role("button", name="1", exact=True).click()
+    page.wait_for_selector("#clear")
+    assert page.locator("#listed").inner_text() == f"{(cake.labels_ == 1).sum()} points in cluster 1"
+    assert set(column(page, "label")) == {"1"}
+    page.locator("#clear").click()
+    page.wait_for_selector("#clear", state="detached")
+    page.locator("#lasso").click()
+    lasso(page, [(0.05, 0.02), (0.35, 0.02), (0.35, 0.9), (0.05, 0.9)])  # cluster 0 lies apart on the left
+    assert page.locator("#listed").inner_text() == "50 points in the lasso"
+    assert page.locator("#chosen").inner_text().startswith("50 points in the lasso: 50 kept, 0 not; all in cluster 0")
+    assert sorted(download(page, "#download-table")["flower"]) == sorted(f"flower {i}" for i in range(50))
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#clear", state="detached")
+    # The same without a pointer: zoom in by keys, then select what is in view.
+    page.locator("#scatter canvas[tabindex]").focus()
+    for key in ["+"] * 4 + ["ArrowLeft"] * 16:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#clear")
+    assert 0 < int(page.locator("#listed").inner_text().split()[0]) < 50
+    assert set(column(page, "label")) == {"0"}
+
+
+def test_a_point_is_explained(visit, iris):
+    cake, file = iris
+    page = visit(file)
+    assert not page.locator("#point").is_visible()
+    page.get_by_role("button", name="flower 50").press("Enter")
+    text = page.locator("#point").inner_text()
+    assert page.evaluate("document.activeElement.id") == "point-title"
+    assert cake.explain(50)._verdict() in text
+    assert "Cluster 1, rival 2" in text
+    row = page.locator("#point .values tbody tr").first.inner_text().split("\t")
+    means = load_iris(as_frame=True).data.groupby(cake.labels_).mean()["sepal length (cm)"]
+    assert row[0] == "sepal length (cm)"
+    assert np.array(row[1:], dtype=float) == pytest.approx([7.0, means[1], means[2]], rel=1e-4)
+    page.keyboard.press("Escape")
+    assert not page.locator("#point").is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "flower 50"
+
+
+def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
+    X = [[0.0, 10.0], [1.0, 10.0], [0.0, 20.0], [1.0, 20.0], [0.4, 12.0]]
+    frame = pd.DataFrame({"label": list("aabbb"), "score": [0.1, 0.6, 0.9, 0.8, 0.3]}, index=list("vwxyz"))
+    file = tmp_path / "report.html"
+    write_report(file, frame, X)
+    page = visit(file)
+    box = page.locator("#scatter canvas[tabindex]").bounding_box()
+
+    def place(x, y):  # margins of the plot, and a window that is a little larger than the data
+        left = box["x"] + 56 + (x + 0.03) / 1.06 * (box["width"] - 66)
+        return left, box["y"] + 8 + (1.03 - y) / 1.06 * (box["height"] - 48)
+
+    for name, spot in zip("vxyz", [(0, 0), (0, 1), (1, 1), (0.4, 0.2)], strict=True):
+        page.mouse.move(*place(*spot))
+        assert page.locator("#tip b").inner_text() == name
+        page.mouse.click(*place(*spot))
+        assert page.locator("#point h2").inner_text() == f"id {name}"
+        page.keyboard.press("Escape")
+    page.mouse.move(*place(0.7, 0.7))
+    assert not page.locator("#tip").is_visible()
+    page.mouse.click(*place(0.4, 1))  # the name of cluster b, at the middle of its points
+    page.wait_for_selector("#clear")
+    assert page.locator("#listed").inner_text() == "3 points in cluster b"
+    # A step in a colour: the point at 0.6 turns from blue to orange as the threshold passes it.
+    colour = f"""() => {{
+      const canvas = document.createElement("canvas"); // a copy: to read twice from one canvas makes Chromium complain
+      canvas.width = canvas.height = 2000;
+      canvas.getContext("2d").drawImage(document.querySelector("#scatter canvas"), 0, 0);
+      const [left, top] = {[round(place(1, 0)[0] - box["x"]), round(place(1, 0)[1] - box["y"])]};
+      return [...canvas.getContext("2d").getImageData(left, top, 1, 1).data];
+    }}"""
+    page.locator("#clear").click()
+    slide(page, 0.6)
+    red, _, blue, _ = page.evaluate(colour)
+    assert blue > red
+    slide(page, 0.61)
+    red, _, blue, _ = page.evaluate(colour)
+    assert red > blue
+
+
+def test_hostile_text_does_nothing(visit, tmp_path):
+    n = 30
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "label": [HOSTILE, "=b"] * 15,
+            "score": rng.random(n),
+            "stability": rng.random(n),
+            "geometry": rng.random(n),
+            "rival": ["=b", HOSTILE] * 15,
+        },
+        index=pd.Index([f'{HOSTILE}, "{i}"\n' for i in range(n)], name=HOSTILE),
+    )
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=[HOSTILE, "b", "c"])
+    votes = pd.DataFrame({HOSTILE: rng.random(n), "=b": rng.random(n)})
+    file = tmp_path / "hostile.html"
+    write_report(file, frame, X, votes=votes, settings={HOSTILE: HOSTILE}, title=HOSTILE)
+    page = visit(file)
+    assert page.locator("h1").inner_text() == HOSTILE
+    page.locator("#points tbody button").first.click()
+    assert HOSTILE in page.locator("#point").inner_text()
+    page.locator("#clusters tbody button").first.click()
+    page.locator("summary").last.click()
+    assert HOSTILE in page.locator("#settings").inner_text()
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.title() == HOSTILE
+    slide(page, 0)
+    found = download(page, "#download")
+    assert found[HOSTILE].tolist() == frame.index.tolist()
+    assert found["label"].tolist() == frame["label"].tolist()
+
+
+def test_points_without_score_or_cluster(visit, tmp_path):
+    runs = np.array([[0, 0, 0, 1, 1, 1, -1, -1], [0, 0, 1, 1, 1, 1, 1, -1], [0, 0, 0, 1, 1, 1, -1, -1]]).T
+    X = np.array([[0.0, 0], [1, 0], [2, 1], [5, 1], [6, 0], [7, 0], [9, 9], [3, 3]])
+    with pytest.warns(UserWarning, match="fewer than two runs"):
+        result = confidence(X, runs)
+    file = tmp_path / "report.html"
+    result.report(file, X, threshold=0.5)
+    page = visit(file)
+    kept = result.scores >= 0.5
+    unscored = np.isnan(result.scores)
+    assert unscored.sum() == 2
+    assert number(page, "#kept") == kept.sum()
+    assert number(page, "#dropped") == (~kept & ~unscored).sum()
+    assert number(page, "#unscored") == 2
+    assert page.locator('#clusters tr[data-cluster="none"] td').all_inner_texts()[1] == str((result.labels < 0).sum())
+    assert page.locator("#listed").inner_text().startswith(f"{(~kept & ~unscored).sum()} point")
+    page.locator("#show").select_option("unscored")
+    assert column(page, "score") == ["–", "–"]
+    page.locator("#show").select_option("all")
+    assert column(page, "score")[-2:] == ["–", "–"]  # sorted last, up or down
+    page.locator('#points th[data-key="score"] button').click()
+    assert column(page, "score")[-2:] == ["–", "–"]
+    listed = download(page, "#download-table").sort_values("id")
+    assert listed["label"].tolist() == result.to_frame()["label"].tolist()
+    assert np.isnan(listed["score"]).sum() == 2
+
+
+def test_a_table_of_labels_and_scores_is_enough(visit, tmp_path):
+    file = tmp_path / "report.html"
+    write_report(file, pd.DataFrame({"label": ["a", "b", "b"], "score": [0.9, 0.2, 0.4]}))
+    page = visit(file)
+    assert (number(page, "#kept"), number(page, "#dropped")) == (1, 2)
+    assert not page.locator("#plane-card").is_visible()
+    assert column(page, "id") == ["1", "2"]
+    assert download(page, "#download").to_dict("list") == {"id": [0], "label": ["a"], "score": [0.9]}
+
+
+@pytest.mark.parametrize("how", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}])
+def test_dark_and_narrow(chromium, iris, how):
+    with chromium.new_context(offline=True, **how) as context:
+        page = context.new_page()
+        page.goto(iris[1].as_uri())
+        page.wait_for_selector("body.ready")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, background[4:-1].split(","))) < 150) == ("color_scheme" in how)
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
+        for card in page.locator(".card:visible, .clusters .scroll").all():
+            assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth + 1"), card.inner_text()[:60]
+        # Both plots have points: pixels of more than the card's own colour.
+        colours = page.locator(".plot canvas:first-child").evaluate_all(
+            """(all) => all.map((canvas) => {
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              return new Set(new Uint32Array(data.buffer)).size;
+            })"""
+        )
+        assert len(colours) == 2
+        assert min(colours) > 10
+
+
+def test_a_hundred_thousand_points_and_more(visit, tmp_path):
+    n = 120_000
+    X, labels = make_blobs(n, centers=8, n_features=2, random_state=0)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"label": labels, "score": rng.random(n), "stability": rng.random(n), "geometry": rng.random(n)}
+    )
+    file = tmp_path / "report.html"
+    write_report(file, frame, X)
+    assert file.stat().st_size < 8e6
+    begin = time.perf_counter()
+    page = visit(file)
+    assert time.perf_counter() - begin < 20  # about 1 s on an idle machine
+    assert "show 100,000 of 120,000 points" in page.locator(".scatter").inner_text()
+    slide(page, 0.7)
+    kept = frame["score"] >= 0.7
+    assert number(page, "#kept") == kept.sum()
+    assert column(page, "id") == [str(i) for i in frame["score"].sort_values().index[:25]]
+    found = download(page, "#download").set_index("id")
+    pd.testing.assert_frame_equal(found, frame[kept], rtol=1e-6, check_dtype=False, check_names=False)
+    # Twenty steps across the scatter with a frame each: slow drawing would take far longer than this.
+    box = page.locator("#scatter canvas[tabindex]").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.down()
+    begin = time.perf_counter()
+    for step in range(20):
+        page.mouse.move(box["x"] + 300 + 5 * step, box["y"] + 200)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    page.mouse.up()
+    assert time.perf_counter() - begin < 20
