@@ -15,8 +15,18 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 
-from clustertrust import CAKE, Ensemble, confidence
-from clustertrust.geometry import affine, choose_geometry, clip, mean_and_std, silhouettes
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence
+from clustertrust.cells import meet
+from clustertrust.dissimilarity import Euclidean
+from clustertrust.geometry import (
+    affine,
+    choose_geometry,
+    clip,
+    mean_and_std,
+    silhouettes,
+    warn_of_long_work,
+)
+from clustertrust.sampled_means import SampledMeans
 
 rng = np.random.default_rng(0)
 N = 60
@@ -678,3 +688,65 @@ def test_labels_that_do_not_fit(call, labels, message):
 def test_one_point_is_too_few(options):
     with pytest.raises(ValueError, match=r"1 sample|at least (2|two)"):
         silhouettes([[0.0]], [[0], [0]], **options)
+
+
+# Silhouettes from a sample of each cell
+
+
+def sampled_case(n=3000):
+    X, _ = make_blobs(n, 4, centers=5, cluster_std=2.5, random_state=0)
+    return X, build_ensemble(X, "kmeans-random", n_clusters=5, n_runs=8, random_state=0)
+
+
+def test_sampled_silhouettes_are_near_exact_ones_as_their_error_says():
+    X, ensemble = sampled_case()
+    exact = silhouettes(X, ensemble, geometry="exact")
+    error = silhouettes(X, ensemble, geometry="sampled") - exact
+    told = confidence(X, ensemble, geometry="sampled").sampling_error
+    assert np.sqrt((error**2).mean()) == pytest.approx(told, rel=0.35)
+    assert np.abs(error).mean() < np.abs(silhouettes(X, ensemble, geometry="rms") - exact).mean() / 2
+
+
+def test_sampling_all_members_is_exact():
+    X, ensemble = sampled_case(1500)  # fewer points than members to draw
+    assert_allclose(
+        silhouettes(X, ensemble, geometry="sampled"), silhouettes(X, ensemble, geometry="exact"), atol=1e-12
+    )
+    scored = confidence(X, ensemble, geometry="sampled")
+    assert scored.sampling_error == 0.0
+    assert_allclose(scored.scores, confidence(X, ensemble, geometry="exact").scores, atol=1e-12)
+
+
+def test_sampled_means_have_no_bias():
+    """Over many samples the mean distance to every cluster is the exact one, of members and of other points."""
+    X, ensemble = sampled_case(200)
+    cells = meet(ensemble.labels)
+
+    def means(geometry, X=None):
+        parts = geometry.map_training(lambda at, part: (at, part)) if X is None else geometry.map(X, lambda *both: both)
+        out = np.empty((int(cells.start[-1]), len(ensemble.labels) if X is None else len(X)))
+        for at, part in parts:
+            out[:, at] = part
+        return out
+
+    new = X[:20] + 0.5
+    for points in (None, new):
+        drawn = [means(SampledMeans(X, cells, members=40, seed=seed), points) for seed in range(200)]
+        spread = np.std(drawn, axis=0) / np.sqrt(200)
+        off = np.abs(np.mean(drawn, axis=0) - means(Euclidean(X, cells), points))
+        assert (off <= 5 * spread + 1e-9).all()
+
+
+def test_sampled_refuses_sparse_data():
+    X, ensemble = sampled_case(100)
+    with pytest.raises(ValueError, match="geometry='sampled' needs dense data"):
+        silhouettes(sparse.csr_array(X), ensemble, geometry="sampled")
+
+
+@pytest.mark.parametrize(("n", "what"), [(10_000_000, r"take .* hours"), (800_000, r"take \d+ minutes"), (1000, None)])
+def test_long_work_is_told_beforehand(n, what):
+    if what is None:
+        warn_of_long_work(n, 20, 2)  # pytest turns a warning into an error
+    else:
+        with pytest.warns(UserWarning, match=what + r".* geometry='sampled'"):
+            warn_of_long_work(n, 100, 2)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from clustertrust.kernels import backend
 
-__all__ = ["Cells", "meet", "rename"]
+__all__ = ["Cells", "Clusters", "meet", "rename"]
 
 Ints = NDArray[np.integer]
 
@@ -48,8 +48,41 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     return codes, tuple(names)
 
 
+class Clusters:
+    """The clusters of all R runs side by side, each known by the label that was given to it."""
+
+    names: tuple[Ints, ...]  # one array a run
+    sizes: NDArray[np.float64]  # (K,) points in each cluster of each run, whole numbers
+
+    @property
+    def n_runs(self) -> int:
+        """R."""
+        return len(self.names)
+
+    @cached_property
+    def n_clusters(self) -> Ints:
+        """(R,) number of clusters in each run."""
+        return np.array([len(names) for names in self.names], dtype=np.int64)
+
+    @cached_property
+    def start(self) -> Ints:
+        """(R + 1,) with the clusters of all runs side by side, run r has columns start[r]:start[r + 1]."""
+        return np.concatenate([[0], np.cumsum(self.n_clusters)])
+
+    def encode(self, labels: Ints) -> Ints:
+        """Given labels (n, R) → clusters (n, R); -1 for a label that no training point has."""
+        codes = np.empty(labels.shape, dtype=np.int32)
+        for r, names in enumerate(self.names):
+            codes[:, r] = pd.Index(names).get_indexer(pd.Index(labels[:, r]))
+        return codes
+
+    def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Cells:
+class Cells(Clusters):
     """The meet of R runs on n points: m cells.
 
     Attributes
@@ -65,21 +98,6 @@ class Cells:
     counts: Ints
     names: tuple[Ints, ...]
 
-    @property
-    def n_runs(self) -> int:
-        """R."""
-        return self.rows.shape[1]
-
-    @cached_property
-    def n_clusters(self) -> Ints:
-        """(R,) number of clusters in each run."""
-        return np.array([len(names) for names in self.names], dtype=np.int64)
-
-    @cached_property
-    def start(self) -> Ints:
-        """(R + 1,) with the clusters of all runs side by side, run r has columns start[r]:start[r + 1]."""
-        return np.concatenate([[0], np.cumsum(self.n_clusters)])
-
     @cached_property
     def members(self) -> sparse.csr_array:
         """(m, K) indicator: which of the K clusters of all runs each cell is part of."""
@@ -89,7 +107,7 @@ class Cells:
         return sparse.csr_array((np.ones(cell.size), (cell, column)), shape=shape)
 
     @cached_property
-    def sizes(self) -> NDArray[np.float64]:
+    def sizes(self) -> NDArray[np.float64]:  # type: ignore[override]
         """(K,) points in each cluster of each run, whole numbers."""
         return np.asarray(self.counts @ self.members, dtype=np.float64)
 
@@ -103,12 +121,9 @@ class Cells:
         """(m + 1,) cell j is order[bounds[j]:bounds[j + 1]]."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
-    def encode(self, labels: Ints) -> Ints:
-        """Given labels (n, R) → clusters (n, R); -1 for a label that no training point has."""
-        codes = np.empty(labels.shape, dtype=np.int32)
-        for r, names in enumerate(self.names):
-            codes[:, r] = pd.Index(names).get_indexer(pd.Index(labels[:, r]))
-        return codes
+    def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        return np.asarray(backend().contingencies(self.rows, self.counts, run, others, k, k_others))
 
     def assigned_runs(self) -> Ints:
         """(m,) number of runs in which each cell is assigned."""

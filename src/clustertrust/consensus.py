@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust.cells import Cells
+from clustertrust.cells import Cells, Clusters
 from clustertrust.matching import Matchings
 
-__all__ = ["CONSENSUS", "Votes", "best_reference", "count_votes", "medoid"]
+__all__ = ["CONSENSUS", "Votes", "best_reference", "count_votes", "medoid", "most_central"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Votes:
     strength: Floats
 
 
-def count_votes(cells: Cells, matchings: Matchings, reference: int, rows: Ints, runs: Ints) -> Votes:
+def count_votes(cells: Clusters, matchings: Matchings, reference: int, rows: Ints, runs: Ints) -> Votes:
     """Let each run vote for the reference's cluster that its own is matched to.
 
     The most votes win. A tie for the first place goes to the reference's own label (to the first of the tied
@@ -56,10 +56,15 @@ def count_votes(cells: Cells, matchings: Matchings, reference: int, rows: Ints, 
     return Votes(np.where(most > 0, labels, -1), votes, strength)
 
 
-def medoid(cells: Cells, matchings: Matchings, runs: Ints) -> int:
+def most_central(matchings: Matchings) -> int:
     """Run whose summed disagreement with all others is smallest; the first on ties."""
     # Rounded, so that sums that differ only in the order of additions tie.
     return int(np.argmin(np.round((1.0 - matchings.agreement).sum(axis=1), 10)))
+
+
+def medoid(cells: Cells, matchings: Matchings, runs: Ints) -> int:
+    """The most central run, as a rule to choose the reference by."""
+    return most_central(matchings)
 
 
 def best_reference(cells: Cells, matchings: Matchings, runs: Ints) -> int:

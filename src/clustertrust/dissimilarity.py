@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
-from clustertrust.cells import Cells
+from clustertrust.cells import Cells, Clusters
 from clustertrust.kernels import backend
 from clustertrust.tiles import by_feature, by_point, in_fours, sums_by_cell
 
@@ -61,7 +61,7 @@ class Geometry:
     root = False
     self_dissimilarity: Floats | None = None
 
-    def __init__(self, cells: Cells, n_jobs: int | None) -> None:
+    def __init__(self, cells: Any, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -234,7 +234,7 @@ class Centers(Geometry):
     def __init__(
         self,
         X: Any,
-        cells: Cells,
+        cells: Clusters,
         *,
         centers: Floats,
         spread: Floats | None,

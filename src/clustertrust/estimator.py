@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,13 +17,19 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clustertrust._validation import check_matrix
+from clustertrust._parallel import memory_budget
+from clustertrust._validation import check_count, check_matrix
+from clustertrust.clusterers import Run
+from clustertrust.dask_passes import DaskPasses, is_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed
 from clustertrust.model_files import load_model, save_model
+from clustertrust.recipe import draw_seeds
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring import Model, Scoring, score_ensemble
 from clustertrust.settling import build_until_settled
+from clustertrust.sources import Source, open_source
+from clustertrust.streaming import Passes, Streamed, check_streaming, collect, fit_stream, passes_over
 from clustertrust.summary import summarize
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
@@ -111,10 +120,11 @@ class CAKE(ClusterMixin, BaseEstimator):
         Whether a run that fails ends the fit or is left out.
     fusion : {"harmonic", "product"}
         How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃.
-    geometry : {"auto", "exact", "centroid", "rms", "kernel"}
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         What a silhouette compares. "exact": mean distances to the members of clusters. "centroid": distances to
         their centres. "rms": root-mean-square distances to the members, as cheap as "centroid" and closer to
-        "exact". "kernel": distances to the means of clusters in the space of a kernel. "auto": "exact" for up to
+        "exact". "sampled": mean distances to some 2000 members, drawn from all cells; between "rms" and "exact" in
+        cost. "kernel": distances to the means of clusters in the space of a kernel. "auto": "exact" for up to
         50,000 points while n² d ≤ 5·10¹¹ and for every metric but the Euclidean, otherwise "rms".
     metric, metric_params : str or callable, dict, optional
         For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters. "precomputed"
@@ -223,7 +233,11 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, CSR matrix or frame
+        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder
+            Paths are of .npy, .parquet, .csv or .tsv files, or folders of these. Memory-mapped arrays and files of
+            more than a quarter of scikit-learn's `working_memory` are gone through in blocks of rows (see
+            :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has
+            the labels of the sample that the runs were fitted on.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -231,6 +245,17 @@ class CAKE(ClusterMixin, BaseEstimator):
         CAKE
             This estimator, fitted.
         """
+        if is_dask(X):
+            return self._fit_stream(DaskPasses(X))
+        if isinstance(X, str | Path | Source | np.memmap):
+            source = open_source(X)
+            if source.n_bytes > memory_budget():
+                return self._fit_stream(passes_over(source, self.n_runs, self.n_jobs, self.verbose))
+            X = source.load()
+        return self._fit(X)
+
+    def _fit(self, X: Any, checkpoint: str | Path | None = None) -> CAKE:
+        """Fit data in memory; `checkpoint` as in `build_ensemble`."""
         options = Options(self.metric, self.metric_params, self.kernel, self.kernel_params, None, self.n_jobs)
         scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
         scoring.check()
@@ -252,14 +277,63 @@ class CAKE(ClusterMixin, BaseEstimator):
             "verbose": self.verbose,
         }
         if isinstance(self.n_runs, str) and self.n_runs == "auto":
+            if checkpoint is not None:
+                raise ValueError(
+                    "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a number."
+                )
             ensemble, known = build_until_settled(X, self.clusterer, self.geometry, options, scoring, **how)
         else:
-            how["n_runs"] = self.n_runs
+            how |= {"n_runs": self.n_runs, "checkpoint": checkpoint}
             ensemble, known = build_ensemble(X, self.clusterer, **how), None
         model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
         self._keep(X, model, replace(scored, label_names=np.arange(len(scored.label_names))))
         return self
+
+    def _fit_stream(self, passes: Passes) -> CAKE:
+        """Fit data that are larger than memory, or on other machines."""
+        streamed = self._stream(passes)
+        if isinstance(passes, DaskPasses):
+            found = streamed.confidence(passes.judge(streamed.judge, streamed.n_clusters))
+        else:
+            folder = tempfile.mkdtemp(prefix="clustertrust-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            found = collect(streamed, passes, Path(folder))
+        self._keep(streamed.sample, streamed.model, found)
+        return self
+
+    def _stream(self, passes: Passes, checkpoint: str | Path | None = None) -> Streamed:
+        """The model of data that are gone through in blocks; what they score is not looked at yet."""
+        scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
+        scoring.check()
+        check_options(self.geometry, Options(self.metric, self.metric_params, self.kernel, self.kernel_params))
+        geometry = check_streaming(self.geometry, self.metric, self.consensus, self.n_runs)
+        entropy, seeds = draw_seeds(self.random_state, check_count("n_runs", self.n_runs, at_least=2))
+
+        def fit(sample: NDArray) -> list[Run]:
+            ensemble = build_ensemble(
+                sample,
+                self.clusterer,
+                n_clusters=self.n_clusters,
+                n_runs=len(seeds),
+                vary=self.vary,
+                resample=self.resample,
+                left_out=self.left_out,
+                on_failure=self.on_failure,
+                random_state=seeds,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+                checkpoint=checkpoint,
+            )
+            return list(ensemble.runs or ())
+
+        seed = seeds[0] if entropy is None else entropy
+        streamed = fit_stream(passes, fit, scoring, geometry=geometry, seed=seed)
+        self.n_features_in_ = passes.n_features
+        if passes.columns is not None:
+            self.feature_names_in_ = np.array(passes.columns, dtype=object)
+        self.n_passes_ = streamed.n_passes + 1  # and one to score
+        return streamed
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome."""
@@ -276,7 +350,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> Ints:
         """Consensus label of unseen points: (n_new,). Training points get their `labels_` back."""
         _, rows = self._place(X)
-        return self._model.votes(rows, np.full(len(rows), self.n_runs_)).labels
+        return self._model.votes(rows).labels
 
     def score_samples(self, X: Any) -> Floats:
         """CAKE score of unseen points: (n_new,), on the scale of `scores_`.
@@ -342,7 +416,7 @@ class CAKE(ClusterMixin, BaseEstimator):
             "n_features_in": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
         }
-        save_model(path, self.get_params(deep=False), self._X, self._confidence, about)
+        save_model(path, self.get_params(deep=False), self._X, self._confidence, about, self._model)
 
     @classmethod
     def load(cls, path: str | Path) -> CAKE:

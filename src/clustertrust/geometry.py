@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
+from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, meet
 from clustertrust.dissimilarity import (
@@ -31,6 +32,7 @@ from clustertrust.dissimilarity import (
 from clustertrust.ensemble import Ensemble, as_ensemble
 from clustertrust.kernel_means import KernelMeans
 from clustertrust.kernels import backend
+from clustertrust.sampled_means import SampledMeans
 
 __all__ = [
     "GEOMETRIES",
@@ -51,6 +53,8 @@ Floats = NDArray[np.float64]
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
+EXACT_PACE = 1e10  # n² d a second and thread, roughly: what one sees on today's machines (benchmarks/fashion.py)
+LONG = 1800.0  # seconds, from which on a warning says what is cheaper
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
@@ -117,6 +121,13 @@ def rms(X: Any, cells: Cells, options: Options) -> Geometry:
     return _mean_squares(X, cells, root=True, n_jobs=options.n_jobs)
 
 
+def sampled(X: Any, cells: Cells, options: Options) -> Geometry:
+    """Mean Euclidean distance to the members, estimated from a sample of each cell."""
+    if sparse.issparse(X):
+        raise ValueError("geometry='sampled' needs dense data; use X.toarray(), or geometry='rms'.")
+    return SampledMeans(X, cells, n_jobs=options.n_jobs)
+
+
 def kernel(X: Any, cells: Cells, options: Options) -> Geometry:
     """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
     return KernelMeans(X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs)
@@ -132,6 +143,7 @@ GEOMETRIES: dict[str, Callable[[Any, Cells, Options], Geometry]] = {
     "exact": exact,
     "kernel": kernel,
     "rms": rms,
+    "sampled": sampled,
 }
 
 
@@ -199,14 +211,15 @@ def check_metric(X: Any, options: Options) -> None:
     pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
 
 
-def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats, Ints]:
+def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None, *, training: bool = False) -> tuple[Floats, Ints]:
     """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own` (n, R).
 
-    X None: the training points. Otherwise unseen points, whose mean over a cluster is over all its members.
+    X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose mean over a
+    cluster is over all its members.
     NaN and -1 where the point is not assigned. A point alone in its cluster has silhouette 0.
     """
     cells = geometry.cells
-    training = X is None
+    training = training or X is None
     s = np.empty(own.shape)
     nearest = np.empty(own.shape, dtype=np.int32)
     noise = np.broadcast_to(np.asarray(geometry.noise(X), np.float64), len(own))
@@ -227,9 +240,35 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None) -> tuple[Floats
         )
         s[points], nearest[points] = values.T, others.T
 
-    for _ in geometry.map_training(keep) if training else geometry.map(X, keep):
+    for _ in geometry.map_training(keep) if X is None else geometry.map(X, keep):
         pass
     return s, nearest
+
+
+def sampling_error(geometry: Geometry, own: Ints, points: int = 1000) -> float:
+    """Standard error of a silhouette by sampling its members, root mean square over some points; 0 without sampling.
+
+    Two samples of half the size, drawn apart, differ by twice that, but for the share f of the points that is drawn: a
+    sample of all has no error.
+    """
+    if not isinstance(geometry, SampledMeans):
+        return 0.0
+    some = np.random.default_rng(0).permutation(len(own))[:points]
+    first, second = (silhouettes_of(half, own[some], geometry.X[some])[0] for half in geometry.halves())
+    f = len(geometry.drawn) / len(geometry.is_drawn)
+    both = np.isfinite(first) & np.isfinite(second)
+    return float(np.sqrt(((first - second)[both] ** 2).mean() * (1 - f) / (1 - f / 2)) / 2) if both.any() else 0.0
+
+
+def warn_of_long_work(n: int, d: int, threads: int) -> None:
+    """Say how long exact silhouettes will take, roughly, where that is long, and what else there is."""
+    seconds = n * n * d / (EXACT_PACE * threads)
+    if seconds > LONG:
+        told = f"{seconds / 3600:.1f} hours" if seconds > 3600 else f"{seconds / 60:.0f} minutes"
+        tell(
+            f"Exact silhouettes of {n} points with {d} columns take {told}, roughly, on {threads} threads. "
+            "geometry='sampled' is near them in a small part of the time, geometry='rms' in seconds."
+        )
 
 
 def warn_of_single_clusters(cells: Cells) -> None:
@@ -290,6 +329,8 @@ def build_geometry(X: Any, ensemble: Ensemble, cells: Cells, geometry: str, opti
     X = check_points(X, len(ensemble.labels), geometry, options)
     if geometry == "auto":
         geometry = choose_geometry(X.shape[0], X.shape[1], options.metric)
+    elif geometry == "exact" and not has_closed_form(options):
+        warn_of_long_work(X.shape[0], X.shape[1], count_threads(options.n_jobs))
     if geometry == "centroid":
         if options.centers is not None:
             ensemble = ensemble.with_centers(options.centers)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
-from clustertrust.cells import Cells
+from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
 __all__ = ["Matchings", "align_labels", "best_match", "contingency_tables", "match_runs"]
@@ -19,7 +19,7 @@ Ints = NDArray[np.integer]
 _TABLE_BYTES = 2**26  # contingency tables held at once
 
 
-def contingency_tables(cells: Cells) -> Iterator[tuple[int, Ints, Ints]]:
+def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
     """Yield (r, others, M) with M[t, a, b] the points in cluster a of run r and b of run others[t], Eq. (4).
 
     Each pair of runs comes once, r the smaller number. Only points assigned in both runs are counted.
@@ -30,7 +30,7 @@ def contingency_tables(cells: Cells) -> Iterator[tuple[int, Ints, Ints]]:
         at_once = max(1, _TABLE_BYTES // max(1, 8 * int(k[r]) * widest))
         for low in range(r + 1, cells.n_runs, at_once):
             others = np.arange(low, min(low + at_once, cells.n_runs))
-            yield r, others, backend().contingencies(cells.rows, cells.counts, r, others, int(k[r]), widest)
+            yield r, others, cells.contingencies(r, others, int(k[r]), widest)
 
 
 def best_match(table: Ints) -> Ints:
@@ -57,7 +57,7 @@ class Matchings:
     agreement: NDArray[np.float64]
 
 
-def match_runs(cells: Cells) -> Matchings:
+def match_runs(cells: Clusters) -> Matchings:
     """Match each pair of runs once (Eq. 5); the inverse serves the other direction."""
     R = cells.n_runs
     to = np.full((R, int(cells.n_clusters.max(initial=1)), R), -2, dtype=np.int32)

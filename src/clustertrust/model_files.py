@@ -23,6 +23,8 @@ from clustertrust.run_files import can_be_stored
 from clustertrust.scoring import Model, Scoring
 from clustertrust.storage import _META as META
 from clustertrust.storage import read_arrays, write_arrays
+from clustertrust.streaming import geometry_of
+from clustertrust.totals import Totals
 
 __all__ = ["load_model", "read_about", "save_model"]
 
@@ -31,7 +33,9 @@ Arrays = dict[str, NDArray]
 _ARRAYS = [f.name for f in fields(Confidence) if f.type in {"Floats", "Ints"}]
 
 
-def save_model(path: str | Path, params: dict[str, Any], X: Any, confidence: Confidence, about: Any) -> None:
+def save_model(
+    path: str | Path, params: dict[str, Any], X: Any, confidence: Confidence, about: Any, model: Model
+) -> None:
     """Write a fitted model; `about` is what else JSON shall hold. What cannot be stored is told first."""
     ensemble = confidence.ensemble
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
@@ -46,6 +50,8 @@ def save_model(path: str | Path, params: dict[str, Any], X: Any, confidence: Con
     frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
     arrays |= {f"confidence/{name}": getattr(confidence, name) for name in _ARRAYS} | frame_arrays | _data_to_arrays(X)
+    if isinstance(model.cells, Totals):  # of more points than X has
+        arrays |= _totals_to_arrays(model.cells)
     meta = {
         "params": plain,
         "about": about,
@@ -53,6 +59,7 @@ def save_model(path: str | Path, params: dict[str, Any], X: Any, confidence: Con
         "frame": frame_meta,
         "reference_run": confidence.reference_run,
         "geometry_method": confidence.geometry_method,
+        "sampling_error": confidence.sampling_error,
     }
     write_arrays(Path(path), "model", meta, arrays)
 
@@ -67,7 +74,7 @@ def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
         confidence = _confidence(meta, arrays, ensemble)
         _warn_of_scales(meta["about"])
-        return params, X, _model(params, meta, X, ensemble), confidence, meta["about"]
+        return params, X, _model(params, meta, arrays, X, ensemble), confidence, meta["about"]
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
 
@@ -98,11 +105,12 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
         geometry_method=meta["geometry_method"],
         ensemble=ensemble,
         n_runs=ensemble.n_runs,
+        sampling_error=meta["sampling_error"],
         frame=_frame_from_arrays(meta["frame"], arrays),
     )
 
 
-def _model(params: dict[str, Any], meta: dict[str, Any], X: Any, ensemble: Ensemble) -> Model:
+def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble) -> Model:
     """Cells, matchings and geometry follow from the labels and the data."""
     options = Options(
         metric=params["metric"],
@@ -113,9 +121,26 @@ def _model(params: dict[str, Any], meta: dict[str, Any], X: Any, ensemble: Ensem
     )
     scoring = Scoring(*(params[name] for name in ("fusion", "normalization", "agreement", "unassigned", "consensus")))
     scoring.check()
+    if "totals/sizes" in arrays:
+        totals = _totals_from_arrays(arrays)
+        by_sums = geometry_of(meta["geometry_method"], totals, ensemble)
+        return Model(scoring, totals, match_runs(totals), by_sums, meta["reference_run"])
     cells = meet(ensemble.labels)
     _, geometry = build_geometry(X, ensemble, cells, meta["geometry_method"], options)
     return Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
+
+
+def _totals_to_arrays(totals: Totals) -> Arrays:
+    return {
+        "totals/names": np.concatenate(totals.names),
+        "totals/clusters": totals.n_clusters,
+        **{f"totals/{name}": getattr(totals, name) for name in ("sizes", "means", "squares", "tables")},
+    }
+
+
+def _totals_from_arrays(arrays: Arrays) -> Totals:
+    names = np.split(arrays["totals/names"], np.cumsum(arrays["totals/clusters"])[:-1])
+    return Totals(tuple(names), *(arrays[f"totals/{name}"] for name in ("sizes", "means", "squares", "tables")))
 
 
 def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:

@@ -105,6 +105,8 @@ class Confidence:
     geometry_method : the geometry used, also where `auto` was asked for
     ensemble : the runs
     n_runs : their number
+    sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean square over points;
+        0 where nothing is sampled
     """
 
     scores: Floats
@@ -122,6 +124,7 @@ class Confidence:
     geometry_method: str
     ensemble: Ensemble = field(repr=False)
     n_runs: int
+    sampling_error: float = 0.0
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
 
     def to_columns(self) -> dict[str, NDArray]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
-from clustertrust.cells import Cells, meet
+from clustertrust.cells import Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.dissimilarity import Geometry
 from clustertrust.ensemble import Ensemble
@@ -19,6 +19,7 @@ from clustertrust.geometry import (
     Options,
     build_geometry,
     mean_and_std,
+    sampling_error,
     silhouettes_of,
     warn_of_single_clusters,
 )
@@ -43,6 +44,10 @@ class Scoring:
     unassigned: str
     consensus: str
 
+    def count_runs(self, rows: Ints) -> Ints:
+        """(m,) number of runs that count for rows of labels."""
+        return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)
+
     def check(self) -> None:
         """Raise for an unknown name."""
         check_choice("fusion", self.fusion, FUSIONS)
@@ -57,7 +62,7 @@ class Model:
     """A scored ensemble: all that scoring unseen points needs."""
 
     scoring: Scoring
-    cells: Cells
+    cells: Clusters
     matchings: Matchings
     geometry: Geometry
     reference: int
@@ -67,9 +72,9 @@ class Model:
         how = self.scoring
         return stability(self.cells, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
 
-    def votes(self, rows: Ints, runs: Ints) -> Votes:
+    def votes(self, rows: Ints) -> Votes:
         """Votes on rows of labels by the training matchings."""
-        return count_votes(self.cells, self.matchings, self.reference, rows, runs)
+        return count_votes(self.cells, self.matchings, self.reference, rows, self.scoring.count_runs(rows))
 
     def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
         """Silhouettes as they count, their mean, std and S̃."""
@@ -82,6 +87,29 @@ class Model:
         """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
         *_, g = self.component(silhouettes_of(self.geometry, rows, X)[0], rows)
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g)
+
+    def judge(self, rows: Ints, of: Ints, raw: Floats, nearest: Ints) -> dict[str, NDArray]:
+        """The fields of `Confidence` of training points, by name.
+
+        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point. `raw` and `nearest`
+        (n, R) are their silhouettes and nearest other clusters.
+        """
+        fuse, normalize = FUSIONS[self.scoring.fusion], NORMALIZATIONS[self.scoring.normalization]
+        by_cell, votes = self.stability(rows), self.votes(rows)
+        c = by_cell.c[of]
+        s, mean, std, g = self.component(raw, rows[of])
+        return {
+            "scores": fuse(c, g),
+            "stability": c,
+            "geometry": g,
+            "silhouette_mean": mean,
+            "silhouette_std": std,
+            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse),
+            "labels": votes.labels[of],
+            "consensus_strength": votes.strength[of],
+            "votes": votes.votes[of],
+            "rival": _rivals(votes, of, nearest[:, self.reference]),
+        }
 
 
 def score_ensemble(
@@ -105,39 +133,23 @@ def score_ensemble(
         hint_at_jaccard(cells, scoring.agreement)
         warn_of_single_clusters(cells)
     matchings = match_runs(cells)
-    runs = np.full(len(cells.rows), cells.n_runs) if scoring.unassigned == "disagree" else cells.assigned_runs()
-    reference = CONSENSUS[scoring.consensus](cells, matchings, runs)
+    reference = CONSENSUS[scoring.consensus](cells, matchings, scoring.count_runs(cells.rows))
     model = Model(scoring, cells, matchings, built, reference)
-
-    by_cell = model.stability(cells.rows)
-    c = by_cell.c[cells.of]
-    own = cells.rows[cells.of]
-    raw, nearest = silhouettes_of(built, own) if known is None else known
-    s, mean, std, g = model.component(raw, own)
-    fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
-    scores = fuse(c, g)
+    raw, nearest = silhouettes_of(built, cells.rows[cells.of]) if known is None else known
+    judged = model.judge(cells.rows, cells.of, raw, nearest)
     if not quiet:
-        _warn_of_missing(scores)
+        _warn_of_missing(judged["scores"])
 
-    votes = model.votes(cells.rows, runs)
     names = cells.names[reference]
     given = ensemble.label_names[reference]
     return model, Confidence(
-        scores=scores,
-        stability=c,
-        geometry=g,
-        silhouette_mean=mean,
-        silhouette_std=std,
-        standard_errors=standard_errors(cells.of, by_cell, s, normalize, fuse),
-        labels=votes.labels[cells.of],
+        **judged,
         label_names=names if given is None else given[names],
-        consensus_strength=votes.strength[cells.of],
-        votes=votes.votes[cells.of],
-        rival=_rivals(votes, cells.of, nearest[:, reference]),
         reference_run=reference,
         geometry_method=name,
         ensemble=ensemble,
         n_runs=ensemble.n_runs,
+        sampling_error=0.0 if quiet else sampling_error(built, cells.rows[cells.of]),
         frame=frame,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
-from clustertrust.cells import Cells, meet
+from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble import as_ensemble
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, contingency_tables, match_runs
@@ -21,12 +21,12 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 
-def matching_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
+def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where the matching maps label r to label q, Eq. (6)."""
     return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
 
 
-def jaccard_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
+def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold it.
 
     Sizes count the points assigned in both runs. No matching enters.
@@ -43,7 +43,7 @@ def jaccard_sums(cells: Cells, matchings: Matchings, rows: Ints) -> Floats:
     return sums
 
 
-AGREEMENTS: dict[str, Callable[[Cells, Matchings, Ints], Floats]] = {
+AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {
     "jaccard": jaccard_sums,
     "matching": matching_sums,
 }
@@ -73,7 +73,7 @@ def pairs(runs: NDArray) -> Floats:
     return runs * (runs - 1) / 2.0
 
 
-def stability(cells: Cells, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str) -> Stability:
+def stability(cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str) -> Stability:
     """C = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
 
     `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair with
@@ -88,7 +88,7 @@ def stability(cells: Cells, matchings: Matchings, rows: Ints, *, agreement: str,
     return Stability(c, sums, runs, counted)
 
 
-def hint_at_jaccard(cells: Cells, agreement: str) -> None:
+def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     """Warn once where matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clustertrust.results import Confidence
 
-__all__ = ["ambiguous_points", "by_cluster", "quantiles", "summarize"]
+__all__ = ["ambiguous_points", "by_cluster", "lay_out", "quantiles", "summarize"]
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
@@ -45,16 +45,26 @@ def ambiguous_points(confidence: Confidence, *, points: int = 5) -> pd.DataFrame
 
 def summarize(confidence: Confidence, *, threshold: float = 0.5, points: int = 5) -> str:
     """Quantiles of the scores, a table by cluster and the most ambiguous points, as text."""
+    n, k = len(confidence.scores), len(confidence.label_names)
+    return lay_out(
+        f"{n} points, {k} clusters, {confidence.n_runs} runs, {confidence.geometry_method} silhouettes",
+        quantiles(confidence),
+        by_cluster(confidence, threshold=threshold),
+        ambiguous_points(confidence, points=points),
+    )
+
+
+def lay_out(headline: str, scores: pd.Series, clusters: pd.DataFrame, ambiguous: pd.DataFrame) -> str:
+    """The text of a summary."""
 
     def text(table: Any) -> str:
         return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
-    n, k = len(confidence.scores), len(confidence.label_names)
     return "\n\n".join(
         [
-            f"{n} points, {k} clusters, {confidence.n_runs} runs, {confidence.geometry_method} silhouettes",
-            f"Scores (0: ambiguous, 1: sure)\n{text(quantiles(confidence).to_frame().T)}",
-            f"By cluster\n{text(by_cluster(confidence, threshold=threshold))}",
-            f"Most ambiguous points\n{text(ambiguous_points(confidence, points=points))}",
+            headline,
+            f"Scores (0: ambiguous, 1: sure)\n{text(scores.to_frame().T)}",
+            f"By cluster\n{text(clusters)}",
+            f"Most ambiguous points\n{text(ambiguous)}",
         ]
     )

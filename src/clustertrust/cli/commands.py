@@ -12,6 +12,7 @@ from clustertrust.cli.outputs import check_outputs
 
 __all__ = ["COMMANDS"]
 
+TABLES = click.Path(exists=True, allow_dash=True)
 INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True)
 STORED = click.Path(exists=True, dir_okay=False)
 OUTPUT = click.Path()
@@ -43,13 +44,25 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the su
     clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
     clustertrust score data.csv --labels runs.csv --out scores.parquet""",
 )
-@click.argument("data", type=INPUT)
+@click.argument("data", type=TABLES)
 @click.option("--out", type=OUTPUT, metavar="FILE", help="Write the scores, one row a point; - prints them as CSV.")
 @click.option("--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores.")
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the scores (.png, .svg, .pdf).")
 @click.option("--model", type=OUTPUT, metavar="FILE", help="Keep the fitted model, for `clustertrust predict`.")
 @click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")
 @click.option("--labels", type=STORED, metavar="FILE", help="Score these partitions: one column a run, no others.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Memory for data under work. Files of more than a quarter are gone through in blocks.  [default: 1024]",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Keep finished runs there, and go on from them.",
+)
 @method_options
 @column_options
 @threshold_option
@@ -65,6 +78,8 @@ def score(
     model: str | None,
     standardize: bool,
     labels: str | None,
+    memory: int | None,
+    checkpoint: str | None,
     threshold: float,
     as_json: bool,
     method: Method,
@@ -72,7 +87,8 @@ def score(
 ) -> None:
     """Cluster the rows of DATA many times and score how far each assignment can be trusted.
 
-    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, or - for standard input.
+    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for standard input, or a
+    folder of CSV, TSV or Parquet files. Folders, and files larger than --memory allows, are gone through in blocks.
     Every column that is not named by --id or --drop must hold numbers. --out and --report take their format from the
     suffix of FILE; no file is ever written over DATA or --labels.
     """
@@ -81,7 +97,8 @@ def score(
     _check_reading(columns)
     _check_streams(out, as_json)
     if labels is not None:
-        refused = [_typed(ctx, name) for name in BUILDING if _is_given(ctx, name)] + ["--model"] * (model is not None)
+        refused = [_typed(ctx, name) for name in (*BUILDING, "checkpoint") if _is_given(ctx, name)]
+        refused += ["--model"] * (model is not None)
         if refused:
             raise click.UsageError(f"With --labels nothing is clustered; leave out {', '.join(refused)}.")
     from clustertrust.cli import jobs
@@ -89,7 +106,7 @@ def score(
     jobs.check_tools(data, columns, paths)
     if labels is None:
         jobs.check_method(method, for_model=model is not None)
-    jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-")
+    jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", memory, checkpoint)
 
 
 @click.command(

@@ -12,8 +12,10 @@ from pathlib import Path
 import click
 import numpy as np
 import pandas as pd
+import sklearn
 
 from clustertrust import CAKE, __version__, confidence
+from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, Preparation, read_points, spread
@@ -43,6 +45,8 @@ RESULTS = (
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
     """Raise for a file whose format is not known, does not fit, or needs a package that is not there."""
+    if data != "-" and Path(data).is_dir():  # its files tell
+        return
     try:
         given = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
@@ -91,15 +95,25 @@ def score(
     threshold: float,
     as_json: bool,
     to_stdout: bool,
+    memory: int | None = None,
+    checkpoint: str | None = None,
 ) -> None:
     """Score points, or given partitions of them."""
+    if memory is not None:
+        sklearn.set_config(working_memory=memory)
+    source = large_source(data, columns) if labels is None else None
+    if source is not None:
+        if to_stdout:
+            raise click.UsageError("--out -: scores of data larger than memory go to a file.")
+        score_large(source, data, method, paths, standardize, threshold, as_json, checkpoint)
+        return
     points = read_points(data, columns, standardize=standardize, reserved=RESULTS)
     if points.kept.sum() < 2:
         raise ValueError(f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2.")
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
     if labels is None:
-        cake = CAKE(**method.building(), **method.scoring(), verbose=True).fit(points.X)
+        cake = CAKE(**method.building(), **method.scoring(), verbose=True)._fit(points.X, checkpoint)
         scored = cake._confidence
         settings = method.building() | method.scoring()
     else:

@@ -38,7 +38,7 @@ def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
         "preparation": None if preparation is None else preparation.to_json(),
     }
     params = cake.get_params(deep=False) | {"verbose": False}  # progress was for this run of the command
-    save_model(path, params, cake._X, cake._confidence, about)
+    save_model(path, params, cake._X, cake._confidence, about, cake._model)
 
 
 def draw(path: Path, scored: Confidence, points: Points) -> None:

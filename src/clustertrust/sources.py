@@ -1,0 +1,269 @@
+"""Tables larger than memory, read in blocks of rows, as often as asked: arrays on disk, Parquet, CSV, and folders."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_finite
+
+__all__ = [
+    "ArraySource",
+    "Block",
+    "CsvSource",
+    "FrameSource",
+    "NpySource",
+    "ParquetSource",
+    "Source",
+    "open_source",
+    "suffix_of",
+]
+
+
+class Block(NamedTuple):
+    """Some rows: their numbers, their names where the table has them, and how many rows stand before them."""
+
+    X: NDArray
+    ids: NDArray | None = None
+    before: int = 0
+
+
+class Source(ABC):
+    """A table of numbers that is read from the start in blocks of rows, as often as asked.
+
+    Attributes
+    ----------
+    columns : names of the columns, None where they have none
+    n_features : number of columns
+    n_rows : number of rows, None where only reading tells
+    """
+
+    columns: list[str] | None = None
+    n_features: int
+    n_rows: int | None = None
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the numbers take in memory, an estimate where only reading tells the rows."""
+        return (self.n_rows or 0) * self.n_features * 8
+
+    def load(self) -> Any:
+        """All rows at once: an array, or a frame where the columns have names."""
+        blocks = list(self.read(2**16))
+        X = np.concatenate([block.X for block in blocks]) if blocks else np.empty((0, self.n_features))
+        return X if self.columns is None else pd.DataFrame(X, columns=self.columns)
+
+    @abstractmethod
+    def read(self, rows: int) -> Iterator[Block]:
+        """Yield blocks of at most `rows` rows, in order."""
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """Yield blocks of finite numbers; raise with the place of the first that is none."""
+        before = 0
+        for block in self.read(rows):
+            yield checked(block._replace(before=before), self.columns)
+            before += len(block.X)
+
+
+def checked(block: Block, columns: list[str] | None) -> Block:
+    """Return the block; raise with the place of the first value that is missing or infinite."""
+    try:
+        check_finite(block.X, columns)
+    except ValueError as error:
+        raise ValueError(f"In the block of rows from {block.before} on: {error}") from error
+    return block
+
+
+class ArraySource(Source):
+    """An array, such as a `numpy.memmap`."""
+
+    def __init__(self, array: NDArray) -> None:
+        if array.ndim != 2:
+            raise ValueError(f"X has shape {array.shape}; it must have rows and columns.")
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"X has type {array.dtype}; it must hold numbers.")
+        self.array = array
+        self.n_rows, self.n_features = array.shape
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Copy slices."""
+        for low in range(0, len(self.array), rows):
+            yield Block(np.array(self.array[low : low + rows], dtype=_float_type(self.array.dtype)))
+
+
+class NpySource(Source):
+    """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            if version not in read_header:
+                raise ValueError(f"{path} is an array file of version {version}; save it anew with numpy.save.")
+            shape, by_column, self.dtype = read_header[version](file)
+            self.offset = file.tell()
+        if len(shape) != 2 or by_column or self.dtype.kind not in "fiub":
+            order = "column by column" if by_column else "row by row"
+            raise ValueError(
+                f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must be (n, d) numbers, "
+                "row by row (numpy.ascontiguousarray)."
+            )
+        expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
+        if path.stat().st_size < expected:
+            raise ValueError(f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it anew.")
+        self.path = path
+        self.n_rows, self.n_features = shape
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Read the file from its start."""
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            left = self.n_rows or 0
+            while left > 0:
+                count = min(rows, left)
+                flat = np.fromfile(file, self.dtype, count * self.n_features)
+                if flat.size < count * self.n_features:
+                    raise ValueError(f"{self.path} became shorter while it was read.")
+                yield Block(flat.reshape(count, -1).astype(_float_type(self.dtype), copy=False))
+                left -= count
+
+
+class FrameSource(Source):
+    """One or more files of columns with names, the same in each; ids by name, the other columns numbers."""
+
+    def __init__(
+        self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
+    ) -> None:
+        self.paths = list(paths)
+        found = [self._columns(path) for path in self.paths]
+        for path, columns in zip(self.paths, found, strict=True):
+            if columns != found[0]:
+                raise ValueError(
+                    f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them the same."
+                )
+        for name in [*([] if id is None else [id]), *(use or ()), *drop]:
+            if name not in found[0]:
+                raise ValueError(f"{self.paths[0]} has no column {name!r}; it has {found[0]}.")
+        chosen = list(use) if use else [name for name in found[0] if name != id and name not in drop]
+        if not chosen:
+            raise ValueError(f"{self.paths[0]} has no column of numbers left; it has {found[0]}.")
+        self.id, self.columns, self.n_features = id, chosen, len(chosen)
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Read the files one after the other."""
+        assert self.columns is not None
+        for path in self.paths:
+            for frame in self._frames(path, rows):
+                ids = None if self.id is None else frame[self.id].to_numpy()
+                features = frame[self.columns]
+                text = [name for name in features if features[name].dtype.kind not in "fiub"]
+                if text:
+                    raise ValueError(f"{path} has columns that are not numbers: {text}. Leave them out (drop, or id).")
+                yield Block(np.ascontiguousarray(features.to_numpy(dtype=np.float64)), ids)
+
+    def _columns(self, path: Path) -> list[str]:
+        raise NotImplementedError
+
+    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        raise NotImplementedError
+
+
+class CsvSource(FrameSource):
+    """Comma- or tab-separated text with a header, also compressed."""
+
+    @property
+    def n_bytes(self) -> int:
+        """A number takes some eight characters; compressed text grows some fivefold."""
+        return sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in self.paths)
+
+    def _columns(self, path: Path) -> list[str]:
+        return [str(name) for name in pd.read_csv(path, sep=_separator(path), nrows=0).columns]
+
+    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        dtype = None if self.id is None else {self.id: str}
+        columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
+        with pd.read_csv(path, sep=_separator(path), chunksize=rows, dtype=dtype, usecols=columns) as reader:
+            yield from reader
+
+
+class ParquetSource(FrameSource):
+    """Parquet, by pyarrow."""
+
+    def __init__(
+        self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
+    ) -> None:
+        super().__init__(paths, id=id, use=use, drop=drop)
+        self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
+
+    def _columns(self, path: Path) -> list[str]:
+        return list(_parquet(path).schema_arrow.names)
+
+    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
+        for batch in _parquet(path).iter_batches(batch_size=rows, columns=columns):
+            yield batch.to_pandas()
+
+
+SUFFIXES = {
+    ".csv": CsvSource,
+    ".tsv": CsvSource,
+    ".csv.gz": CsvSource,
+    ".tsv.gz": CsvSource,
+    ".parquet": ParquetSource,
+}
+
+
+def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()) -> Source:
+    """Open an array, a file (.npy, .parquet, .csv, .tsv, the last two also .gz) or a folder of files of one kind."""
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, np.ndarray):
+        return ArraySource(X)
+    path = Path(X)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    paths = (
+        sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
+        if path.is_dir()
+        else [path]
+    )
+    if not paths:
+        raise ValueError(f"{path} holds no files.")
+    if len(paths) == 1 and paths[0].suffix == ".npy":
+        if id is not None or use is not None or drop:
+            raise ValueError(f"{path} has no named columns; id, use and drop are for CSV and Parquet.")
+        return NpySource(paths[0])
+    kinds = {suffix_of(p) for p in paths}
+    if len(kinds) > 1 or next(iter(kinds)) not in SUFFIXES:
+        raise ValueError(
+            f"{path} holds {sorted(kinds)}; it must be files of one kind: {', '.join(SUFFIXES)}, or one .npy."
+        )
+    return SUFFIXES[kinds.pop()](paths, id=id, use=use, drop=drop)
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix that tells the format, with that of what it is compressed by."""
+    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+
+
+def _separator(path: Path) -> str:
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+def _float_type(dtype: np.dtype) -> Any:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ImportError('Parquet needs pyarrow: pip install "clustertrust[parquet]".') from error
+    return parquet.ParquetFile(path)

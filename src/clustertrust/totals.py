@@ -1,0 +1,112 @@
+"""Blocks of rows → what scoring needs of the whole: sizes, means and spreads of clusters, and contingencies.
+
+Everything is a sum over blocks, so that data larger than memory, or spread over machines, need one pass. What is held
+grows with the runs and clusters, not with the points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
+
+from clustertrust.cells import Cells, Clusters, meet
+from clustertrust.dissimilarity import ROUNDING, cluster_means, cluster_variances
+
+__all__ = ["Totals", "total"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Totals(Clusters):
+    """Sums over some points.
+
+    Attributes
+    ----------
+    names : one array a run, the labels of its clusters by first appearance
+    sizes : (K,) points in each cluster
+    means : (K, d) of each cluster
+    squares : (K,) sum of squared distances of the members of each cluster to its mean
+    tables : (R, R, k, k) points by cluster of one run and of another, Eq. (4)
+    """
+
+    names: tuple[Ints, ...]
+    sizes: Floats
+    means: Floats
+    squares: Floats
+    tables: Ints
+
+    def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        return np.ascontiguousarray(self.tables[run, others, :k, :k_others])
+
+    @property
+    def variances(self) -> Floats:
+        """(K,) mean squared distance of the members of each cluster to its mean; 0 where only rounding is left."""
+        variances = self.squares / self.sizes
+        return np.where(variances > ROUNDING**2 * row_norms(self.means, squared=True), variances, 0.0)
+
+    def __add__(self, other: Totals) -> Totals:
+        """The sums over both, this one's clusters first; Chan's formula, so that no large numbers are subtracted."""
+        names = tuple(_united(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=True))
+        one, two = self._among(names), other._among(names)
+        sizes = one.sizes + two.sizes
+        shift = (two.means - one.means) * (two.sizes / sizes)[:, None]
+        apart = ((two.means - one.means) ** 2).sum(axis=1) * (one.sizes * two.sizes / sizes)
+        return Totals(
+            names=names,
+            sizes=sizes,
+            means=one.means + shift,
+            squares=one.squares + two.squares + apart,
+            tables=one.tables + two.tables,
+        )
+
+    def _among(self, names: tuple[Ints, ...]) -> Totals:
+        """The same sums with these clusters, of which some may have no point here."""
+        if all(np.array_equal(mine, theirs) for mine, theirs in zip(self.names, names, strict=True)):
+            return self
+        at = [pd.Index(theirs).get_indexer(pd.Index(mine)) for mine, theirs in zip(self.names, names, strict=True)]
+        start = np.concatenate([[0], np.cumsum([len(theirs) for theirs in names])])
+        columns = np.concatenate([low + i for low, i in zip(start[:-1], at, strict=True)])
+        widest = max(len(theirs) for theirs in names)
+        sizes, squares = np.zeros(start[-1]), np.zeros(start[-1])
+        means = np.zeros((start[-1], self.means.shape[1]))
+        sizes[columns], squares[columns], means[columns] = self.sizes, self.squares, self.means
+        tables = np.zeros((len(names), len(names), widest, widest), dtype=np.int64)
+        for r, rows in enumerate(at):
+            for q, cols in enumerate(at):
+                tables[r, q][np.ix_(rows, cols)] = self.tables[r, q, : len(rows), : len(cols)]
+        return Totals(names, sizes, means, squares, tables)
+
+
+def _united(mine: Ints, theirs: Ints) -> Ints:
+    return np.concatenate([mine, theirs[~np.isin(theirs, mine)]])
+
+
+def total(X: NDArray, labels: Ints) -> Totals:
+    """The sums over one block of points with labels (b, R)."""
+    cells = meet(labels)
+    means = cluster_means(X, cells)
+    return Totals(
+        names=cells.names,
+        sizes=cells.sizes,
+        means=means,
+        squares=cluster_variances(X, cells, means) * cells.sizes,
+        tables=_tables(cells),
+    )
+
+
+def _tables(cells: Cells) -> Ints:
+    R, widest = cells.n_runs, int(cells.n_clusters.max(initial=1))
+    tables = np.zeros((R, R, widest, widest), dtype=np.int64)
+    for r in range(R):
+        others = np.arange(r, R)
+        k = int(cells.n_clusters[r])
+        tables[r, r:, :k] = cells.contingencies(r, others, k, widest)
+        tables[r:, r] = tables[r, r:].transpose(0, 2, 1)
+    return tables

@@ -1,0 +1,196 @@
+"""`clustertrust score` on files larger than memory, and what happens to the files when it is killed."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+
+from clustertrust import CAKE
+from clustertrust.cli import cli
+from clustertrust.cli.large import Summary
+
+ROWS = 20_000
+OPTIONS = ["-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--drop", "kind"]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Some 2 MiB, of which 0.25 may be loaded, in several kinds of files."""
+    folder = tmp_path_factory.mktemp("large")
+    X, _ = make_blobs(ROWS, 4, centers=3, cluster_std=2.5, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "name", [f"{i:06}" for i in range(ROWS)])
+    frame["kind"] = "x"
+    frame.to_csv(folder / "x.csv", index=False)
+    frame.to_parquet(folder / "x.parquet")
+    (folder / "parts").mkdir()
+    frame[:7000].to_csv(folder / "parts" / "1.csv", index=False)
+    frame[7000:].to_csv(folder / "parts" / "2.csv", index=False)
+    return folder
+
+
+def score(*arguments):
+    return CliRunner().invoke(cli, ["score", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def expected(table):
+    """What the library says, of the same blocks."""
+    import sklearn
+
+    with sklearn.config_context(working_memory=1):
+        from clustertrust.sources import open_source
+
+        source = open_source(table / "x.parquet", id="name", drop=["kind"])
+        return CAKE(3, n_runs=4, random_state=0).fit(source)
+
+
+@pytest.mark.parametrize("data", ["x.csv", "x.parquet", "parts"])
+@pytest.mark.parametrize("out", ["scores.csv", "scores.parquet", "scores.tsv.gz"])
+def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, data, out):
+    done = score(table / data, *OPTIONS, "--out", tmp_path / out)
+    assert done.exit_code == 0, done.output
+    read = pd.read_parquet if out.endswith("parquet") else pd.read_csv
+    options = {} if out.endswith("parquet") else {"dtype": {"name": str}, "sep": "\t" if "tsv" in out else ","}
+    scores = read(tmp_path / out, **options)
+    assert scores["name"].tolist() == [f"{i:06}" for i in range(ROWS)]
+    assert_array_equal(scores["label"], expected.labels_)
+    assert_allclose(scores["score"], expected.scores_, atol=1e-9)
+    assert_allclose(scores["standard_error"], expected.standard_errors_, atol=1e-9)
+    assert "passes over" in done.output
+
+
+def test_summary_of_blocks_is_that_of_the_whole(table, expected):
+    done = score(table / "x.parquet", *OPTIONS, "--json")
+    told = json.loads(done.output)
+    assert told["rows"] == ROWS
+    at = {"25%": 0.25, "median": 0.5, "75%": 0.75}
+    for name, share in at.items():
+        assert told["quantiles"][name] == pytest.approx(np.quantile(expected.scores_, share), abs=2e-4)
+    assert told["quantiles"]["minimum"] == pytest.approx(expected.scores_.min(), abs=1e-4)
+    for cluster in told["clusters"]:
+        mine = expected.labels_ == cluster["label"]
+        assert cluster["points"] == mine.sum()
+        assert cluster["mean_score"] == pytest.approx(expected.scores_[mine].mean())
+        assert cluster["below_threshold"] == pytest.approx((expected.scores_[mine] < 0.5).mean())
+    worst = [point["score"] for point in told["ambiguous"]]
+    assert worst == pytest.approx(np.sort(expected.scores_)[:5])
+
+
+def test_model_judges_new_rows_as_the_library(table, tmp_path):
+    model = tmp_path / "m.model"
+    assert (
+        score(table / "x.csv", *OPTIONS, "--standardize", "--out", tmp_path / "s.csv", "--model", model).exit_code == 0
+    )
+    arguments = ["predict", model, table / "x.parquet", "--id", "name", "--drop", "kind", "--out", tmp_path / "p.csv"]
+    assert CliRunner().invoke(cli, [str(argument) for argument in arguments]).exit_code == 0
+    scored, judged = pd.read_csv(tmp_path / "s.csv"), pd.read_csv(tmp_path / "p.csv")
+    assert (scored["label"] == judged["label"]).mean() > 0.999  # votes are the same; a new point is no member
+    assert_allclose(scored["score"], judged["score"], atol=5e-3)
+
+
+def test_columns_are_standardised_as_in_memory(table, tmp_path):
+    score(
+        table / "x.csv",
+        *OPTIONS,
+        "--standardize",
+        "--out",
+        tmp_path / "blocks.csv",
+        "--model",
+        tmp_path / "blocks.model",
+    )
+    small = [option if option != "1" else "1024" for option in OPTIONS]
+    score(
+        table / "x.csv", *small, "--standardize", "--out", tmp_path / "whole.csv", "--model", tmp_path / "whole.model"
+    )
+    from clustertrust.model_files import read_about
+
+    blocks, whole = (read_about(tmp_path / f"{name}.model")["preparation"] for name in ("blocks", "whole"))
+    assert_allclose(blocks["means"], whole["means"], rtol=1e-12)
+    assert_allclose(blocks["scales"], whole["scales"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (["--impute", "mean"], "--impute"),
+        (["--drop-missing"], "--drop-missing"),
+        (["--out", "scores.npy"], r"go to .csv"),
+        (["--out", "-"], "go to a file"),
+        (["--geometry", "exact"], "needs all points at once"),
+        (["--runs", "auto"], "needs all points at once"),
+    ],
+)
+def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(table, tmp_path, monkeypatch, more, what):
+    monkeypatch.chdir(tmp_path)
+    done = score(table / "x.csv", *OPTIONS, *more)
+    assert done.exit_code in {1, 2}
+    assert what in done.output
+    assert len(done.output.strip().splitlines()) <= 4
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
+    text = (table / "x.csv").read_text().rstrip("\n")
+    (tmp_path / "x.csv").write_text(text[: text.rindex(",")] + ",x\n000000,1,2,oops,4,x\n")
+    done = score(tmp_path / "x.csv", *OPTIONS, "--out", tmp_path / "s.csv")
+    assert done.exit_code == 1
+    assert "not numbers: ['c']" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_summary_counts_ties_and_a_cluster_that_comes_late():
+    summary = Summary(0.5)
+    for label in (0, 0, 1):
+        block = pd.DataFrame({"label": [label] * 2, "rival": 0, "score": [0.2, 0.8], "stability": 1.0, "geometry": 0.5})
+        summary.add(block.assign(consensus_strength=1.0))
+    scores, clusters, worst = summary.parts()
+    assert clusters["points"].tolist() == [4, 2]
+    assert clusters["below 0.5"].tolist() == [0.5, 0.5]
+    assert scores[["minimum", "maximum"]].tolist() == [0.2, 0.8]
+    assert worst["score"].tolist()[:3] == [0.2] * 3
+
+
+# Killed
+
+
+def command(table, folder):
+    """The command, with a checkpoint, in a process of its own."""
+    arguments = [*OPTIONS, "--jobs", "1", "--out", folder / "s.csv", "--model", folder / "m.model"]
+    arguments += ["--checkpoint", folder / "runs"]
+    return [sys.executable, "-m", "clustertrust", "score", *map(str, [table / "x.csv", *arguments])]
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_killed_twice_leaves_no_half_file_and_ends_with_the_same_bytes(table, tmp_path):
+    (tmp_path / "whole").mkdir()
+    began = time.monotonic()
+    subprocess.run(command(table, tmp_path / "whole"), check=True, capture_output=True)
+    seconds = time.monotonic() - began
+    (tmp_path / "killed").mkdir()
+    draw = np.random.default_rng(0)
+    for _ in range(2):
+        process = subprocess.Popen(
+            command(table, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(draw.uniform(0.4, 0.9) * seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        path = tmp_path / "killed" / "s.csv"
+        assert not path.exists() or digest(path) == digest(tmp_path / "whole" / "s.csv")
+    subprocess.run(command(table, tmp_path / "killed"), check=True, capture_output=True)
+    assert digest(tmp_path / "killed" / "s.csv") == digest(tmp_path / "whole" / "s.csv")
+    assert os.listdir(tmp_path / "killed" / "runs")

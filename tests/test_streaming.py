@@ -1,0 +1,234 @@
+"""Data larger than memory: the same labels and scores as in memory, whatever the blocks, the threads and the file."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+from strategies import few, labelings
+
+from clustertrust import CAKE, Ensemble, confidence, streaming
+from clustertrust.cells import meet
+from clustertrust.dissimilarity import cluster_means, cluster_variances
+from clustertrust.matching import match_runs
+from clustertrust.sources import ArraySource, open_source
+from clustertrust.totals import total
+
+COLUMNS = ["x", "y", "z"]
+
+
+@pytest.fixture(scope="module")
+def points():
+    return make_blobs(6000, 3, centers=4, cluster_std=2.0, random_state=0)[0]
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """Every array on disk is larger than memory, the sample is a small part, and there are several blocks."""
+    monkeypatch.setattr(streaming, "SAMPLE_POINTS", 1500)
+    with sklearn.config_context(working_memory=0.25):
+        yield
+
+
+@pytest.fixture(params=["npy", "memmap", "parquet", "folder", "csv", "tsv.gz"])
+def source(request, points, tmp_path):
+    frame = pd.DataFrame(points, columns=COLUMNS)
+    path = tmp_path / f"data.{request.param}"
+    if request.param in {"npy", "memmap"}:
+        path = tmp_path / "data.npy"
+        np.save(path, points)
+        return np.load(path, mmap_mode="r") if request.param == "memmap" else path
+    if request.param == "parquet":
+        frame.to_parquet(path)
+    elif request.param == "folder":
+        path.mkdir()
+        for part in range(3):
+            frame[part * 2000 : (part + 1) * 2000].to_parquet(path / f"part-{part}.parquet")
+    elif request.param == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        with gzip.open(path, "wt") as file:
+            frame.to_csv(file, index=False, sep="\t")
+    return path
+
+
+# Sums over blocks
+
+
+@few
+@given(labelings(), st.integers(1, 7))
+def test_totals_of_blocks_are_those_of_the_whole(labels, rows):
+    X = np.random.default_rng(0).normal(size=(len(labels), 2)) + 1000
+    parts = [total(X[low : low + rows], labels[low : low + rows]) for low in range(0, len(X), rows)]
+    summed = streaming.sum_in_pairs(parts)
+    cells = meet(labels)
+    for mine, theirs in zip(summed.names, cells.names, strict=True):
+        assert_array_equal(mine, theirs)
+    means = cluster_means(X, cells)
+    assert_array_equal(summed.sizes, cells.sizes)
+    assert_allclose(summed.means, means, rtol=1e-13)
+    assert_allclose(summed.variances, cluster_variances(X, cells, means), atol=1e-9)
+    mine, theirs = match_runs(summed), match_runs(cells)
+    assert_array_equal(mine.to, theirs.to)
+    assert_array_equal(mine.agreement, theirs.agreement)
+
+
+@pytest.mark.parametrize("size", [10, 999, 1000, 5000])
+def test_sample_is_the_same_for_any_blocks_and_in_the_order_of_the_rows(size):
+    X = np.arange(1000.0)[:, None]
+
+    def draw(rows):
+        return streaming.sample_rows(streaming.LocalPasses(ArraySource(X), rows, 1), size, seed=0)
+
+    sample, n = draw(7)
+    assert n == 1000
+    assert len(sample) == min(size, 1000)
+    assert (np.diff(sample[:, 0]) > 0).all()
+    assert_array_equal(sample, draw(333)[0])
+
+
+def test_sample_is_uniform():
+    X = np.arange(200.0)[:, None]
+    passes = streaming.LocalPasses(ArraySource(X), 16, 1)
+    hits = np.zeros(200)
+    for seed in range(400):
+        hits[streaming.sample_rows(passes, 50, seed)[0][:, 0].astype(int)] += 1
+    assert hits.sum() == 400 * 50
+    assert hits.min() > 60  # 100 expected, a standard deviation of 8.7
+    assert hits.max() < 140
+
+
+# Whole fits
+
+
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize("clusterer", ["kmeans", "minibatch-kmeans", "gmm"])
+@pytest.mark.parametrize("geometry", ["rms", "centroid"])
+def test_scores_are_those_of_the_runs_in_memory(points, tmp_path, clusterer, geometry):
+    np.save(tmp_path / "x.npy", points)
+    cake = CAKE(4, clusterer=clusterer, n_runs=6, geometry=geometry, random_state=0).fit(tmp_path / "x.npy")
+    ensemble = Ensemble.from_labels(cake.ensemble_.place(points))
+    centers = cake.ensemble_.centers if geometry == "centroid" else None
+    expected = confidence(points, ensemble, geometry=geometry, centers=centers)
+    assert_array_equal(cake.labels_, expected.labels)
+    assert_array_equal(cake.rival_, expected.rival)
+    for name in ("scores", "stability", "geometry", "standard_errors", "consensus_strength", "votes"):
+        assert_allclose(getattr(cake, f"{name}_"), getattr(expected, name), atol=1e-12, err_msg=name)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_every_kind_of_file_gives_the_same(points, source, tmp_path):
+    np.save(tmp_path / "reference.npy", points)
+    reference = CAKE(4, n_runs=5, random_state=0).fit(tmp_path / "reference.npy")
+    cake = CAKE(4, n_runs=5, random_state=0).fit(source)
+    assert cake.n_passes_ == reference.n_passes_
+    assert_array_equal(cake.labels_, reference.labels_)
+    assert_allclose(cake.scores_, reference.scores_, atol=1e-12)  # text may lose a last digit
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_threads_change_no_bit_and_blocks_only_the_last(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+
+    def fit(memory=0.25, n_jobs=1):
+        with sklearn.config_context(working_memory=memory):
+            return CAKE(4, n_runs=5, random_state=0, n_jobs=n_jobs).fit(tmp_path / "x.npy")
+
+    one, two, other = fit(), fit(n_jobs=2), fit(memory=0.5)
+    assert_array_equal(one.scores_, two.scores_)
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.scores_, other.scores_, atol=1e-9)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_k_means_goes_on_where_the_sample_ended(points, tmp_path):
+    """After the passes each centre is the mean of its points, as no sample alone would have it."""
+    np.save(tmp_path / "x.npy", points)
+    cake = CAKE(4, n_runs=3, random_state=0).fit(tmp_path / "x.npy")
+    for run, centers in zip(cake.ensemble_.place(points).T, cake.ensemble_.centers, strict=True):
+        means = np.array([points[run == label].mean(axis=0) for label in range(4)])
+        assert ((means - centers) ** 2).sum() <= streaming.TOLERANCE * points.var(axis=0).mean() * 1.1
+
+
+def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
+    pd.DataFrame(points, columns=COLUMNS).to_csv(tmp_path / "x.csv", index=False)
+    cake = CAKE(4, n_runs=5, random_state=0).fit(tmp_path / "x.csv")
+    expected = CAKE(4, n_runs=5, random_state=0).fit(pd.read_csv(tmp_path / "x.csv"))
+    assert_array_equal(cake.scores_, expected.scores_)
+    assert cake.geometry_method_ == "exact"
+    assert cake.feature_names_in_.tolist() == COLUMNS
+
+
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize(
+    ("params", "what"),
+    [
+        ({"geometry": "exact"}, "geometry='exact' needs all points at once"),
+        ({"geometry": "kernel"}, "geometry='kernel' needs all points at once"),
+        ({"metric": "cosine"}, "metric='cosine' needs all points at once"),
+        ({"consensus": "best-reference"}, "consensus='best-reference' needs all points at once"),
+        ({"n_runs": "auto"}, "n_runs='auto' needs all points at once"),
+    ],
+)
+def test_what_needs_all_points_at_once_is_refused(points, tmp_path, params, what):
+    np.save(tmp_path / "x.npy", points)
+    with pytest.raises(ValueError, match=what):
+        CAKE(4, **params).fit(tmp_path / "x.npy")
+
+
+# Files that cannot be read
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_missing_value_is_told_with_its_place(points, tmp_path):
+    frame = pd.DataFrame(points, columns=COLUMNS)
+    frame.loc[4321, "y"] = np.nan
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(ValueError, match=r"rows from \d+ on: X contains 1 value\(s\) .* column 1 \('y'\)"):
+        CAKE(4).fit(tmp_path / "x.csv")
+
+
+def test_a_file_cut_short_is_told(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:-100])
+    with pytest.raises(ValueError, match="is cut short"):
+        open_source(tmp_path / "x.npy")
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([["a", {}]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"must be .* numbers"):
+        open_source(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("files", "what"),
+    [
+        ({}, "holds no files"),
+        ({"a.csv": "x\n1\n", "b.parquet": ""}, "files of one kind"),
+        ({"a.csv": "x,y\n1,2\n", "b.csv": "x\n1\n"}, "make them the same"),
+        ({"a.txt": "1"}, "files of one kind"),
+    ],
+)
+def test_folders_that_are_no_table_are_told(tmp_path, files, what):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=what):
+        open_source(tmp_path)
+
+
+def test_text_columns_are_told_and_can_be_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("id,x,kind\n007,1,a\n008,2,b\n")
+    with pytest.raises(ValueError, match=r"not numbers: .*kind"):
+        list(open_source(tmp_path / "x.csv", id="id").read(10))
+    block = next(open_source(tmp_path / "x.csv", id="id", drop=["kind"]).read(10))
+    assert block.ids.tolist() == ["007", "008"]
+    assert_array_equal(block.X, [[1.0], [2.0]])
+    with pytest.raises(ValueError, match="no column 'w'"):
+        open_source(tmp_path / "x.csv", use=["w"])
