@@ -210,7 +210,9 @@ def test_matplotlib_is_not_imported_before_a_plot_is_drawn():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("display", set(FROM_CONFIDENCE) - {AlignmentDisplay}, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "display", [cls for cls in FROM_CONFIDENCE if cls is not AlignmentDisplay], ids=lambda cls: cls.__name__
+)
 def test_points_without_a_score_are_told_of(display):
     rng = np.random.default_rng(0)
     X, y = make_blobs(60, centers=3, random_state=0)
