@@ -663,7 +663,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
     ("typed", "code", "told"),
     [
         (["score", "none.csv", "-k", "3"], 2, "'none.csv' does not exist"),
-        (["score", ".", "-k", "3"], 2, "is a directory"),
+        (["score", ".", "-k", "3"], 1, "files of one kind"),
         (["score", "plain.csv"], 2, "kmeans needs a number of clusters: add -k"),
         (["score", "plain.csv", "-k", "0"], 2, "0 is not in the range"),
         (["score", "plain.csv", "-k", "3", "--runs", "1"], 2, "give 2 or more, or auto"),

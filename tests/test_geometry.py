@@ -646,7 +646,7 @@ def test_parameters_where_there_are_none():
 
 @pytest.mark.parametrize("call", [silhouettes, confidence, lambda X, _, **options: CAKE(3, **options).fit(X)])
 def test_unknown_names_are_told_with_the_choices(call):
-    geometries = r"\['auto', 'centroid', 'exact', 'kernel', 'rms'\]"
+    geometries = r"\['auto', 'centroid', 'exact', 'kernel', 'rms', 'sampled'\]"
     with pytest.raises(ValueError, match=f"geometry='exakt' is not known.*{geometries}"):
         call(X, FULL, geometry="exakt")
     kernels = r"\['linear', 'polynomial', 'precomputed', 'rbf', 'self-tuning'\]"

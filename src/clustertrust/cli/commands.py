@@ -101,12 +101,15 @@ def score(
         refused += ["--model"] * (model is not None)
         if refused:
             raise click.UsageError(f"With --labels nothing is clustered; leave out {', '.join(refused)}.")
+    import sklearn
+
     from clustertrust.cli import jobs
 
     jobs.check_tools(data, columns, paths)
     if labels is None:
         jobs.check_method(method, for_model=model is not None)
-    jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", memory, checkpoint)
+    with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
+        jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", checkpoint)
 
 
 @click.command(

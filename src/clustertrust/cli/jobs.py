@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 import numpy as np
 import pandas as pd
-import sklearn
 
 from clustertrust import CAKE, __version__, confidence
 from clustertrust.cli.large import large_source, score_large
@@ -95,12 +94,9 @@ def score(
     threshold: float,
     as_json: bool,
     to_stdout: bool,
-    memory: int | None = None,
     checkpoint: str | None = None,
 ) -> None:
     """Score points, or given partitions of them."""
-    if memory is not None:
-        sklearn.set_config(working_memory=memory)
     source = large_source(data, columns) if labels is None else None
     if source is not None:
         if to_stdout:
@@ -113,7 +109,8 @@ def score(
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
     if labels is None:
-        cake = CAKE(**method.building(), **method.scoring(), verbose=True)._fit(points.X, checkpoint)
+        cake = CAKE(**method.building(), **method.scoring(), verbose=True)
+        cake = cake.fit(points.X) if checkpoint is None else cake._fit(points.X, checkpoint)
         scored = cake._confidence
         settings = method.building() | method.scoring()
     else:
