@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE, build_ensemble, streaming
+from clustertrust.cli import cli
 from clustertrust.sources import ArraySource
 
 dask = pytest.importorskip("dask")
@@ -150,3 +152,20 @@ def test_text_is_told():
 def test_mini_batches_go_one_after_the_other_and_are_refused(points, small_sample):
     with pytest.raises(ValueError, match="mini-batches go one after the other"):
         fit(da.from_array(points, chunks=(ROWS, 3)), clusterer="minibatch-kmeans")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
+    frame = pd.DataFrame(points, columns=list("xyz"))
+    frame.insert(0, "name", [f"{i:05}" for i in range(len(frame))])
+    path = tmp_path / f"x.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms", "--out"]
+    arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]
+    done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
+    scores = pd.read_csv(tmp_path / "s.csv", dtype={"name": str})
+    expected = CAKE(4, n_runs=5, random_state=0, geometry="rms").fit(frame[["x", "y", "z"]])
+    assert scores["name"].tolist() == frame["name"].tolist()
+    assert_array_equal(scores["label"], expected.labels_)  # the sample is all of the data
+    assert_allclose(scores["score"], expected.scores_, atol=1e-12)

@@ -33,10 +33,10 @@ class DaskPasses(Passes):
 
     in_turn = False
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, *, id: str | None = None) -> None:
         dask = importlib.import_module("dask")
         self._delayed, self._compute = dask.delayed, dask.compute
-        self.columns = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
         if self.columns is None:
             if X.ndim != 2:
                 raise ValueError(f"X has shape {X.shape}; it must have rows and columns.")
@@ -49,10 +49,11 @@ class DaskPasses(Passes):
         if None in rows:  # only counting tells: a pass
             rows = list(self._compute(*(self._delayed(len)(part) for part in parts)))
         self.sizes = [int(size) for size in rows if size is not None]
-        self.n_rows, self.n_features = sum(self.sizes), int(X.shape[1])
+        self.n_rows = sum(self.sizes)
+        self.n_features = int(X.shape[1]) if self.columns is None else len(self.columns)
         before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1]
         as_block = self._delayed(_as_block)
-        self.blocks = [as_block(part, int(at), self.columns) for part, at in zip(parts, before, strict=True)]
+        self.blocks = [as_block(part, int(at), self.columns, id) for part, at in zip(parts, before, strict=True)]
 
     def _tasks(self, function: Callable[[Block], Any]) -> list[Any]:
         shared = self._delayed(function, pure=False)  # travels once to each worker, not with every task
@@ -87,10 +88,11 @@ def _call(function: Callable[[Block], Result], block: Block) -> Result:
     return function(block)
 
 
-def _as_block(part: Any, before: int, columns: list[str] | None) -> Block:
-    """Numbers of a chunk or partition, checked."""
-    X: NDArray = np.asarray(part)
+def _as_block(part: Any, before: int, columns: list[str] | None, id: str | None) -> Block:
+    """Numbers of a chunk or partition, checked, and the names of its rows."""
+    ids = None if id is None else part[id].to_numpy()
+    X: NDArray = np.asarray(part if id is None else part[columns])
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X has type {X.dtype}; it must hold numbers. Leave out columns that do not.")
     X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
-    return checked(Block(X, None, before), columns)
+    return checked(Block(X, ids, before), columns)

@@ -23,6 +23,7 @@ __all__ = [
     "ParquetSource",
     "Source",
     "open_source",
+    "separator_of",
     "suffix_of",
 ]
 
@@ -184,12 +185,12 @@ class CsvSource(FrameSource):
         return sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in self.paths)
 
     def _columns(self, path: Path) -> list[str]:
-        return [str(name) for name in pd.read_csv(path, sep=_separator(path), nrows=0).columns]
+        return [str(name) for name in pd.read_csv(path, sep=separator_of(path), nrows=0).columns]
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         dtype = None if self.id is None else {self.id: str}
         columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
-        with pd.read_csv(path, sep=_separator(path), chunksize=rows, dtype=dtype, usecols=columns) as reader:
+        with pd.read_csv(path, sep=separator_of(path), chunksize=rows, dtype=dtype, usecols=columns) as reader:
             yield from reader
 
 
@@ -253,7 +254,8 @@ def suffix_of(path: Path) -> str:
     return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
 
 
-def _separator(path: Path) -> str:
+def separator_of(path: Path) -> str:
+    """What separates the fields of a file of text."""
     return "\t" if ".tsv" in path.suffixes else ","
 
 

@@ -200,9 +200,9 @@ class Streamed:
         return Judge(self.model, _placers(self.ensemble.runs or ()))
 
     def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
-        """Yield the blocks of the table, each with the fields of `Confidence` of its points."""
+        """Yield the blocks of the table, without their numbers, each with the fields of `Confidence` of its points."""
         judge = self.judge
-        yield from passes.map(lambda block: (block, judge(block)), "scoring")
+        yield from passes.map(lambda block: (block._replace(X=block.X[:, :0]), judge(block)), "scoring")
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
         """The record of these fields."""

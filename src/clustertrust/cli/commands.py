@@ -63,6 +63,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the su
     metavar="FOLDER",
     help="Keep finished runs there, and go on from them.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Do the work on a Dask cluster that reads the same files.")
 @method_options
 @column_options
 @threshold_option
@@ -80,6 +81,7 @@ def score(
     labels: str | None,
     memory: int | None,
     checkpoint: str | None,
+    scheduler: str | None,
     threshold: float,
     as_json: bool,
     method: Method,
@@ -109,7 +111,9 @@ def score(
     if labels is None:
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
-        jobs.score(data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", checkpoint)
+        jobs.score(
+            data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", checkpoint, scheduler
+        )
 
 
 @click.command(

@@ -95,14 +95,17 @@ def score(
     as_json: bool,
     to_stdout: bool,
     checkpoint: str | None = None,
+    scheduler: str | None = None,
 ) -> None:
     """Score points, or given partitions of them."""
-    source = large_source(data, columns) if labels is None else None
+    source = large_source(data, columns, always=scheduler is not None) if labels is None else None
     if source is not None:
         if to_stdout:
             raise click.UsageError("--out -: scores of data larger than memory go to a file.")
-        score_large(source, data, method, paths, standardize, threshold, as_json, checkpoint)
+        score_large(source, data, method, paths, standardize, threshold, as_json, checkpoint, scheduler)
         return
+    if scheduler is not None:
+        raise click.UsageError("--scheduler reads CSV and Parquet files that every worker can read, and no --labels.")
     points = read_points(data, columns, standardize=standardize, reserved=RESULTS)
     if points.kept.sum() < 2:
         raise ValueError(f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2.")

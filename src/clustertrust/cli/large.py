@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -23,8 +26,17 @@ from clustertrust.cli.points import ROW, Points, Preparation
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json
 from clustertrust.cli.writing import draw, save, write_page
 from clustertrust.files import need
-from clustertrust.sources import SUFFIXES, Block, FrameSource, Source, open_source, suffix_of
-from clustertrust.streaming import passes_over
+from clustertrust.sources import (
+    SUFFIXES,
+    Block,
+    FrameSource,
+    ParquetSource,
+    Source,
+    open_source,
+    separator_of,
+    suffix_of,
+)
+from clustertrust.streaming import Passes, passes_over
 from clustertrust.summary import lay_out
 
 __all__ = ["large_source", "score_large"]
@@ -33,13 +45,13 @@ BINS = 10_000  # of the scores, for their quantiles
 AMBIGUOUS = 5  # points that the summary lists
 
 
-def large_source(data: str, columns: Columns) -> Source | None:
-    """The table in blocks, where DATA is a folder, or a file too large to be loaded; else None."""
+def large_source(data: str, columns: Columns, *, always: bool = False) -> Source | None:
+    """The table in blocks, where DATA is a folder, or a file too large to be loaded, or `always`; else None."""
     path = Path(data)
     if data == "-" or not (path.is_dir() or suffix_of(path) in {*SUFFIXES, ".npy"}):
         return None
-    if not path.is_dir() and path.stat().st_size <= memory_budget():
-        return None  # the smallest of numbers takes a byte; what is not larger as a file may be as numbers:
+    if not always and not path.is_dir() and path.stat().st_size <= memory_budget():
+        return None
     source = open_source(data)
     if isinstance(source, FrameSource):
         names = source.columns or []
@@ -187,6 +199,7 @@ def score_large(
     threshold: float,
     as_json: bool,
     checkpoint: str | None,
+    scheduler: str | None = None,
 ) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
     out = paths.get("--out")
@@ -194,10 +207,59 @@ def score_large(
         raise click.UsageError(f"--out {out}: scores of data larger than memory go to {', '.join(WRITERS)}.")
     if out is not None and suffix_of(out) == ".parquet":
         need("parquet")
+    if scheduler is not None and standardize:
+        raise click.UsageError("--scheduler: columns are not standardised on many machines; prepare the files first.")
     preparation = moments(source, method) if standardize else None
     table = source if preparation is None else Scaled(source, preparation)
     cake = CAKE(**method.building(), **method.scoring(), verbose=True)
-    passes = passes_over(table, method.n_runs, method.n_jobs, True)
+    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
+    with contextlib.ExitStack() as connected:
+        if scheduler is not None:
+            passes = connected.enter_context(on_workers(source, scheduler))
+        _score(cake, passes, source, data, method, paths, standardize, threshold, as_json, checkpoint, preparation)
+
+
+@contextmanager
+def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
+    """The same files, read by the workers of a Dask scheduler; the runs on the sample go to them too."""
+    if not isinstance(source, FrameSource):
+        raise click.UsageError("--scheduler reads CSV and Parquet files; write the array as one of these.")
+    try:
+        distributed, frames = importlib.import_module("distributed"), importlib.import_module("dask.dataframe")
+    except ImportError as error:
+        raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
+    from clustertrust.dask_passes import DaskPasses
+
+    paths = [str(path.absolute()) for path in source.paths]
+    columns = [*(source.columns or ()), *([] if source.id is None else [source.id])]
+    if isinstance(source, ParquetSource):
+        frame = frames.read_parquet(paths, columns=columns)
+    else:
+        compressed = paths[0].endswith(".gz")
+        frame = frames.read_csv(
+            paths,
+            sep=separator_of(source.paths[0]),
+            usecols=columns,
+            dtype={} if source.id is None else {source.id: str},
+            blocksize=None if compressed else "default",  # compressed text cannot be cut
+        )
+    with distributed.Client(scheduler, timeout="10s"), joblib.parallel_config(backend="dask"):
+        yield DaskPasses(frame, id=source.id)
+
+
+def _score(
+    cake: CAKE,
+    passes: Passes,
+    source: Source,
+    data: str,
+    method: Method,
+    paths: Mapping[str, Path],
+    standardize: bool,
+    threshold: float,
+    as_json: bool,
+    checkpoint: str | None,
+    preparation: Preparation | None,
+) -> None:
     streamed = cake._stream(passes, checkpoint)
     cake._keep(streamed.sample, streamed.model, streamed.confidence(streamed.judge(Block(streamed.sample))))
     say(f"Scoring {streamed.n_rows:,} rows of {name_of(data)}.")
