@@ -1,0 +1,304 @@
+"""Pages say what is true: their code runs and prints what they show, links lead somewhere, Sphinx builds them."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from clustertrust import align_labels
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
+
+# Blocks that are for reading alone. A new one is a decision: change the number here.
+NOT_RUN = {"console": 9, "marked": 1}
+
+
+def load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+blocks = load("docs_blocks", DOCS / "blocks.py")
+
+
+def called(path):
+    return str(path.relative_to(ROOT))
+
+
+def with_code(page):
+    return any(block.is_run for block in blocks.blocks_of(page.read_text()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
+@pytest.mark.parametrize("page", [page for page in PAGES if with_code(page)], ids=called)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    try:
+        differences = blocks.run_page(page, tmp_path)
+    finally:
+        plt.close("all")
+    told = [f"{called(page)}:{d.block.line} says\n{d.block.body}and this is printed:\n{d.printed}" for d in differences]
+    assert not told, "\n".join([*told, f"`python docs/blocks.py {called(page)}` writes it into the page."])
+
+
+def test_blocks_that_are_not_run_are_counted():
+    found = [block for page in PAGES for block in blocks.blocks_of(page.read_text())]
+    counted = {
+        "console": sum(block.language == "console" for block in found),
+        "marked": sum(block.language in blocks.RUN and not block.is_run for block in found),
+    }
+    assert counted == NOT_RUN
+    assert sum(block.is_run for block in found) > 50
+
+
+def test_no_block_escapes_the_runner():
+    kinds = {"python", "sh", "text", "console"} | {f"{{{name}}}" for name in ("image", "include", "literalinclude")}
+    kinds |= {"{toctree}", "{eval-rst}", ""}
+    for page in PAGES:
+        fences = re.findall(r"^\s*(?:```+|~~~+|:::+)(\S*)", page.read_text(), re.MULTILINE)
+        assert set(fences) <= kinds, page
+        opened = sum(kind in {"python", "sh", "text", "console"} for kind in fences)
+        assert opened == len(blocks.blocks_of(page.read_text())), page
+
+
+def test_the_runner_sees_what_is_wrong(tmp_path):
+    def page(text):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.md"
+        path.write_text(text)
+        folder = path.with_suffix("")
+        folder.mkdir()
+        return path, folder
+
+    right = "```python\nx = 1\nprint(x)\n```\n\n```text\n1\n```\n\n```sh\necho $((1 + 1))\n```\n\n```text\n2\n```\n"
+    assert blocks.run_page(*page(right)) == []
+    wrong = blocks.run_page(*page(right.replace("\n1\n```", "\n3\n```")))
+    assert [difference.printed for difference in wrong] == ["1\n"]
+    with pytest.raises(AssertionError, match=r"md:2 fails(.|\n)*NameError"):
+        blocks.run_page(*page("```python\nprint(y)\n```\n"))
+    with pytest.raises(AssertionError, match="ends with 3"):
+        blocks.run_page(*page("```sh\nexit 3\n```\n"))
+    with pytest.raises(AssertionError, match="no block before"):
+        blocks.run_page(*page("```text\n1\n```\n"))
+    marked, folder = page("<!-- not run: no such thing -->\n\n```python\nnothing\n```\n")
+    assert blocks.run_page(marked, folder) == []
+    stale, _ = page(right.replace("\n1\n```", "\n3\n```"))
+    assert blocks.update(stale) == 1
+    assert stale.read_text() == right
+
+
+@pytest.mark.parametrize(
+    ("told", "printed", "same"),
+    [
+        ("score 0.472 of 150\n", "score 0.473 of 150", True),
+        ("score 0.472 of 150\n", "score 0.474 of 150", False),
+        ("0.6119849454593494", "0.6119849454593501", True),
+        ("0.6119849454593494", "0.6119849554593494", False),
+        ("150 points", "151 points", False),
+        ("150 points", "150 dots", False),
+        ("a  \nb", "a\nb\n", True),
+    ],
+)
+def test_what_counts_as_the_same_output(told, printed, same):
+    assert blocks.says(told, printed) is same
+
+
+# Links
+
+
+def slug(heading):
+    """The anchor of a heading, as GitHub and myst-parser make it."""
+    words = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).strip().lower())
+    return words.replace(" ", "-")
+
+
+def prose(path):
+    """A page without its code."""
+    return re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path):
+    text = prose(path)
+    included = re.search(r"^```\{include\} (\S+)$", path.read_text(), re.MULTILINE)
+    if included:
+        text += prose(path.parent / included[1])
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+
+
+def targets(path):
+    text = prose(path)
+    found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:href|src|srcset)="([^"]+)"', text)
+    found += re.findall(r"^```\{(?:image|literalinclude|include)\} (\S+)$", path.read_text(), re.MULTILINE)
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
+def broken(path):
+    for target in targets(path):
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file).resolve() if file else path
+        if not there.exists():
+            yield f"{called(path)}: {target} is not there"
+        elif anchor and (there.suffix != ".md" or anchor not in anchors(there)):
+            yield f"{called(path)}: {target} has no such heading"
+
+
+def test_links_between_pages_resolve():
+    assert [problem for path in TEXTS for problem in broken(path)] == []
+    assert sum(len(targets(path)) for path in TEXTS) > 80
+
+
+def test_broken_links_are_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("# One `word`, two\n[a](page.md#one-word-two) [b](#no) [c](other.md) [d](https://example.org)\n")
+    assert list(broken(page)) == ["page.md: #no has no such heading", "page.md: other.md is not there"]
+
+
+def test_every_page_is_in_the_menu_and_every_picture_is_shown():
+    menus = {
+        (path.parent / f"{entry}.md").resolve()
+        for path in (DOCS / "index.md", DOCS / "api" / "index.md")
+        for menu in re.findall(r"^```\{toctree\}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+        for entry in re.findall(r"^[\w/]+$", menu, re.MULTILINE)
+    }
+    assert set(PAGES) - menus == {ROOT / "README.md", DOCS / "index.md"}
+    shown = {(path.parent / target).resolve() for path in PAGES for target in targets(path)}
+    assert set((DOCS / "images").iterdir()) - shown == set()
+    assert set((ROOT / "examples").glob("*.py")) - shown == set()
+
+
+# Pictures
+
+
+def test_the_drawing_of_the_framework(tmp_path, monkeypatch):
+    framework = load("plot_framework", ROOT / "examples" / "plot_framework.py")
+    monkeypatch.setattr(framework, "DOCS", tmp_path)
+    framework.main()
+    drawn = (tmp_path / "images" / "framework.svg").read_text()
+    words = {element.text for element in ElementTree.fromstring(drawn).iter() if element.text}  # noqa: S314
+    assert {"Data", "Ensemble", "Stability c", "Geometry S̃", "Fusion"} <= words
+    assert "prefers-color-scheme: dark" in drawn
+    X, cake = framework.fitted()
+    reference, renamed, other = (cake.ensemble_.labels[:, r] for r in framework.shown(cake))
+    assert (renamed != reference).mean() > 0.5  # other names,
+    assert (align_labels(reference, renamed) == reference).mean() > 0.9  # the same clusters,
+    assert (align_labels(reference, other) == reference).mean() < 0.9  # and a run that differs
+    assert drawn.count("<circle") == 5 * len(X) + 5  # data, three runs, scores, and the key
+
+
+def test_the_picture_of_the_readme(tmp_path, monkeypatch):
+    trust = load("plot_trust", ROOT / "examples" / "plot_trust.py")
+    monkeypatch.setattr(trust, "DOCS", tmp_path)
+    trust.main()
+    for look in ("light", "dark"):
+        assert (tmp_path / "images" / f"trust-{look}.png").read_bytes().startswith(b"\x89PNG")
+    assert f"{len(trust.data())} points" in (ROOT / "README.md").read_text()
+
+
+# What pages repeat from elsewhere
+
+
+def test_speed_in_the_readme_is_as_recorded():
+    recorded = pd.to_numeric(pd.read_csv(ROOT / "benchmarks" / "results.csv")["ratio"], errors="coerce").dropna()
+    rounded = {f"{ratio:,.0f}" for ratio in recorded} | {f"{float(f'{ratio:.3g}'):,.0f}" for ratio in recorded}
+    table = re.search(r"\| times faster \|\n\|[- |]+\n((?:\|.+\n)+)", (ROOT / "README.md").read_text())[1]
+    told = [number for row in table.splitlines() for number in re.findall(r"[\d,]+", row.split("|")[-2])]
+    assert len(told) >= 7
+    assert [number for number in told if number not in rounded] == []
+
+
+def test_the_api_pages_have_every_public_module():
+    shown = set(
+        re.findall(r"automodule:: clustertrust\.(\w+)", "".join(p.read_text() for p in (DOCS / "api").glob("*")))
+    )
+    hidden = {"clusterers", "recipe", "settling", "placing", "labels", "storage", "run_files", "model_files"}
+    hidden |= {"dissimilarity", "kernel_means", "tiles", "kernels", "scoring", "kmedoids", "leiden", "cli", "jackknife"}
+    source = ROOT / "src" / "clustertrust"
+    modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {name for name in modules if not name.startswith("_")} == shown | hidden
+
+
+def test_contributors_find_every_module_on_the_map():
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    told = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    source = ROOT / "src" / "clustertrust"
+    modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {name for name in modules if not name.startswith("_")} == told
+
+
+# Sphinx
+
+
+class Requests(HTMLParser):
+    """What a browser would fetch for a page, from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        fetched = [attributes.get("src"), attributes.get("srcset")]
+        if tag == "link" and attributes.get("rel") not in {"canonical", "index", "search", "next", "prev"}:
+            fetched.append(attributes.get("href"))
+        self.found += [url for url in fetched if url and re.match(r"(https?:)?//", url)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    missing = [name for name in ("sphinx", "myst_parser", "furo", "numpydoc") if importlib.util.find_spec(name) is None]
+    if missing:
+        told = f'the pages need {", ".join(missing)}: pip install "clustertrust[docs]"'
+        pytest.fail(told) if os.environ.get("CI") else pytest.skip(told)
+    folder = tmp_path_factory.mktemp("html")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
+    command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(folder / ".doctrees")]
+    done = subprocess.run(
+        [sys.executable, *command, str(DOCS), str(folder)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_sphinx_builds_every_page_without_a_warning(built):
+    assert [page for page in PAGES[1:] if not (built / page.relative_to(DOCS).with_suffix(".html")).exists()] == []
+
+
+def test_built_pages_fetch_nothing_from_elsewhere(built):
+    fetched = {}
+    for page in built.rglob("*.html"):
+        requests = Requests()
+        requests.feed(page.read_text())
+        fetched |= {page.name: requests.found} if requests.found else {}
+    assert fetched == {}
+    styles = "".join(path.read_text() for path in built.rglob("*.css"))
+    assert re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", styles) == []
+
+
+def test_requests_to_elsewhere_are_seen():
+    requests = Requests()
+    requests.feed('<script src="https://a/b.js"></script><link rel="stylesheet" href="//c"><a href="https://d">')
+    assert requests.found == ["https://a/b.js", "//c"]
+
+
+def test_public_names_are_on_the_built_pages(built):
+    inventory = "".join(page.read_text() for page in (built / "api").glob("*.html"))
+    import clustertrust
+    from clustertrust import displays
+
+    for name in [*clustertrust.__all__, *displays.__all__]:
+        assert re.search(rf'id="clustertrust\.[\w.]*\b{name}"', inventory), name
