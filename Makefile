@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test chromium lint bench bench-full reproduce clean
+.PHONY: demo test chromium lint bench bench-full docs reproduce clean
 
 demo: .venv/installed
 	$(BIN)/clustertrust demo
@@ -21,6 +21,10 @@ bench: .venv/installed-for-tests
 
 bench-full: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks --full
+
+docs: .venv/installed-for-tests
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 # The authors' versions and numpy's AVX2 sort first, then the current versions. Hours on two cores; it can be stopped and
 # resumed, and what is committed is not run again.
@@ -51,4 +55,4 @@ lint: .venv/installed-for-tests
 	touch $@
 
 clean:
-	rm -rf .venv .venv-printed build dist
+	rm -rf .venv .venv-printed build dist docs/_build
