@@ -34,8 +34,8 @@ reproduce: .venv/installed-for-tests .venv-printed/installed
 	$(BIN)/python -m experiments all
 
 lint: .venv/installed-for-tests
-	$(BIN)/ruff check src tests benchmarks experiments examples
-	$(BIN)/ruff format --check src tests benchmarks experiments examples
+	$(BIN)/ruff check src tests benchmarks experiments examples docs
+	$(BIN)/ruff format --check src tests benchmarks experiments examples docs
 	$(BIN)/mypy
 
 .venv/bin/python:

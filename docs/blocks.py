@@ -67,13 +67,16 @@ def blocks_of(text: str) -> list[Block]:
 
 def run_page(page: Path, folder: Path) -> list[Difference]:
     """Run the blocks of a page in a folder; return the `text` blocks that say something else than was printed."""
-    shown_by = _command(folder)
+    environment = _environment(folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     differences, printed = [], None
     for block in blocks_of(page.read_text()):
         if block.is_run:
-            run = _run_python if block.language == "python" else _run_shell
-            printed = run(block, page, folder, names, shown_by)
+            printed = (
+                _run_python(block, page, folder, names)
+                if block.language == "python"
+                else _run_shell(block, page, folder, environment)
+            )
         elif block.language == "text":
             if printed is None:
                 raise AssertionError(
@@ -114,7 +117,7 @@ def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-def _command(folder: Path) -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     """Put a command `clustertrust` that runs this checkout on the path, and return the environment that finds it."""
     commands = folder / ".commands"
     commands.mkdir()
@@ -131,9 +134,7 @@ def _command(folder: Path) -> dict[str, str]:
     }
 
 
-def _run_python(
-    block: Block, page: Path, folder: Path, names: dict[str, Any], environment: Any
-) -> str:
+def _run_python(block: Block, page: Path, folder: Path, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.chdir(folder):
         try:
             # Blank lines first, so that a traceback names the line of the page.
@@ -145,13 +146,7 @@ def _run_python(
     return out.getvalue()
 
 
-def _run_shell(
-    block: Block,
-    page: Path,
-    folder: Path,
-    names: dict[str, Any],
-    environment: dict[str, str],
-) -> str:
+def _run_shell(block: Block, page: Path, folder: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(  # noqa: S603
         ["bash", "-euo", "pipefail", "-c", block.body],  # noqa: S607
         cwd=folder,
