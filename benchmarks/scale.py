@@ -1,4 +1,4 @@
-"""Time and memory of whole jobs against the number of points, in memory and out of core, from files on disk.
+"""Time and memory of whole jobs against the number of points: in memory, out of core, and on Dask, from files on disk.
 
 d = 20, k = 10, R = 20 runs of k-means, rms silhouettes. Each job is a process of its own. Out of core it has a small
 `working_memory` for its blocks and, in the last job, a hard limit on its memory well below the size of the data.
@@ -20,29 +20,43 @@ from benchmarks.common import HERE, Row, run_apart
 SIZES = (100_000, 1_000_000, 10_000_000)
 LIMIT = 640  # MiB that a process may take for data of 1,526 MiB
 WORKING_MEMORY = {"in memory": 1024, "out of core": 32}  # MiB; a quarter of it is the most that is loaded
-HOW = tuple(WORKING_MEMORY)
+WORKERS = {"Dask, 1 worker": 1, "Dask, 2 workers": 2}
+HOW = (*WORKING_MEMORY, *WORKERS)
 
 JOB = """
-import json, resource, sys, time
+import json, resource, time
 import numpy as np, sklearn
 from benchmarks.common import resident
-path, how, limit = {path!r}, {how!r}, {limit!r}
 from clustertrust import CAKE
-CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(np.random.default_rng(0).normal(size=(300, 20)))  # compiled
-if limit:
-    resource.setrlimit(resource.RLIMIT_DATA, (limit * 2**20, limit * 2**20))
-before = resident("VmRSS")
-sklearn.set_config(working_memory={working_memory})
-began = time.perf_counter()
-cake = CAKE(10, n_runs=20, geometry="rms", random_state=0).fit(np.load(path) if how == "in memory" else path)
-seconds = time.perf_counter() - began
-print(json.dumps({{
-    "seconds": seconds,
-    "peak": resident("VmHWM"),
-    "before": before,
-    "passes": getattr(cake, "n_passes_", 0),
-    "mean": float(np.mean(cake.scores_)),
-}}))
+if __name__ == "__main__":
+    CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(np.random.default_rng(0).normal(size=(300, 20)))  # compiled
+    if {limit}:
+        resource.setrlimit(resource.RLIMIT_DATA, ({limit} * 2**20, {limit} * 2**20))
+    sklearn.set_config(working_memory={working_memory})
+    began = time.perf_counter()
+    cake = CAKE(10, n_runs=20, geometry="rms", random_state=0).fit({data})
+    seconds = time.perf_counter() - began
+    found = {{"seconds": seconds, "peak": resident("VmHWM"), "passes": getattr(cake, "n_passes_", 0)}}
+    print(json.dumps(found | {{"mean": float(np.mean(cake.scores_))}}))
+"""
+
+ON_DASK = """
+import json, time
+import dask.array as da, numpy as np
+from dask.distributed import Client, LocalCluster
+from benchmarks.common import resident
+from clustertrust import CAKE
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers={workers}, threads_per_worker=1, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        X = da.from_array(np.load({path!r}, mmap_mode="r"), chunks=({rows}, 20))
+        CAKE(3, n_runs=3, random_state=0).fit(X[:{rows}, :]).scores_.compute()  # compiled on the workers
+        began = time.perf_counter()
+        cake = CAKE(10, n_runs=20, random_state=0).fit(X)
+        mean = float(cake.scores_.mean().compute())
+        seconds = time.perf_counter() - began
+        peak = max(client.run(lambda: resident("VmHWM")).values())
+        print(json.dumps({{"seconds": seconds, "peak": peak, "passes": cake.n_passes_, "mean": mean}}))
 """
 
 
@@ -57,10 +71,14 @@ def write_blobs(path: Path, n: int) -> None:
     out.flush()
 
 
-def job(path: Path, how: str, limit: int = 0) -> dict[str, float]:
-    """One whole job in a process apart: seconds, peak memory in MiB, passes over the data, mean score."""
-    code = JOB.format(path=str(path), how=how, limit=limit, working_memory=WORKING_MEMORY[how])
-    return json.loads(run_apart(code))
+def job(path: Path, how: str, limit: int = 0) -> dict[str, Any]:
+    """One whole job in a process apart: seconds, peak memory in MiB (of a worker), passes over the data, mean score."""
+    if how in WORKERS:
+        code = ON_DASK.format(path=str(path), workers=WORKERS[how], rows=50_000)
+    else:
+        data = f"np.load({str(path)!r})" if how == "in memory" else repr(str(path))
+        code = JOB.format(data=data, limit=limit, working_memory=WORKING_MEMORY[how])
+    return json.loads(run_apart(code).splitlines()[-1])
 
 
 def exponent(sizes: list[int], values: list[float]) -> float:
@@ -69,7 +87,7 @@ def exponent(sizes: list[int], values: list[float]) -> float:
 
 
 def run() -> Iterator[Row]:
-    """Each size both ways, then the largest under a limit."""
+    """Each size each way, then the largest under a limit."""
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "points.npy"
@@ -82,6 +100,9 @@ def run() -> Iterator[Row]:
             name = f"n={n:,}: out of core ({ours['passes']} passes), seconds"
             yield Row.within(name, ours["seconds"], "in memory", peer["seconds"], None)
             yield Row.within(f"n={n:,}: out of core, peak MiB", ours["peak"], "in memory", peer["peak"], None)
+            one, two = (here[how]["seconds"] for how in WORKERS)
+            yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", ours["seconds"], None)
+            yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
         limited = job(path, "out of core", LIMIT)
         found.append({"n": n, "how": f"out of core, at most {LIMIT} MiB", "data_mib": round(size), **limited})
         yield Row.within(f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clustertrust.ensemble import Ensemble, build_ensemble
     from clustertrust.estimator import CAKE, confidence
+    from clustertrust.k_profile import KProfile, choose_k
     from clustertrust.matching import align_labels
+    from clustertrust.null import NullReference, null_reference
     from clustertrust.results import Confidence, Explanation
     from clustertrust.selection import select_adaptive, select_top
 
@@ -23,9 +25,13 @@ __all__ = [
     "Confidence",
     "Ensemble",
     "Explanation",
+    "KProfile",
+    "NullReference",
     "align_labels",
     "build_ensemble",
+    "choose_k",
     "confidence",
+    "null_reference",
     "select_adaptive",
     "select_top",
 ]
@@ -33,7 +39,9 @@ __all__ = [
 _HOMES = {
     "ensemble": ("Ensemble", "build_ensemble"),
     "estimator": ("CAKE", "confidence"),
+    "k_profile": ("KProfile", "choose_k"),
     "matching": ("align_labels",),
+    "null": ("NullReference", "null_reference"),
     "results": ("Confidence", "Explanation"),
     "selection": ("select_adaptive", "select_top"),
 }

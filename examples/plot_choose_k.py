@@ -1,0 +1,51 @@
+"""How many clusters? Profiles over k of three blobs, of a square without clusters, and of Iris.
+
+Run from a checkout: `python examples/plot_choose_k.py` writes `docs/images/choose_k.png` and prints what was found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris, make_blobs
+
+from clustertrust.displays.k_profile import KProfileDisplay
+from clustertrust.k_profile import choose_k
+
+DOCS = Path(__file__).parent.parent / "docs"
+KS = range(2, 8)
+RUNS = 10
+
+
+def data() -> dict[str, np.ndarray]:
+    """Points by name."""
+    return {
+        "three blobs": make_blobs(300, centers=[[0, 0], [5, 0], [2.5, 4]], random_state=0)[0],
+        "a square": np.random.default_rng(0).uniform(size=(300, 2)),
+        "Iris (three species, two of them alike)": load_iris().data,
+    }
+
+
+def main() -> None:
+    """Profile each data set, draw and print."""
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", sharey=True)
+    for ax, (title, X) in zip(axes, data().items(), strict=True):
+        profile = choose_k(X, KS, n_runs=RUNS, random_state=0)
+        KProfileDisplay.from_profile(profile, ax=ax)
+        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
+        if ax is not axes[0]:
+            ax.get_legend().remove()
+        print(f"{title}\n{profile.summary()}\n")
+    path = DOCS / "images" / "choose_k.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

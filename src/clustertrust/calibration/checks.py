@@ -1,0 +1,69 @@
+"""Checks that the parts of calibration share."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def check_correct(correct: Any, *, name: str = "correct") -> Floats:
+    """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one a point."""
+    values = np.asarray(correct)
+    if values.dtype.kind not in "biuf":
+        values = np.asarray(correct, dtype=object)  # NumPy would have made text of True beside text
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one flat sequence of truth values, one a point; its shape is {values.shape}.")
+    missing = np.asarray(pd.isna(values), dtype=bool)
+    if values.dtype == object:
+        valid = np.array(
+            [isinstance(value, numbers.Real | np.bool_) and value in (0, 1) for value in values], dtype=bool
+        )
+    else:
+        valid = np.isin(values, [0, 1])
+    if not (valid | missing).all():
+        at = int(np.argmin(valid | missing))
+        raise ValueError(
+            f"{name} has {values[at]!r} at position {at}; give True or False, and None where it is not known. Which "
+            "assignments are right: map_clusters(labels, classes).correct(positions, classes)."
+        )
+    out = np.full(len(values), np.nan)
+    out[~missing] = values[~missing].astype(np.float64)
+    return out
+
+
+def check_rate(name: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < float(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, such as 0.05.")
+    return float(value)
+
+
+def check_positions(positions: Any, n: int, *, name: str = "positions") -> Ints:
+    """Return positions of points, each once, from 0 to n - 1."""
+    values = np.asarray(positions)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be one flat sequence of whole numbers; dtype {values.dtype}, {values.shape}.")
+    out = values.astype(np.int64)
+    outside = out[(out < 0) | (out >= n)]
+    if outside.size:
+        raise ValueError(f"{name} has {outside[0]}; positions of {n} points run from 0 to {n - 1}.")
+    if np.unique(out).size < out.size:
+        raise ValueError(f"{name} names a point more than once; give each position once.")
+    return out
+
+
+def check_weights(sample_weight: Any, n: int) -> Floats:
+    """Return n finite weights of at least 0, not all 0; None: all 1."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape {weights.shape}.")
+    return weights

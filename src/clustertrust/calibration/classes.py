@@ -1,0 +1,156 @@
+"""Clusters and some known classes → which class each cluster stands for, and so which assignments are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice, check_label_vector, check_same_length, tell
+from clustertrust.calibration.checks import check_positions
+from clustertrust.matching import best_match
+
+__all__ = ["MAPPINGS", "ClusterMap", "map_clusters"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def majority(table: Ints) -> Ints:
+    """The commonest class of each cluster, the one seen first where two tie; several clusters may share a class."""
+    return np.where(table.any(axis=1), table.argmax(axis=1), -1)
+
+
+def matching(table: Ints) -> Ints:
+    """One class for each cluster and one cluster for each class, as many labels as possible on matched pairs."""
+    partner = best_match(table)
+    return np.where((partner >= 0) & table.any(axis=1), partner, -1)
+
+
+MAPPINGS: dict[str, Callable[[Ints], Ints]] = {"majority": majority, "matching": matching}
+
+
+@dataclass(frozen=True)
+class ClusterMap:
+    """Which class each cluster stands for.
+
+    Attributes
+    ----------
+    names : dict, the class of each cluster; clusters without one are not in it
+    shares : dict, the share of the cluster's known points that are of that class; empty for a map fixed by hand
+    used : (u,) positions of the points whose classes made the map: they cannot judge it
+    """
+
+    names: dict[Any, Any]
+    shares: dict[Any, float]
+    used: Ints = field(repr=False)
+    labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
+
+    def assign(self) -> NDArray:
+        """(n,) class of each point by its cluster; None where the cluster has none."""
+        out = np.empty(len(self.labels), dtype=object)
+        out[:] = [self.names.get(label) for label in self.labels]
+        return out
+
+    def correct(self, positions: Any, classes: Any) -> Bools:
+        """Whether the assignment of the points at these positions is right; classes in the same order.
+
+        Points of a cluster without a class, and points without a cluster, are wrong. A position whose class made the
+        map is an error: it would be right more often than others, and a threshold from it too low.
+        """
+        at = check_positions(positions, len(self.labels))
+        truth = _check_classes(classes)
+        check_same_length("positions", at, "classes", truth)
+        missing = np.flatnonzero(np.asarray(pd.isna(truth), dtype=bool))
+        if missing.size:
+            raise ValueError(f"classes is missing for position {at[missing[0]]}; give a class for each position.")
+        twice = np.intersect1d(at, self.used)
+        if twice.size:
+            raise ValueError(
+                f"{twice.size} of the positions, {twice[0]} for one, made this map and cannot say whether it is right. "
+                "Label other points: suggest(scores, n, exclude=cluster_map.used)."
+            )
+        assigned = self.assign()[at]
+        return np.array([name is not None and name == true for name, true in zip(assigned, truth, strict=True)], bool)
+
+
+def map_clusters(labels: Any, classes: Any, positions: Any = None, *, method: str = "majority") -> ClusterMap:
+    """Say which class each cluster stands for, from points whose class is known, or by hand.
+
+    Parameters
+    ----------
+    labels : (n,) cluster of each point, of any kind
+        Negative numbers and missing values mean that the point is not assigned.
+    classes : (m,) classes of the points at `positions`, or of all n points, missing where not known; or a dict
+        A dict {cluster: class} fixes the map by hand: it uses up no labels.
+    positions : (m,) positions of the points with a known class, optional
+    method : {"majority", "matching"}
+        The commonest class of each cluster, which clusters may share; or one cluster for each class, the matching of
+        the paper's Eq. (5).
+
+    Returns
+    -------
+    ClusterMap
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import map_clusters
+    >>> labels = [0, 0, 0, 1, 1, 1]
+    >>> found = map_clusters(labels, ["cat", "dog"], positions=[0, 3])
+    >>> found.names, found.correct([1, 2, 4], ["cat", "dog", "dog"]).tolist()
+    ({0: 'cat', 1: 'dog'}, [True, False, True])
+    """
+    check_choice("method", method, MAPPINGS)
+    codes, clusters = check_label_vector("labels", labels)
+    own = [*clusters.tolist(), None]
+    of_point = tuple(own[code] for code in codes)
+    if isinstance(classes, Mapping):
+        return _by_hand(classes, own[:-1], of_point, positions, method)
+    truth = _check_classes(classes)
+    known = ~np.asarray(pd.isna(truth), dtype=bool)
+    if positions is None:
+        check_same_length("labels", codes, "classes", truth)
+        used = np.flatnonzero(known)
+    else:
+        at = check_positions(positions, len(codes))
+        check_same_length("positions", at, "classes", truth)
+        used = at[known]
+    class_codes, class_names = pd.factorize(truth[known])
+    table = np.zeros((len(clusters), len(class_names)), dtype=np.int64)
+    inside = codes[used] >= 0
+    np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
+    if not table.any():
+        raise ValueError("classes is not known for any point that has a cluster; give at least one.")
+    found = MAPPINGS[method](table)
+    if (found < 0).any():
+        lost = [own[c] for c in np.flatnonzero(found < 0)]
+        tell(f"Clusters {lost} have no class: no known class fell to them. Their points count as wrong; label some.")
+    named = [(own[c], int(c), int(k)) for c, k in enumerate(found) if k >= 0]
+    kinds = class_names.tolist() if isinstance(class_names, np.ndarray) else list(class_names)
+    shares = {name: float(table[c, k] / table[c].sum()) for name, c, k in named}
+    return ClusterMap({name: kinds[k] for name, _, k in named}, shares, np.sort(used), of_point)
+
+
+def _by_hand(names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str) -> ClusterMap:
+    """A map that the user fixed."""
+    if positions is not None or method != "majority":
+        raise ValueError("classes is a map fixed by hand, which needs no positions and no method; leave them out.")
+    unknown = [cluster for cluster in names if cluster not in clusters]
+    if unknown:
+        raise ValueError(f"classes names the cluster {unknown[0]!r}, which labels do not have: {clusters}.")
+    lost = [cluster for cluster in clusters if cluster not in names]
+    if lost:
+        tell(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
+    return ClusterMap(dict(names), {}, np.array([], dtype=np.int64), of_point)
+
+
+def _check_classes(classes: Any) -> NDArray:
+    """One flat array of objects; a class is whatever is not missing."""
+    values = np.asarray(classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes, object)
+    if values.ndim != 1:
+        raise ValueError(f"classes must be one flat sequence, one a point, or a dict; its shape is {values.shape}.")
+    return values

@@ -1,0 +1,160 @@
+"""Probabilities against what happened: reliability diagram, Brier score, expected calibration error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from clustertrust._validation import check_choice, check_count, check_same_length, check_scores
+from clustertrust.calibration.checks import check_correct
+
+__all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEVEL = 0.95  # of the intervals in a diagram
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What happened where a probability was foretold. One entry a bin that has points, bins by rising probability.
+
+    Attributes
+    ----------
+    predicted : (b,) mean probability
+    observed : (b,) share of the points that are right
+    low, high : (b,) Clopper and Pearson's 95 % interval of that share
+    counts : (b,) points
+    brier_score : mean of (probability - right)²; 0 is perfect, and 0.25 is what always saying 0.5 gives
+    expected_calibration_error : mean over the points of |observed - predicted| of their bin
+    """
+
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    counts: Ints
+    brier_score: float
+    expected_calibration_error: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a bin."""
+        names = ("predicted", "observed", "low", "high", "counts")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def equal_counts(p: Floats, n_bins: int) -> Ints:
+    """Bin of each point: the lowest n / n_bins points, and so on upwards; equal probabilities stay together.
+
+    What is left over at the top is a bin of its own only if it has half as many points.
+    """
+    _, of, counts = np.unique(p, return_inverse=True, return_counts=True)
+    full = len(p) / n_bins
+    bins, number, held = np.empty(len(counts), dtype=np.int64), 0, 0
+    for value, count in enumerate(counts.tolist()):
+        bins[value] = number
+        held += count
+        if held >= full - 1e-9:
+            number, held = number + 1, 0
+    if 0 < held < full / 2 and number > 0:
+        bins[bins == number] = number - 1
+    return bins[of]
+
+
+def equal_widths(p: Floats, n_bins: int) -> Ints:
+    """Bin of each point, the bins of width 1 / n_bins; 1 is in the last."""
+    return np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+
+
+STRATEGIES: dict[str, Callable[[Floats, int], Ints]] = {"quantile": equal_counts, "uniform": equal_widths}
+
+
+def reliability(probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile") -> Reliability:
+    """Compare foretold probabilities with what happened, in bins.
+
+    Parameters
+    ----------
+    probability : (n,) numbers from 0 to 1
+        That the assignment is right, as :meth:`Calibrator.predict` gives it; NaN: the point is left out. Points that
+        the calibrator was fitted on flatter it: give others.
+    correct : (n,) truth values; None or NaN: the point is left out
+    n_bins : int
+        Bins at most.
+    strategy : {"quantile", "uniform"}
+        Bins with about equal numbers of points, or of equal width.
+
+    Returns
+    -------
+    Reliability
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import reliability
+    >>> found = reliability([0.2, 0.2, 0.2, 0.8, 0.8], [False, False, True, True, True], n_bins=2)
+    >>> found.observed.round(3).tolist(), round(found.expected_calibration_error, 3), round(found.brier_score, 3)
+    ([0.333, 1.0], 0.16, 0.16)
+    """
+    check_choice("strategy", strategy, STRATEGIES)
+    n_bins = check_count("n_bins", n_bins, at_least=1)
+    p, right = _check_pair(probability, correct)
+    of, counts = np.unique(STRATEGIES[strategy](p, n_bins), return_inverse=True, return_counts=True)[1:]
+    hits = np.bincount(of, weights=right)
+    predicted, observed = np.bincount(of, weights=p) / counts, hits / counts
+    tail = (1 - LEVEL) / 2
+    with np.errstate(invalid="ignore"):  # no right or no wrong point in a bin: the interval ends at 0 or 1
+        low = np.nan_to_num(beta.ppf(tail, hits, counts - hits + 1), nan=0.0)
+        high = np.nan_to_num(beta.ppf(1 - tail, hits + 1, counts - hits), nan=1.0)
+    gap = float(counts @ np.abs(observed - predicted)) / len(p)
+    return Reliability(predicted, observed, low, high, counts, float(np.mean((p - right) ** 2)), gap)
+
+
+def brier_score(probability: Any, correct: Any) -> float:
+    """Mean of (p - right)²: 0 is perfect, p (1 - p) is what the overall share p for every point gives.
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import brier_score
+    >>> brier_score([1.0, 0.5], [True, False])
+    0.125
+    """
+    p, right = _check_pair(probability, correct)
+    return float(np.mean((p - right) ** 2))
+
+
+def expected_calibration_error(
+    probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile"
+) -> float:
+    """Σ_b n_b / n |observed_b - predicted_b| over bins; see :func:`reliability` for the arguments.
+
+    It is never 0 by chance: with n points in b bins even perfect probabilities give about 0.8 √(b p (1 - p) / n).
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import expected_calibration_error
+    >>> expected_calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False])
+    0.15...
+    """
+    return reliability(probability, correct, n_bins=n_bins, strategy=strategy).expected_calibration_error
+
+
+def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
+    """Probabilities and correctness of the points that have both."""
+    p, right = check_scores(probability), check_correct(correct)
+    check_same_length("probability", p, "correct", right)
+    known = ~np.isnan(p) & ~np.isnan(right)
+    p, right = p[known], right[known]
+    if not p.size:
+        raise ValueError("No point has both a probability and a known value in correct; there is nothing to compare.")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(
+            f"probability has {p[(p < 0) | (p > 1)][0]!r}; probabilities lie from 0 to 1. Calibrator.predict(scores) "
+            "makes them of scores."
+        )
+    return p, right

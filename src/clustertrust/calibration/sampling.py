@@ -1,0 +1,141 @@
+"""Scores → which points to label: a random sample that a guarantee can rest on, or the points to look at first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from clustertrust._validation import check_choice, check_count, check_scores
+from clustertrust.calibration.checks import check_positions
+
+__all__ = ["DESIGNS", "PURPOSES", "Sample", "suggest"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PURPOSES = ("review", "threshold")
+DESIGNS = ("random", "stratified")
+BANDS = 5  # of a stratified sample
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Points to label.
+
+    Attributes
+    ----------
+    positions : (m,) positions of the points; for a review the least sure first, else rising
+    inclusion : (n,) probability with which each point was drawn; 0: it could not be
+    purpose : "threshold" or "review"
+    design : "random" or "stratified"; of a review "lowest"
+    """
+
+    positions: Ints
+    inclusion: Floats
+    purpose: str
+    design: str
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether a threshold from these labels carries a guarantee: chance chose the points."""
+        return self.purpose == "threshold"
+
+    @property
+    def weights(self) -> Floats:
+        """(m,) points that each label stands for: 1 / inclusion. For a review 1: its labels stand for nothing else."""
+        return 1.0 / self.inclusion[self.positions]
+
+
+def suggest(
+    scores: Any,
+    n: int,
+    purpose: str = "threshold",
+    *,
+    design: str = "random",
+    exclude: Any = None,
+    random_state: Any = 0,
+) -> Sample:
+    """Say which n points to label.
+
+    Parameters
+    ----------
+    scores : (N,) numbers, higher is surer
+        Points without a score (NaN) are never suggested.
+    n : int
+        Labels that can be had.
+    purpose : {"threshold", "review"}
+        "threshold": a random sample, for :func:`risk_threshold`. "review": the n points with the lowest scores, where
+        most errors are and where a label, about a coin's throw, tells most; they stand for no other points, and no
+        threshold from them is guaranteed.
+    design : {"random", "stratified"}
+        How a sample for a threshold is drawn: each n points as likely as any other; or in five bands of equal size by
+        score, with shares of the labels as 5 : 4 : 3 : 2 : 1 from the surest down, since the surest are those to be
+        kept. Random is simpler, and its exact test keeps more, the fewer the labels the more so; bands give every part
+        of the scores its labels, which serves a calibrator as well, and come near it from some 500 labels on.
+    exclude : sequence of positions, optional
+        Points that are not to be drawn, such as those whose classes are known and named the clusters. What
+        `risk_threshold` says is then about the other points.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    Sample
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import suggest
+    >>> suggest([0.9, 0.1, 0.5, 0.7], 2, "review").positions.tolist()
+    [1, 2]
+    >>> sample = suggest([0.9, 0.1, 0.5, 0.7], 2)
+    >>> sample.inclusion.tolist(), sample.guaranteed
+    ([0.5, 0.5, 0.5, 0.5], True)
+    """
+    check_choice("purpose", purpose, PURPOSES)
+    check_choice("design", design, DESIGNS)
+    values = check_scores(scores)
+    m = check_count("n", n, at_least=1)
+    left_out = check_positions([] if exclude is None else exclude, len(values), name="exclude")
+    there = ~np.isnan(values)
+    there[left_out] = False
+    pool = np.flatnonzero(there)
+    if m > pool.size:
+        raise ValueError(f"n={m} labels were asked for and {pool.size} points can be drawn; ask for fewer.")
+    rng = check_random_state(random_state)
+    drawn = rng.permutation(pool)
+    by_score = drawn[np.argsort(values[drawn], kind="stable")]  # points of equal score in random order
+    if purpose == "review":
+        if design != "random":
+            raise ValueError(f"design={design!r} is for purpose='threshold'; a review takes the lowest scores.")
+        return Sample(by_score[:m], _chances(values, [(by_score[:m], m)]), purpose, "lowest")
+    if design == "random":
+        return Sample(np.sort(drawn[:m]), _chances(values, [(pool, m)]), purpose, design)
+    if m < BANDS:
+        raise ValueError(f"n={m} labels cannot be dealt to {BANDS} bands; use design='random'.")
+    bands = np.array_split(by_score, BANDS)
+    sizes = deal(m, np.arange(1, BANDS + 1), np.array([len(band) for band in bands]))
+    chosen = [rng.choice(band, size, replace=False) for band, size in zip(bands, sizes, strict=True)]
+    dealt = list(zip(bands, sizes.tolist(), strict=True))
+    return Sample(np.sort(np.concatenate(chosen)), _chances(values, dealt), purpose, design)
+
+
+def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
+    """Deal m to places by `shares`, at least one and at most `room` each; the rest, one by one, to who has least."""
+    out = np.clip(np.floor(m * shares / shares.sum()).astype(np.int64), 1, room)
+    while out.sum() > m:  # those that got one without a claim to it, at the cost of the largest
+        out[np.argmax(out)] -= 1
+    while out.sum() < m:
+        behind = np.where(out < room, shares / (out + 1.0), -1.0)
+        out[np.argmax(behind)] += 1
+    return out
+
+
+def _chances(values: Floats, drawn: list[tuple[Ints, int]]) -> Floats:
+    """(n,) inclusion probabilities of groups of points from which so many were drawn."""
+    out = np.zeros(len(values))
+    for points, size in drawn:
+        out[points] = size / len(points)
+    return out

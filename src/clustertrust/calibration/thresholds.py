@@ -1,0 +1,334 @@
+"""Scores and random labels → how many points can be kept with an error that is proven small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_same_length, check_scores, tell
+from clustertrust.calibration.checks import check_correct, check_rate
+from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
+from clustertrust.calibration.sampling import Sample
+from clustertrust.selection import select_above
+
+__all__ = ["RiskThreshold", "risk_threshold"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
+# Where nothing is known of the scores before the labels: thresholds fixed for all data, with five places to begin.
+FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
+STARTS = (0.8, 0.6, 0.4, 0.2, -np.inf)
+
+
+@dataclass(frozen=True)
+class RiskThreshold:
+    """The largest kept set whose error is at most `alpha`, with confidence 1 - `delta`; `str()` says it in words.
+
+    Attributes
+    ----------
+    threshold : keep scores above it; -inf keeps every point, inf none: no set could be certified
+    alpha, delta : as asked for
+    guaranteed : whether the labels were a random sample; if not, the labelled points speak for themselves alone
+    n_points : points that the statement is about; None: points to come, drawn like the labelled ones
+    thresholds : (t,) the thresholds tested, in the order of the tests, from high to low
+    kept : (t,) points kept at each; where `n_points` is None, labelled ones
+    labelled, errors : (t,) labels among them, and how many of these are wrong
+    p_values : (t,) of the claim that the error is larger than `alpha`
+    levels : (t,) the level of the test; 0: not tested
+    """
+
+    threshold: float
+    alpha: float
+    delta: float
+    guaranteed: bool
+    n_points: int | None
+    thresholds: Floats
+    kept: Ints
+    labelled: Ints
+    errors: Ints
+    p_values: Floats
+    levels: Floats
+
+    @property
+    def certified(self) -> bool:
+        """Whether a set of points could be certified."""
+        return self.threshold < np.inf
+
+    @property
+    def n_kept(self) -> int:
+        """Points kept; where `n_points` is None, labelled ones."""
+        return int(self.kept[self._step()]) if self.certified else 0
+
+    @property
+    def coverage(self) -> float:
+        """Share of the points kept."""
+        return self.n_kept / int(self.kept[-1])
+
+    def _step(self) -> int:
+        return int(np.flatnonzero(self.thresholds == self.threshold)[0])
+
+    def keep(self, scores: Any) -> Bools:
+        """Mask of the points to keep: those with score > threshold; NaN is never kept."""
+        return select_above(scores, self.threshold)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a tested set, in the order of the tests."""
+        names = ("thresholds", "kept", "labelled", "errors", "p_values", "levels")
+        table = pd.DataFrame({name: getattr(self, name) for name in names})
+        return table.assign(certified=(table["p_values"] <= table["levels"]) & (table["levels"] > 0))
+
+    def __str__(self) -> str:
+        claim = f"error at most {self.alpha:g} with confidence {1 - self.delta:g}"
+        if not self.certified:
+            most = int(self.labelled.max(initial=0))
+            needed = int(np.ceil(np.log(self.delta) / np.log1p(-self.alpha)))
+            text = f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} of them errors."
+            if most < needed:
+                text += f" Even without an error about {needed} labels are needed; label more points."
+            else:
+                text += " Label more points, or ask for a larger alpha or delta."
+        else:
+            at = self._step()
+            among = "points like these" if self.n_points is None else f"{self.kept[at]} of {self.n_points} points"
+            text = (
+                f"Keep scores above {self.threshold:.4g}: {among}, {claim}.\n"
+                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+            )
+        return text if self.guaranteed else f"{text}\nNOT GUARANTEED: of points without a label this says nothing."
+
+
+def risk_threshold(
+    scores: Any,
+    correct: Any,
+    alpha: float = 0.05,
+    delta: float = 0.05,
+    *,
+    sample: Sample | None = None,
+    inclusion: Any = None,
+) -> RiskThreshold:
+    """Find the lowest threshold above which the error is at most alpha, with confidence 1 - delta.
+
+    Parameters
+    ----------
+    scores : (n,) numbers, higher is surer
+        Of all points, labelled or not; points with NaN are never kept.
+    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,), in the order of its positions
+        Whether the assignment is right, see :func:`map_clusters`. Where one or more are not known, the guarantee is
+        about the n points given, and those known must be a random sample of them. Where all are known, the n points
+        must be a random sample of a population, with scores from 0 to 1, and the guarantee is about that population:
+        points to come.
+    alpha : float
+        Largest share of errors among the points kept.
+    delta : float
+        Largest chance, over the draw of the labels, that the share of errors is larger than alpha all the same.
+    sample : Sample, optional
+        What :func:`suggest` drew. After a review, which is not random, the result is the threshold of the
+        labelled points alone; it carries no guarantee for others, and says so.
+    inclusion : (n,) probabilities in [0, 1], optional
+        For labels drawn otherwise: the chance of each point to be labelled. Points of equal chance must have been
+        drawn alike, each independently or as a simple random sample. 0: the point is not spoken of.
+
+    Returns
+    -------
+    RiskThreshold
+        Where no set can be certified, `certified` is False and the threshold keeps nothing.
+
+    Notes
+    -----
+    Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
+
+    1. the sets tested, the surest 1 %, 2 %, … of the points, and their order, from the smallest one in which chance
+       would put enough labels to forgive one error, are fixed by scores and the number of labels alone;
+    2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a random sample, binomial
+       for a population, a Chernoff bound for unequal inclusion (:mod:`clustertrust.calibration.evidence`);
+    3. testing goes on to the next set only after a rejection, so a false rejection needs one at the first set whose
+       error is too large, and that has a chance of at most delta (fixed-sequence testing). With thresholds fixed in
+       advance, for a population, delta is dealt to five places to begin (the fallback procedure).
+
+    The labels that say which class a cluster stands for must be others than these.
+
+    References
+    ----------
+    C. Clopper and E. Pearson, Biometrika 26 (1934) 404-413. A. Angelopoulos, S. Bates, E. Candès, M. Jordan and L. Lei,
+    "Learn then test: calibrating predictive algorithms to achieve risk control", Annals of Applied Statistics 19
+    (2025) 1641-1662.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clustertrust.calibration import risk_threshold, suggest
+    >>> scores = np.arange(1000) / 1000
+    >>> right = (scores > 0.3) | (np.arange(1000) % 2 == 0)  # half of the lowest scores are wrong
+    >>> sample = suggest(scores, 200)
+    >>> print(risk_threshold(scores, right[sample.positions], sample=sample))
+    Keep scores above 0.2795: 720 of 1000 points, error at most 0.05 with confidence 0.95.
+    Of 151 labels among them 3 are wrong.
+    """
+    values, alpha, delta = check_scores(scores), check_rate("alpha", alpha), check_rate("delta", delta)
+    if np.isinf(values).any():
+        raise ValueError("scores has infinite values; give finite numbers, and NaN for points without a score.")
+    right = _labels_of(values, correct, sample)
+    if sample is not None and inclusion is not None:
+        raise ValueError("sample knows its inclusion probabilities; give either sample or inclusion.")
+    if sample is None and inclusion is None and not np.isnan(right).any():
+        return _of_population(values, right, alpha, delta)
+    if sample is not None and not sample.guaranteed:
+        tell(
+            f"sample was drawn for purpose={sample.purpose!r}: scores, not chance, chose its points, so nothing is "
+            "guaranteed. For one that is, label suggest(scores, n, purpose='threshold')."
+        )
+        # The labelled points speak for themselves alone: no threshold may look like more than that.
+        return _of_points(np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False)
+    chances = sample.inclusion if sample is not None else _check_inclusion(inclusion, right)
+    return _of_points(values, right, alpha, delta, chances, equal=sample is None or sample.design == "random")
+
+
+def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
+    """For points to come: all are labelled, thresholds are the same for all data."""
+    known = ~np.isnan(values)
+    s, wrong = values[known], right[known] == 0
+    if not s.size or ((s < 0) | (s > 1)).any():
+        raise ValueError(
+            "Where every point is labelled, the thresholds are fixed in advance and scores must lie from 0 to 1. Give "
+            "all scores, with None in correct for points without a label, to have them taken from the scores."
+        )
+    n = np.array([(s > t).sum() for t in FIXED])
+    x = np.array([wrong[s > t].sum() for t in FIXED])
+    p = binomial_p(x, n, alpha)
+    rejected, levels = in_sequence(p, np.isin(FIXED, STARTS) / len(STARTS), delta)
+    threshold = float(FIXED[rejected][-1]) if rejected.any() else np.inf
+    return RiskThreshold(threshold, alpha, delta, True, None, FIXED.copy(), n, n, x, p, levels)
+
+
+def _of_points(
+    values: Floats,
+    right: Floats,
+    alpha: float,
+    delta: float,
+    chances: Floats | None,
+    *,
+    equal: bool = True,
+    guaranteed: bool = True,
+) -> RiskThreshold:
+    """For the points given, of which a random sample is labelled. `chances` None: all points alike."""
+    there = ~np.isnan(values) if chances is None else ~np.isnan(values) & (chances > 0)
+    if not there.any():
+        raise ValueError("No point has both a score and a chance to be labelled; there is nothing to keep.")
+    order = np.flatnonzero(there)[np.argsort(-values[there], kind="stable")]
+    z = right[order]
+    pi, of = np.unique(np.ones(len(order)) if chances is None else chances[order], return_inverse=True)
+    sizes, thresholds = _nested_sets(values[order])
+    masks = (np.ones(len(order), dtype=bool), ~np.isnan(z), z == 0)
+    kept, labelled, errors = (_counted(mask, of, len(pi), sizes) for mask in masks)
+    if equal and len(pi) == 1:
+        test = partial(_equal_chances, kept=kept, alpha=alpha)
+        plan = np.floor(kept * (labelled[-1] / len(order)))
+        one_error = np.minimum(plan, 1.0)
+    else:
+        test = partial(weighted_p, kept=kept, inclusion=pi, alpha=alpha)
+        plan = kept * pi
+        one_error = plan / plan.sum(axis=1, keepdims=True)
+    start = _start(partial(test, labelled=plan), one_error, delta)
+    p = test(errors, labelled)
+    rejected, levels = in_sequence(p, np.arange(len(p)) == start, delta)
+    threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
+    return RiskThreshold(
+        threshold=threshold,
+        alpha=alpha,
+        delta=delta,
+        guaranteed=guaranteed,
+        n_points=len(order),
+        thresholds=thresholds,
+        kept=kept.sum(axis=1),
+        labelled=labelled.sum(axis=1),
+        errors=errors.sum(axis=1),
+        p_values=p,
+        levels=levels,
+    )
+
+
+def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: float) -> Floats:
+    """The hypergeometric test for tables with one group."""
+    return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
+
+
+def _start(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> int:
+    """The first set that the labels expected in it would certify with one error, else without any, else the last."""
+    for errors in (one_error, np.zeros_like(one_error)):
+        good = test(errors) <= delta
+        if good.any():
+            return int(np.argmax(good))
+    return len(one_error) - 1
+
+
+def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
+    """Sizes of the sets to test and their thresholds, from sorted scores; points of equal score stay together.
+
+    A threshold is half-way to the next lower score, so that `>` and `≥` mean the same here.
+    """
+    N = len(s)
+    wanted = np.unique(np.ceil(np.arange(1, STEPS + 1) / STEPS * N).astype(np.int64))
+    sizes = np.unique(N - np.searchsorted(s[::-1], s[wanted - 1], side="left"))
+    above, below = s[sizes - 1], np.append(s, -np.inf)[sizes]
+    middle = above / 2 + below / 2
+    return sizes, np.where(middle < above, middle, below)
+
+
+def _counted(mask: Bools, of: Ints, groups: int, sizes: Ints) -> Ints:
+    """(t, G) points of the mask among the first `sizes`, by group."""
+    out = np.zeros((len(sizes), groups), dtype=np.int64)
+    at = np.searchsorted(sizes, np.flatnonzero(mask), side="right")  # the first set that holds the point
+    np.add.at(out, (at, of[mask]), 1)
+    return out.cumsum(axis=0)
+
+
+def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
+    """(n,) correctness, NaN where not labelled."""
+    given = check_correct(correct)
+    if sample is None:
+        check_same_length("scores", values, "correct", given)
+        right = given
+    else:
+        if not isinstance(sample, Sample):
+            raise TypeError(f"sample={sample!r} must be what suggest() returned.")
+        check_same_length("scores", values, "sample.inclusion", sample.inclusion)
+        check_same_length("sample.positions", sample.positions, "correct", given)
+        if np.isnan(given).any():
+            raise ValueError(
+                f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points of the sample. To "
+                "leave those out would bias it: count them as wrong (False), or find out."
+            )
+        right = np.full(len(values), np.nan)
+        right[sample.positions] = given
+    if np.isnan(right).all():
+        raise ValueError("correct is not known for any point; label some, see suggest().")
+    return right
+
+
+def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
+    """(n,) inclusion probabilities of which labels can come."""
+    if inclusion is None:
+        return None
+    try:
+        chances = np.asarray(inclusion, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"inclusion must be one flat sequence of probabilities, one a point: {error}.") from error
+    check_same_length("correct", right, "inclusion", chances)
+    if chances.ndim != 1 or not ((chances >= 0) & (chances <= 1)).all():
+        raise ValueError("inclusion must be probabilities from 0 to 1, one for each of the points in scores.")
+    impossible = np.flatnonzero((chances == 0) & ~np.isnan(right))
+    if impossible.size:
+        raise ValueError(
+            f"The point at position {impossible[0]} is labelled though its inclusion is 0; give the probability with "
+            "which it was drawn, or None in correct."
+        )
+    return chances

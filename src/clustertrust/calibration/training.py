@@ -1,0 +1,104 @@
+"""Clusters and scores → labels and weights that scikit-learn's classifiers take."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_label_vector, check_same_length, check_scores, tell
+from clustertrust.selection import select_above, select_top
+
+__all__ = ["pseudo_labels", "sample_weight"]
+
+Floats = NDArray[np.float64]
+
+
+def pseudo_labels(
+    labels: Any, scores: Any, *, threshold: float | None = None, share: float | None = None, random_state: Any = 0
+) -> NDArray:
+    """Labels of the sure points, and -1, scikit-learn's sign for unlabelled, for all others.
+
+    Train a classifier on the points that are not -1, or hand all of them to `sklearn.semi_supervised`.
+
+    Parameters
+    ----------
+    labels : (n,) cluster or class of each point, of any kind
+        Points that are not assigned (negative, missing) get -1.
+    scores : (n,) numbers, higher is surer; NaN gets -1
+    threshold : float, optional
+        Keep scores above it, such as :attr:`RiskThreshold.threshold`. A cluster that has none is told in a warning.
+    share : float, optional
+        Keep this share of each cluster, its surest points, and at least one: clusters differ in how high they
+        score, and of the surest points of all some clusters would have none, so that a classifier never saw them.
+        Exactly one of `threshold` and `share` must be given.
+    random_state : int, RandomState or None
+        With `share`: which of the points that tie at the cut are kept.
+
+    Returns
+    -------
+    (n,) array
+        Of whole numbers where labels are, else of objects (text, and -1), as `SelfTrainingClassifier` wants it.
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import pseudo_labels
+    >>> pseudo_labels([0, 0, 1, 1], [0.9, 0.2, 0.8, 0.6], threshold=0.5).tolist()
+    [0, -1, 1, 1]
+    >>> pseudo_labels(["a", "a", "b", "b"], [0.9, 0.2, 0.4, 0.3], share=0.5).tolist()
+    ['a', -1, 'b', -1]
+    """
+    codes, names = check_label_vector("labels", labels)
+    values = check_scores(scores)
+    check_same_length("labels", codes, "scores", values)
+    if (threshold is None) == (share is None):
+        raise ValueError(f"threshold={threshold!r} and share={share!r}: give exactly one of them.")
+    if threshold is not None:
+        kept = select_above(values, threshold) & (codes >= 0)
+        lost = [name for code, name in enumerate(names.tolist()) if not kept[codes == code].any()]
+        if lost:
+            tell(f"No point of the clusters {lost} scores above threshold={threshold!r}; use share, or a lower one.")
+    else:
+        kept = _surest_of_each(codes, values, share, random_state)
+    dtype = np.int64 if names.dtype.kind in "iu" else object
+    out = np.full(len(codes), -1, dtype=dtype)
+    out[kept] = names.astype(dtype)[codes[kept]]
+    return out
+
+
+def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: Any) -> NDArray[np.bool_]:
+    """Mask of the surest ⌊share · size⌋ points of each cluster, at least one of those that have a score."""
+    if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
+        raise ValueError(f"share={share!r} must be above 0 and at most 1; 0.6 keeps 60 % of each cluster.")
+    kept = np.zeros(len(codes), dtype=bool)
+    for code in range(codes.max(initial=-1) + 1):
+        members = np.flatnonzero((codes == code) & ~np.isnan(values))
+        if members.size:
+            least = max(float(share), 1 / members.size)
+            kept[members[select_top(values[members], least, random_state=random_state)]] = True
+    return kept
+
+
+def sample_weight(scores: Any) -> Floats:
+    """Weights s / mean(s) for `fit(X, labels, sample_weight=…)`: 1 on average, and 0 where the score s is missing.
+
+    A classifier then heeds points as far as they are sure. Probabilities of a :class:`Calibrator` do as well as
+    scores.
+
+    Parameters
+    ----------
+    scores : (n,) numbers of at least 0, higher is surer
+
+    Examples
+    --------
+    >>> from clustertrust.calibration import sample_weight
+    >>> sample_weight([0.9, 0.3, 0.0, float("nan")]).round(3).tolist()
+    [3.0, 1.0, 0.0, 0.0]
+    """
+    values = check_scores(scores)
+    values = np.where(np.isnan(values), 0.0, values)
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        raise ValueError("scores must be finite, at least 0 and not all 0, to serve as weights.")
+    return values / values.mean()

@@ -1,0 +1,266 @@
+"""Profiles over k against plain scores at each k, and the rule on numbers made by hand."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
+from sklearn.datasets import load_iris, make_blobs
+
+from clustertrust import CAKE, build_ensemble, confidence
+from clustertrust.displays.k_profile import KProfileDisplay
+from clustertrust.k_profile import QUANTILES, any_k_p_value, choose_k
+from clustertrust.null import null_reference
+
+BLOBS = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
+SQUARE = np.random.default_rng(3).uniform(size=(150, 2))
+FEW = {"n_runs": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return choose_k(BLOBS, range(2, 6), **FEW)
+
+
+def test_three_blobs_are_three(blobs):
+    assert blobs.best == blobs.strongest == 3
+    assert blobs.structured
+    assert blobs.p_value == pytest.approx(1 / 20)
+    assert_array_equal(blobs.n_clusters, [2, 3, 4, 5])
+
+
+def test_a_square_is_one():
+    profile = choose_k(SQUARE, [4, 2, 3], **FEW)
+    assert profile.best == 1
+    assert not profile.structured
+    assert profile.strongest in (2, 3, 4)
+    assert profile.mean_score.max() > 0.5  # high, and yet nothing
+    assert_array_equal(profile.n_clusters, [2, 3, 4])
+    assert "1: no k stands out" in profile.summary()
+
+
+def test_each_row_is_what_the_estimator_gives():
+    X = load_iris().data
+    profile = choose_k(X, range(2, 5), null=None, geometry="rms", **FEW)
+    for at, k in enumerate(profile.n_clusters):
+        cake = CAKE(int(k), geometry="rms", **FEW).fit(X)
+        assert profile.mean_score[at] == pytest.approx(cake.scores_.mean(), abs=1e-14)
+        assert profile.mean_stability[at] == pytest.approx(cake.stability_.mean(), abs=1e-14)
+        assert profile.mean_geometry[at] == pytest.approx(cake.geometry_.mean(), abs=1e-14)
+        assert_allclose(profile.quantiles[at], np.quantile(cake.scores_, QUANTILES))
+        by_cluster = cake.to_frame().groupby("label")["score"].mean()
+        assert profile.weakest_score[at] == pytest.approx(by_cluster.min())
+        assert profile.weakest_label[at] == by_cluster.idxmin()
+        assert profile.weakest_points[at] == (cake.labels_ == by_cluster.idxmin()).sum()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"fusion": "product", "normalization": "affine"}, {"agreement": "jaccard"}, {"resample": 0.8}],
+)
+def test_errors_are_those_of_leaving_each_run_out(settings):
+    X, R = load_iris().data, 6
+    profile = choose_k(X, [4, 5], clusterer="kmeans-random", null=None, n_runs=R, random_state=0, **settings)
+    how = {name: value for name, value in settings.items() if name != "resample"}
+    ensemble = build_ensemble(
+        X, "kmeans-random", n_clusters=5, n_runs=R, random_state=0, resample=settings.get("resample")
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without a run some points have no score; their absence has to agree too
+        left = [confidence(X, np.delete(ensemble.labels, r, axis=1), **how) for r in range(R)]
+    for name, error in (("scores", "score_error"), ("stability", "stability_error"), ("geometry", "geometry_error")):
+        means = np.array([np.nanmean(getattr(of, name)) for of in left])
+        expected = np.sqrt((R - 1) / R * ((means - means.mean()) ** 2).sum())
+        assert expected > 1e-4
+        assert getattr(profile, error)[1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_runs_have_no_error():
+    profile = choose_k(BLOBS, [2, 3], null=None, n_runs=2, random_state=0)
+    assert np.isnan(profile.score_error).all()
+
+
+def test_the_excess_is_that_of_the_null_reference(blobs):
+    null = null_reference(BLOBS, 4, n_surrogates=19, **FEW)
+    at = 2  # k = 4
+    for family in ("box", "gaussian"):
+        assert_allclose(blobs.null_means[family][:, at], null.means[family])
+    assert blobs.mean_score[at] == pytest.approx(null.mean)
+    assert blobs.excess[at] == pytest.approx(null.excess)
+    higher = max(("box", "gaussian"), key=lambda family: null.means[family].mean())
+    assert blobs.excess_error[at] == pytest.approx(null.means[higher].std(ddof=1) * np.sqrt(1 + 1 / 19))
+    assert blobs.adjusted[at] == pytest.approx(null.excess / (1 - null.means[higher].mean()))
+
+
+def test_without_a_null_nothing_else_is_run(monkeypatch):
+    def never(*args, **kwargs):
+        raise AssertionError("surrogates were drawn")
+
+    monkeypatch.setattr("clustertrust.k_profile.score_surrogates", never)
+    profile = choose_k(BLOBS, range(2, 6), null=None, **FEW)
+    assert profile.best == profile.strongest == 3
+    assert profile.null_score is profile.excess is profile.adjusted is profile.adjusted_error is None
+    assert profile.p_value is profile.structured is profile.excess_error is None
+    assert "excess" not in profile.to_frame()
+    assert "Not compared with data without clusters" in profile.summary()
+    with pytest.raises(AssertionError, match="surrogates were drawn"):
+        choose_k(BLOBS, range(2, 6), **FEW)
+
+
+# The rule
+
+
+def made(blobs, scores, null, spread=0.01):
+    """A profile with these mean scores and a null of this mean and spread, one value a k."""
+    shape = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None] * np.sqrt(19 / 20)  # std with ddof=1 is 1
+    values = np.asarray(null) + shape * np.asarray(spread)
+    return replace(blobs, mean_score=np.asarray(scores, float), null_means={"box": values, "gaussian": values - 0.05})
+
+
+def test_the_adjusted_score_decides_not_the_score(blobs):
+    profile = made(blobs, [0.80, 0.75, 0.50, 0.45], [0.70, 0.40, 0.35, 0.30])
+    assert_allclose(profile.excess, [0.10, 0.35, 0.15, 0.15])
+    assert_allclose(profile.adjusted, [1 / 3, 7 / 12, 3 / 13, 3 / 14])
+    assert profile.best == profile.strongest == 3
+    assert replace(profile, null_means=None).best == 2
+
+
+def test_a_perfect_score_beats_a_larger_excess_over_a_lower_null(blobs):
+    profile = made(blobs, [0.99, 0.90, 0.50, 0.45], [0.60, 0.40, 0.35, 0.30])
+    assert profile.excess.argmax() == 1
+    assert profile.best == 2
+
+
+def test_of_near_equals_the_fewest_clusters_win(blobs):
+    scores, null = [0.50, 0.69, 0.70, 0.50], [0.4, 0.4, 0.4, 0.4]
+    near = made(blobs, scores, null, spread=0.02)
+    assert (near.strongest, near.best) == (4, 3)
+    assert made(blobs, scores, null, spread=0.002).best == 4
+
+
+def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
+    profile = made(blobs, [0.41, 0.41, 0.41, 0.41], [0.4, 0.4, 0.4, 0.4], spread=0.03)
+    assert any_k_p_value(profile.mean_score, profile.null_means["gaussian"]) <= 0.05
+    assert profile.p_value > 0.05
+    assert profile.best == 1
+    assert profile.strongest == 2
+
+
+def test_the_search_over_k_keeps_its_level():
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(2000):
+        noise = rng.standard_normal((20, 1)) + rng.standard_normal((20, 8))
+        values = np.linspace(0.7, 0.3, 8) + noise * np.geomspace(0.001, 0.05, 8)
+        p.append(any_k_p_value(values[0], values[1:]))
+    for level in (0.05, 0.25, 0.5):
+        low, high = binom.ppf([0.001, 0.999], len(p), level)
+        assert low <= (np.array(p) <= level + 1e-9).sum() <= high
+    flat = np.ones((5, 2))
+    assert any_k_p_value(flat[0], flat[1:]) == 1.0
+
+
+def test_data_and_surrogates_are_exchangeable():
+    """Whichever of them is taken for the data, the p-values are 1/20, 2/20, …, 1: each once."""
+    values = 0.5 + 0.1 * np.random.default_rng(0).standard_normal((20, 3))
+    p = [any_k_p_value(values[i], np.delete(values, i, axis=0)) for i in range(20)]
+    assert_allclose(np.sort(p), np.arange(1, 21) / 20)
+
+
+def test_a_lucky_surrogate_does_not_hide_structure():
+    null = np.full((19, 2), 0.4)
+    null[:, 0] += np.linspace(-0.05, 0.05, 19)
+    null[7, 1] = 0.43  # far out for its k, where all others are equal, and yet not high
+    assert any_k_p_value(np.array([0.7, 0.4]), null) == pytest.approx(1 / 20)
+    assert any_k_p_value(np.array([0.42, 0.4]), null) > 0.05
+
+
+# Seeds, samples, forms
+
+
+def test_a_seed_fixes_everything():
+    how = {**FEW, "n_surrogates": 19, "max_points": 60}
+    one, again = (choose_k(SQUARE, [2, 3], n_jobs=n_jobs, **how) for n_jobs in (1, 2))
+    assert one.n_points == 60
+    assert_array_equal(one.to_frame(), again.to_frame())
+    other = choose_k(SQUARE, [2, 3], **{**how, "random_state": 1})
+    assert not np.isclose(one.mean_score, other.mean_score).any()
+
+
+def test_the_frame_has_a_row_for_each_k(blobs):
+    frame = blobs.to_frame()
+    assert frame.index.tolist() == [2, 3, 4, 5]
+    assert frame.index.name == "n_clusters"
+    assert frame.loc[3, "score"] == blobs.mean_score[1]
+    assert frame.loc[3, "score_50%"] == blobs.quantiles[1, 2]
+    assert {"null_box", "null_gaussian", "excess", "excess_error", "adjusted", "weakest_cluster"} <= set(frame)
+    assert "3 clusters: the fewest within one standard error" in blobs.summary()
+
+
+def test_permuted_columns_are_told_and_decide_nothing(blobs):
+    profile = choose_k(BLOBS, range(2, 6), null=("permuted", "box", "gaussian"), **FEW)
+    assert "null_permuted" in profile.to_frame()
+    assert profile.p_value == blobs.p_value
+    assert_array_equal(profile.adjusted, blobs.adjusted)
+
+
+def test_the_display_draws_what_is_there(blobs):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3)
+    shown = KProfileDisplay.from_profile(blobs, ax=axes[0])
+    assert shown.ax_ is axes[0]
+    assert shown.figure_ is figure
+    assert_array_equal(shown.lines_["scores"].get_ydata(), blobs.mean_score)
+    assert_array_equal(shown.lines_["null"].get_ydata(), blobs.null_score)
+    assert_array_equal(shown.lines_["stability"].get_ydata(), blobs.mean_stability)
+    assert shown.best_.get_xdata()[0] == 3
+    assert "recommended: 3" in axes[0].get_title()
+    bare = KProfileDisplay.from_profile(choose_k(BLOBS, [2, 3], null=None, **FEW), ax=axes[1])
+    assert set(bare.bands_) == {"scores"}
+    nothing = KProfileDisplay(**{**KProfileDisplay.numbers(blobs), "best": 1}).plot(axes[2])
+    assert nothing.best_ is None
+    assert "no k stands out" in axes[2].get_title()
+    figure.canvas.draw()
+    plt.close(figure)
+    with pytest.raises(TypeError, match="must be a KProfile"):
+        KProfileDisplay.from_profile(blobs.to_frame())
+
+
+@pytest.mark.parametrize(
+    ("ks", "kind", "message"),
+    [
+        (5, TypeError, "ks=5 must be a range or a list"),
+        ("2:12", TypeError, "ks='2:12' must be a range"),
+        (range(2, 2), ValueError, "at least two different numbers"),
+        ([3], ValueError, "at least two different numbers"),
+        ([2, 3, 3], ValueError, "each once"),
+        ([1, 2], ValueError, "ks=1 must be at least 2"),
+        ([2, 2.5], TypeError, "ks=2.5 must be a whole number"),
+        ([2, 150], ValueError, "goes up to 150, but there are 150 points"),
+    ],
+)
+def test_bad_ranges(ks, kind, message):
+    with pytest.raises(kind, match=message):
+        choose_k(BLOBS, ks)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"vary": {"n_clusters": [2, 3]}}, r"vary\['n_clusters'\] cannot be combined"),
+        ({"clusterer": "hdbscan"}, "has no n_clusters or n_components"),
+        ({"null": ("permuted",)}, "leaves the verdict to nothing"),
+        ({"null": ("none",)}, "null='none' is not known"),
+        ({"n_surrogates": 9}, "n_surrogates=9 allows no p-value below 0.1"),
+        ({"agreement": "kappa"}, "agreement='kappa' is not known"),
+        ({"metric": "nearness"}, "nearness"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        choose_k(BLOBS, range(2, 5), **settings)
