@@ -4,6 +4,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import pytest
+
 from clustertrust.clusterers import CLUSTERERS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -27,3 +29,16 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
     for name in ("kmeans", "hdbscan"):
         assert f"images/clusterers-{name}.png" in page
         assert (tmp_path / "images" / f"clusterers-{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("name", "shorter"), [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3})])
+def test_short_forms_of_the_examples_draw_their_picture(name, shorter, tmp_path, monkeypatch, capsys):
+    example = load(name)
+    (tmp_path / "images").mkdir()
+    monkeypatch.setattr(example, "DOCS", tmp_path)
+    for option, value in shorter.items():
+        assert hasattr(example, option)
+        monkeypatch.setattr(example, option, value)
+    example.main()
+    assert [path.suffix for path in (tmp_path / "images").iterdir()] == [".png"]
+    assert capsys.readouterr().out
