@@ -19,9 +19,9 @@ from benchmarks.common import HERE, Row, run_apart
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 LIMIT = 640  # MiB that a process may take for data of 1,526 MiB
-WORKING_MEMORY = {"in memory": 1024, "out of core": 32}  # MiB; a quarter of it is the most that is loaded
 WORKERS = {"Dask, 1 worker": 1, "Dask, 2 workers": 2}
-HOW = (*WORKING_MEMORY, *WORKERS)
+ON_CLUSTER = 1_000_000  # points at most: the workers share this machine
+HOW = ("in memory", "out of core", *WORKERS)
 
 JOB = """
 import json, resource, time
@@ -42,14 +42,17 @@ if __name__ == "__main__":
 
 ON_DASK = """
 import json, time
-import dask.array as da, numpy as np
+import dask, dask.array as da, numpy as np
 from dask.distributed import Client, LocalCluster
 from benchmarks.common import resident
+from benchmarks.scale import read
 from clustertrust import CAKE
 if __name__ == "__main__":
     cluster = LocalCluster(n_workers={workers}, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client:
-        X = da.from_array(np.load({path!r}, mmap_mode="r"), chunks=({rows}, 20))
+        n = len(np.load({path!r}, mmap_mode="r"))
+        parts = [dask.delayed(read)({path!r}, low, low + {rows}) for low in range(0, n, {rows})]  # by the workers
+        X = da.concatenate([da.from_delayed(part, ({rows}, 20), float) for part in parts])
         CAKE(3, n_runs=3, random_state=0).fit(X[:{rows}, :]).scores_.compute()  # compiled on the workers
         began = time.perf_counter()
         cake = CAKE(10, n_runs=20, random_state=0).fit(X)
@@ -71,13 +74,20 @@ def write_blobs(path: Path, n: int) -> None:
     out.flush()
 
 
+def read(path: str, low: int, high: int) -> np.ndarray:
+    """Some rows of a file."""
+    return np.array(np.load(path, mmap_mode="r")[low:high])
+
+
 def job(path: Path, how: str, limit: int = 0) -> dict[str, Any]:
     """One whole job in a process apart: seconds, peak memory in MiB (of a worker), passes over the data, mean score."""
     if how in WORKERS:
         code = ON_DASK.format(path=str(path), workers=WORKERS[how], rows=50_000)
     else:
         data = f"np.load({str(path)!r})" if how == "in memory" else repr(str(path))
-        code = JOB.format(data=data, limit=limit, working_memory=WORKING_MEMORY[how])
+        # Out of core a quarter of this, the most that is loaded, is less than the data.
+        memory = 1024 if how == "in memory" else min(256, path.stat().st_size // 2**19)
+        code = JOB.format(data=data, limit=limit, working_memory=memory)
     return json.loads(run_apart(code).splitlines()[-1])
 
 
@@ -94,15 +104,17 @@ def run() -> Iterator[Row]:
         for n in SIZES:
             write_blobs(path, n)
             size = path.stat().st_size / 2**20
-            here = {how: {"n": n, "how": how, "data_mib": round(size), **job(path, how)} for how in HOW}
+            ways = HOW if n <= ON_CLUSTER else HOW[:2]
+            here = {how: {"n": n, "how": how, "data_mib": round(size), **job(path, how)} for how in ways}
             found += here.values()
             ours, peer = here["out of core"], here["in memory"]
             name = f"n={n:,}: out of core ({ours['passes']} passes), seconds"
             yield Row.within(name, ours["seconds"], "in memory", peer["seconds"], None)
             yield Row.within(f"n={n:,}: out of core, peak MiB", ours["peak"], "in memory", peer["peak"], None)
-            one, two = (here[how]["seconds"] for how in WORKERS)
-            yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", ours["seconds"], None)
-            yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
+            if n <= ON_CLUSTER:
+                one, two = (here[how]["seconds"] for how in WORKERS)
+                yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", ours["seconds"], None)
+                yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
         limited = job(path, "out of core", LIMIT)
         found.append({"n": n, "how": f"out of core, at most {LIMIT} MiB", "data_mib": round(size), **limited})
         yield Row.within(f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5)

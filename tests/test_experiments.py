@@ -1,5 +1,6 @@
 """A small part of every experiment, against the printed numbers, and the machinery around them."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -294,3 +295,8 @@ def test_fair_seeds_are_disjoint():
     fair = PROTOCOLS["fair"]
     blocks = [set(fair.seeds(repetition)) for repetition in range(10)]
     assert len(set.union(*blocks, fair.evaluation_seeds())) == 10 * 20 + 10
+
+
+def test_the_readme_has_the_headline_of_the_page():
+    (total,) = re.findall(r"\*\*all\*\* \| \*\*(\d+ of \d+) ", (results.HERE / "README.md").read_text())
+    assert f"{total} printed numbers" in " ".join((results.HERE.parent / "README.md").read_text().split())

@@ -253,8 +253,8 @@ def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
 
 def rows_of_block(n_features: int, n_runs: int) -> int:
     """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
-    bytes_per_row = 24 * n_features + 120 * n_runs
-    return int(np.clip(memory_budget() // (2 * _AT_ONCE * bytes_per_row), 1024, 2**16))
+    bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
+    return int(np.clip(memory_budget() // (_AT_ONCE * bytes_per_row), 1024, 2**16))
 
 
 def sample_rows(passes: Passes, size: int, seed: int) -> tuple[NDArray, int]:
