@@ -85,9 +85,10 @@ def _matched(first: NDArray, second: NDArray) -> NDArray:
 
 def entropy_as_named(labels: NDArray, consensus: NDArray) -> NDArray:
     """1 - H(p) / log k, the runs aligned to the consensus in their own numbering, where a label may have no point."""
-    shares = np.zeros((len(labels), max(labels.max(), consensus.max()) + 1))
+    votes = np.zeros((len(labels), max(labels.max(), consensus.max()) + 1), dtype=int)
     for run in labels.T:
-        shares[np.arange(len(run)), _matched(run, consensus)[run]] += 1 / labels.shape[1]
+        votes[np.arange(len(run)), _matched(run, consensus)[run]] += 1
+    shares = np.sort(votes, axis=1) / labels.shape[1]  # sorted, so that equal votes give equal bits
     entropy = -(shares * np.log(shares + 1e-12)).sum(axis=1)
     return np.clip(1 - entropy / np.log(max(2, len(np.unique(consensus)))), 0.0, 1.0)
 
