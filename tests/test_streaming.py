@@ -158,7 +158,7 @@ def test_k_means_goes_on_where_the_sample_ended(points, tmp_path):
 def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
     pd.DataFrame(points, columns=COLUMNS).to_csv(tmp_path / "x.csv", index=False)
     cake = CAKE(4, n_runs=5, random_state=0).fit(tmp_path / "x.csv")
-    expected = CAKE(4, n_runs=5, random_state=0).fit(pd.read_csv(tmp_path / "x.csv"))
+    expected = CAKE(4, n_runs=5, random_state=0).fit(pd.read_csv(tmp_path / "x.csv", float_precision="round_trip"))
     assert_array_equal(cake.scores_, expected.scores_)
     assert cake.geometry_method_ == "exact"
     assert cake.feature_names_in_.tolist() == COLUMNS

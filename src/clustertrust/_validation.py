@@ -6,7 +6,7 @@ import inspect
 import numbers
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -98,15 +98,76 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
     )
 
 
-def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True) -> Any:
+def check_range(X: Any, *, small: bool = True) -> None:
+    """Raise where squares of the values leave the range of their type: distances would be 0 or infinite, unnoticed.
+
+    `small=False` lets pass values that are all next to 0, as new points may be.
+    """
+    values = X.data if sparse.issparse(X) else X
+    if not values.size:
+        return
+    kind = np.finfo(values.dtype)
+    largest = max(abs(float(values.max())), abs(float(values.min())))
+    high, low = float(np.sqrt(kind.max / (4.0 * values.size))), float(np.sqrt(kind.tiny / kind.eps))
+    if low <= largest <= high or largest == 0 or (largest < low and not small):
+        return
+    unit = f"1e{np.floor(np.log10(largest)):.0f}"
+    told = "large" if largest > high else "small"
+    wider = ", or convert it to float64" if kind.dtype == np.float32 else ""
+    raise ValueError(
+        f"X has values of up to {largest:.3g}, whose squared distances are too {told} for {kind.dtype} ({low:.0e} to "
+        f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
+    )
+
+
+def check_whole_numbers(X: Any) -> None:
+    """Raise for whole numbers that are no longer the same as floats: beyond 2**53 neighbours become one."""
+    for name, values in _whole_columns(X):
+        if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
+            continue
+        rounded = values.astype(np.float64)
+        beyond = rounded >= float(np.iinfo(values.dtype).max)  # rounded up to where the type ends: no way back
+        lost = beyond | (np.where(beyond, 0, rounded).astype(values.dtype) != values)
+        if lost.any():
+            raise ValueError(
+                f"X has whole numbers beyond 2**53 in column {name!r}, such as {int(values[lost][0])}, which floats of "
+                "64 bits cannot tell from their neighbours. Subtract the column's smallest from it, or leave it out if "
+                "it names the rows."
+            )
+
+
+def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
+    """Names and values of the columns that hold whole numbers of 64 bits."""
+    if is_frame(X):
+        columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
+        for name, column in columns:
+            if str(column.dtype).lower().startswith(("int64", "uint64")):
+                known = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
+                yield name, known.to_numpy().astype("u8" if str(column.dtype).lower().startswith("u") else "i8")
+        return
+    if isinstance(X, list | tuple):
+        try:
+            X = np.asarray(X)
+        except ValueError:  # ragged, of which others tell
+            return
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
+        wide = np.abs(X.astype(np.float64)) >= 2.0**53
+        for j in np.flatnonzero(wide.any(axis=0)):
+            yield int(j), X[:, j]
+
+
+def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: bool = True) -> Any:
     """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
     _check_columns(X)
+    check_whole_numbers(X)
     columns = X.columns if is_frame(X) else None
     if estimator is None:
         X = check_array(X, input_name="X", ensure_min_samples=2, **MATRIX_OPTIONS)
     else:
         X = validate_data(estimator, X, reset=reset, ensure_min_samples=2 if reset else 1, **MATRIX_OPTIONS)
     check_finite(X, columns)
+    if squares:  # will be taken of distances
+        check_range(X, small=reset)
     return X
 
 

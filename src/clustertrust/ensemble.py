@@ -20,7 +20,7 @@ from clustertrust.matching import contingency_tables
 from clustertrust.placing import Training, place
 from clustertrust.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.run_files import Checkpoint, run_from_arrays, run_to_arrays
-from clustertrust.storage import hash_data, read_arrays, write_arrays
+from clustertrust.storage import DAMAGE, expect, hash_data, read_arrays, write_arrays
 
 __all__ = ["Ensemble", "as_ensemble", "build_ensemble"]
 
@@ -153,7 +153,11 @@ class Ensemble:
     @classmethod
     def load(cls, path: str | Path) -> Ensemble:
         """Read what `save` wrote."""
-        return ensemble_from_arrays(*read_arrays(Path(path), "ensemble"))
+        meta, arrays = read_arrays(Path(path), "ensemble")
+        try:
+            return ensemble_from_arrays(meta, arrays)
+        except DAMAGE as error:
+            raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
 
 
 def _nmi(tables: Ints) -> NDArray[np.float64]:
@@ -190,9 +194,19 @@ def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], dict[str, ND
 
 
 def ensemble_from_arrays(meta: dict[str, Any], arrays: dict[str, NDArray]) -> Ensemble:
-    """The ensemble that `ensemble_to_arrays` took apart."""
-    labels = arrays["labels"]
+    """The ensemble that `ensemble_to_arrays` took apart. What does not fit together is an error."""
+    labels = expect(arrays, "labels", (None, None), "i")
+    if not labels.size:
+        raise ValueError(f"its labels have shape {labels.shape}, which is nothing")
     R = labels.shape[1]
+    told = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
+    for name, given in told.items():
+        if len(given) != R:
+            raise ValueError(f"it has {name} of {len(given)} runs, and labels of {R}")
+    if "training" in arrays:
+        training = arrays["training"]
+        if training.ndim != 2 or training.dtype.kind != "f":
+            raise ValueError(f"the training data have shape {training.shape} and type {training.dtype}")
     runs = None
     if meta["runs"] is not None:
         runs = tuple(
@@ -205,8 +219,13 @@ def ensemble_from_arrays(meta: dict[str, Any], arrays: dict[str, NDArray]) -> En
             for r, run_meta in enumerate(meta["runs"])
         )
     names = tuple(None if given is None else np.array(given) for given in meta["names"])
-    centers = tuple(arrays[f"{r}/centers"] for r in range(R)) if meta["centers"] else None
-    return Ensemble(labels, names, centers, runs)
+    for given, largest in zip(names, labels.max(axis=0, initial=-1), strict=True):
+        if given is not None and (given.ndim != 1 or given.dtype == object or len(given) <= largest):
+            raise ValueError(f"a run has labels up to {largest}, and names {given.tolist()}")
+    ensemble = Ensemble(labels, names, None, runs)
+    if not meta["centers"]:
+        return ensemble
+    return ensemble.with_centers([expect(arrays, f"{r}/centers", (None, None)) for r in range(R)])
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1) -> Ensemble:

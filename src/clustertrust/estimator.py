@@ -297,8 +297,12 @@ class CAKE(ClusterMixin, BaseEstimator):
             found = streamed.confidence(passes.judge(streamed.judge, streamed.n_clusters))
         else:
             folder = tempfile.mkdtemp(prefix="clustertrust-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            found = collect(streamed, passes, Path(folder))
+            remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            try:
+                found = collect(streamed, passes, Path(folder))
+            except BaseException:
+                remove()
+                raise
         self._keep(streamed.sample, streamed.model, found)
         return self
 
@@ -422,7 +426,10 @@ class CAKE(ClusterMixin, BaseEstimator):
     def load(cls, path: str | Path) -> CAKE:
         """Read what `save` wrote: a fitted model."""
         params, X, model, confidence, about = load_model(path)
-        cake = cls(**params)
+        try:
+            cake = cls(**params)
+        except TypeError as error:
+            raise ValueError(f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error}).") from error
         cake.n_features_in_ = about["n_features_in"]
         if about["feature_names"]:
             cake.feature_names_in_ = np.array(about["feature_names"], dtype=object)

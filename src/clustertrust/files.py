@@ -10,7 +10,8 @@ import importlib
 import io
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust.storage import DAMAGE
+from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr
 
 __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
 
@@ -106,8 +107,16 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
     kind = FORMATS[format]
     _check_options(kind, reading, format)
     need(format)
+    with named_errors(told, format):
+        table = kind.read(io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading)
+    return table  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
+
+
+@contextmanager
+def named_errors(told: str, format: str) -> Iterator[None]:
+    """Make of anything that a reader raises over a file an error of one or two lines that names the file."""
     try:
-        return kind.read(io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading)
+        yield
     except UnicodeDecodeError as error:
         raise TableError(
             f"{told} is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8."
@@ -116,7 +125,10 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
         raise TableError(f"{told} {error}") from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except DAMAGE as error:
+    except Exception as error:
+        # Arrow has kinds of its own, which cannot be named here without loading it.
+        if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):
+            raise
         raise TableError(f"{told} cannot be read as {format}: {error}") from error
 
 
@@ -173,10 +185,10 @@ def _check_options(kind: Format, reading: Reading, format: str) -> None:
 def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
     separator = reading.separator or separator
     options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
-    first = _first_line(source, options)
+    first = first_line(source, options)
     named = _has_names(first, reading.header)
     if named:
-        _check_unique(first)
+        check_unique(first)
         if len(first) == 1 and separator == "," and any(other in first[0] for other in ";\t|"):
             raise TableError(f"has one column, {first[0]!r}; tell what separates its fields with --separator.")
         options["converters"] = {name: str for name in reading.text if name in first}
@@ -202,7 +214,7 @@ def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
     return Table(frame)
 
 
-def _first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
+def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
     try:
         line = pd.read_csv(_rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options)
     except pd.errors.EmptyDataError:
@@ -214,7 +226,7 @@ def _has_names(first: list[str], header: bool | None) -> bool:
     """Whether the first line holds names. Numbers there, but 0, 1, 2, …, are more likely the first point."""
     if header is not None:
         return header
-    if all(_is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
+    if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
             f"has numbers in its first line ({', '.join(first[:3])}): say --no-header if that is the first point, "
             "--header if they are names."
@@ -222,7 +234,7 @@ def _has_names(first: list[str], header: bool | None) -> bool:
     return True
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -230,7 +242,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _check_unique(names: list[str]) -> None:
+def check_unique(names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(f"has more than one column of the name {twice[0]!r}; rename them.")
@@ -262,7 +274,7 @@ def _from_frame(frame: pd.DataFrame) -> Table:
     if frame.index.nlevels > 1:
         raise TableError("has an index of several levels; reset it to columns first.")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    _check_unique(list(frame.columns))
+    check_unique(list(frame.columns))
     names = None if isinstance(frame.index, pd.RangeIndex) else frame.index
     return Table(frame.reset_index(drop=True), names)
 
@@ -282,7 +294,10 @@ def _read_npz(source: Any, reading: Reading) -> Table:
     with _load(source) as file:
         names = list(file.files)
         if {"format", "indices", "indptr", "shape", "data"} <= set(names):
-            return Table(sparse.csr_array(sparse.load_npz(_rewound(source))))
+            odd = [name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"]
+            if odd:
+                raise TableError(f"holds a sparse matrix whose {odd[0]} are not whole numbers.")
+            return Table(checked_csr(sparse.load_npz(_rewound(source))))
         if reading.array is not None and reading.array not in names:
             raise TableError(f"has no array {reading.array!r}; it has {names}.")
         arrays = {name: file[name] for name in names if reading.array in (None, name)}
@@ -297,13 +312,20 @@ def _read_npz(source: Any, reading: Reading) -> Table:
 
 def _load(source: Any) -> Any:
     try:
-        return np.load(source, allow_pickle=False)
+        _check_sizes(source)
+        return np.load(_rewound(source), allow_pickle=False)
     except ValueError as error:
         if "pickle" not in str(error).lower():
             raise
         raise TableError(
             "holds Python objects or is no NumPy file; save an array of numbers (np.save, np.savez)."
         ) from error
+
+
+def _check_sizes(source: Any) -> None:
+    """Raise where an array claims to be larger than its file, before memory is taken for it."""
+    with nullcontext(source) if isinstance(source, io.BytesIO) else source.open("rb") as file:
+        (check_archive if file.read(2) == b"PK" else check_array_file)(file)
 
 
 def _from_array(array: NDArray, told: str) -> Table:

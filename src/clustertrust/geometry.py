@@ -185,7 +185,8 @@ def check_points(X: Any, n: int, geometry: str, options: Options) -> Any:
     """Return X as the geometry needs it: points, or a square matrix; the metric is tried on a row."""
     if is_precomputed(geometry, options):
         return check_square("X", X, n)
-    X = check_matrix(X)
+    squares = geometry not in {"exact", "auto"} or options.metric in ("euclidean", "sqeuclidean")
+    X = check_matrix(X, squares=squares)
     if X.shape[0] != n:
         raise ValueError(
             f"X has {X.shape[0]} points and labels has {n}; both must describe the same points. An array of labels is "

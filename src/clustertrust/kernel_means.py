@@ -110,7 +110,17 @@ class KernelMeans(Geometry):
         return np.asarray(pairwise_kernels(X, self.X, metric=self.kernel, **self.params))
 
     def _with_itself(self, X: Any) -> Floats:
-        """κ(x, x)."""
+        """κ(x, x); raise where sums of such values would not be finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._diagonal(X)
+            if not np.isfinite(found * float(self.X.shape[0])).all():
+                raise ValueError(
+                    f"kernel={self.kernel!r} of some points with themselves is no finite number, or too large to be "
+                    "summed; divide X by its largest value first."
+                )
+        return found
+
+    def _diagonal(self, X: Any) -> Floats:
         if is_name(self.kernel, "self-tuning") or is_name(self.kernel, "rbf"):
             return np.ones(X.shape[0])
         if is_name(self.kernel, "linear"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,25 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import tell
+from clustertrust._validation import check_choice, tell
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, ensemble_from_arrays, ensemble_to_arrays
-from clustertrust.geometry import Options, build_geometry
+from clustertrust.geometry import GEOMETRIES, Options, build_geometry
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.run_files import can_be_stored
 from clustertrust.scoring import Model, Scoring
-from clustertrust.storage import _META as META
-from clustertrust.storage import read_arrays, write_arrays
+from clustertrust.storage import (
+    DAMAGE,
+    FARTHEST,
+    checked_csr,
+    expect,
+    expect_finite,
+    read_arrays,
+    read_meta,
+    write_arrays,
+)
+from clustertrust.streaming import GEOMETRIES as STREAMED
 from clustertrust.streaming import geometry_of
 from clustertrust.totals import Totals
 
@@ -70,20 +78,37 @@ def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence
     try:
         params = meta["params"]
         X = _data_from_arrays(arrays)
+        _check_about(meta["about"], X.shape[1])
         part = {name.removeprefix("ensemble/"): a for name, a in arrays.items() if name.startswith("ensemble/")}
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
         confidence = _confidence(meta, arrays, ensemble)
-        _warn_of_scales(meta["about"])
-        return params, X, _model(params, meta, arrays, X, ensemble), confidence, meta["about"]
-    except (KeyError, TypeError, IndexError) as error:
+        model = _model(params, meta, arrays, X, ensemble)
+    except DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
+    _warn_of_scales(meta["about"])
+    return params, X, model, confidence, meta["about"]
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
     """What else was told of a model that `load_model` can read, without its arrays."""
-    with np.load(path, allow_pickle=False) as file:
-        about: dict[str, Any] = json.loads(bytes(file[META]).decode())["about"]
+    about: dict[str, Any] = read_meta(Path(path), "model")["about"]
     return about
+
+
+def _check_about(about: dict[str, Any], n_features: int) -> None:
+    """Raise unless what was told of the columns is told of as many as there are."""
+    names, preparation = about["feature_names"], about.get("preparation")
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("its feature_names are not all text")
+    told = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
+    if preparation is not None:
+        for name in ("means", "scales"):
+            values = preparation[name]
+            if values is not None:
+                told[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
+    for name, count in told.items():
+        if count != n_features:
+            raise ValueError(f"its {name} tell of {count!r} columns, and the data have {n_features}")
 
 
 def _warn_of_scales(about: dict[str, Any]) -> None:
@@ -97,7 +122,15 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
 
 
 def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Confidence:
-    votes = arrays["confidence/votes"]
+    votes = expect(arrays, "confidence/votes", (None, None))
+    for name in set(_ARRAYS) - {"votes"}:
+        expect(arrays, f"confidence/{name}", (len(votes),), "i" if name in {"labels", "rival"} else "f")
+    for name in ("labels", "rival"):
+        found = arrays[f"confidence/{name}"]
+        if found.size and not -1 <= found.min() <= found.max() < votes.shape[1]:
+            raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
+    if meta["reference_run"] not in range(ensemble.n_runs):
+        raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
     return Confidence(
         **{name: arrays[f"confidence/{name}"] for name in _ARRAYS},
         label_names=np.arange(votes.shape[1]),
@@ -122,9 +155,13 @@ def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any,
     scoring = Scoring(*(params[name] for name in ("fusion", "normalization", "agreement", "unassigned", "consensus")))
     scoring.check()
     if "totals/sizes" in arrays:
-        totals = _totals_from_arrays(arrays)
+        check_choice("geometry_method", meta["geometry_method"], STREAMED)
+        totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
         by_sums = geometry_of(meta["geometry_method"], totals, ensemble)
         return Model(scoring, totals, match_runs(totals), by_sums, meta["reference_run"])
+    check_choice("geometry_method", meta["geometry_method"], GEOMETRIES)
+    if X.shape[0] != len(ensemble.labels):
+        raise ValueError(f"its data have {X.shape[0]} points, and its labels {len(ensemble.labels)}")
     cells = meet(ensemble.labels)
     _, geometry = build_geometry(X, ensemble, cells, meta["geometry_method"], options)
     return Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
@@ -138,8 +175,17 @@ def _totals_to_arrays(totals: Totals) -> Arrays:
     }
 
 
-def _totals_from_arrays(arrays: Arrays) -> Totals:
-    names = np.split(arrays["totals/names"], np.cumsum(arrays["totals/clusters"])[:-1])
+def _totals_from_arrays(arrays: Arrays, R: int, d: int) -> Totals:
+    clusters = expect(arrays, "totals/clusters", (R,), "i")
+    flat = expect(arrays, "totals/names", (int(clusters.sum()),), "i")
+    names = np.split(flat, np.cumsum(clusters)[:-1])
+    for name, shape in {"sizes": (flat.size,), "means": (flat.size, d), "squares": (flat.size,)}.items():
+        expect_finite(arrays, f"totals/{name}", shape)
+    widest = int(clusters.max(initial=1))
+    tables = expect(arrays, "totals/tables", (R, R, widest, widest), "i")
+    twice = any(len(np.unique(given)) < len(given) for given in names)
+    if clusters.min() < 0 or flat.min(initial=0) < 0 or twice or tables.min(initial=0) < 0:
+        raise ValueError("its totals name a cluster twice, or count below 0")
     return Totals(tuple(names), *(arrays[f"totals/{name}"] for name in ("sizes", "means", "squares", "tables")))
 
 
@@ -169,9 +215,10 @@ def _data_to_arrays(X: Any) -> Arrays:
 
 def _data_from_arrays(arrays: Arrays) -> Any:
     if "X" in arrays:
-        return arrays["X"]
-    parts = (arrays["X/data"], arrays["X/indices"], arrays["X/indptr"])
-    return sparse.csr_array(parts, shape=tuple(arrays["X/shape"]))
+        return expect_finite(arrays, "X", (None, None), FARTHEST)
+    data = expect_finite(arrays, "X/data", (None,), FARTHEST)
+    parts = (data, *(expect(arrays, f"X/{name}", (None,), "i") for name in ("indices", "indptr")))
+    return checked_csr(sparse.csr_array(parts, shape=tuple(expect(arrays, "X/shape", (2,), "i").tolist())))
 
 
 def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
@@ -187,4 +234,4 @@ def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
 def _frame_from_arrays(kind: str | None, arrays: Arrays) -> Any:
     if kind == "polars":
         return importlib.import_module("polars").DataFrame()
-    return None if kind is None else pd.DataFrame(index=arrays["index"])
+    return None if kind is None else pd.DataFrame(index=expect(arrays, "index", (None,), "iufUS"))

@@ -32,6 +32,8 @@ def nearest_point(points: Any, X: Any) -> Ints:
     By differences, so that data far from the origin lose no digits, but for sparse X.
     """
     points = points.toarray() if sparse.issparse(points) else np.asarray(points, dtype=np.float64)
+    if X.shape[1] != points.shape[1]:  # compiled loops would read beyond the end
+        raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {points.shape[1]}.")
     padded = in_fours(points)
 
     def of(rows: slice) -> Ints:

@@ -198,19 +198,21 @@ def run_all(
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Checkpoint | None) -> Run | str:
     """Run r, or what there is to say of its failure. X does not come back with it from another process."""
-    try:
-        run = None if kept is None else kept.load(r, X)
-        if run is None:
-            run = recipe.fit(X, r, seed)
-            if kept is not None:
-                kept.save(r, run)
+    # Outside of what may be dropped: a full disk or a damaged file is no failure of the run.
+    run = None if kept is None else kept.load(r, X)
+    if run is not None:
         return _with_data(run, None)
+    try:
+        run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
         what = recipe.describe(r, seed, error)
         if on_failure == "drop":
             return what
         kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
         raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error
+    if kept is not None:
+        kept.save(r, run)
+    return _with_data(run, None)
 
 
 def _with_data(run: Run, X: Any) -> Run:

@@ -12,12 +12,13 @@ from sklearn.mixture import GaussianMixture
 
 from clustertrust.clusterers import Run
 from clustertrust.placing import Nearest, Placer, Predict, Training
-from clustertrust.storage import read_arrays, write_arrays, write_text
+from clustertrust.storage import DAMAGE, FARTHEST, expect, expect_finite, read_arrays, write_arrays, write_text
 
 __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]
 
 Arrays = dict[str, NDArray]
 
+LARGEST = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 
 
@@ -60,19 +61,21 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
 
 
 def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
-    """The run that `run_to_arrays` took apart; X are the training data."""
+    """The run that `run_to_arrays` took apart; X are the training data. What does not fit together is an error."""
+    expect(arrays, "labels", (None,), "i")
+    if "centers" in arrays:
+        expect_finite(arrays, "centers", (None, None), FARTHEST)
+    if not isinstance(meta["params"], dict) or not isinstance(meta["method"], str):
+        raise ValueError(f"its method is {meta['method']!r} and its params {meta['params']!r}")
     placer: Placer | None = None
+    d = None if X is None else X.shape[1]
     if meta["placer"] == "nearest":
-        placer = Nearest(arrays["nearest_centers"], arrays["nearest_labels"])
+        centers = expect_finite(arrays, "nearest_centers", (None, d), FARTHEST)
+        placer = Nearest(centers, expect(arrays, "nearest_labels", (len(centers),), "i"))
     elif meta["placer"] == "training" and X is not None:
-        placer = Training(X, arrays.get("training_rows"), arrays["training_labels"])
+        placer = _training(arrays, X)
     elif meta["placer"] == "mixture":
-        means = arrays["mixture_means_"]
-        model = GaussianMixture(len(means), covariance_type=meta["covariance_type"])
-        for name in _MIXTURE:
-            setattr(model, name, arrays[f"mixture_{name}"])
-        model.n_features_in_ = means.shape[1]
-        placer = Predict(model)
+        placer = Predict(_mixture(arrays, meta["covariance_type"], d))
     kept = ("method", "seed", "params", "objective", "iterations", "seconds")
     return Run(
         labels=arrays["labels"],
@@ -81,6 +84,30 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
         warnings=tuple(meta["warnings"]),
         **{name: meta[name] for name in kept},
     )
+
+
+def _training(arrays: Arrays, X: Any) -> Training:
+    rows = expect(arrays, "training_rows", (None,), "i") if "training_rows" in arrays else None
+    if rows is not None and rows.size and not 0 <= rows.min() <= rows.max() < X.shape[0]:
+        raise ValueError(f"the array 'training_rows' points beyond the {X.shape[0]} training points")
+    count = X.shape[0] if rows is None else len(rows)
+    return Training(X, rows, expect(arrays, "training_labels", (count,), "i"))
+
+
+def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> GaussianMixture:
+    k, d = expect_finite(arrays, "mixture_means_", (None, n_features), FARTHEST).shape
+    shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[covariance_type]
+    model = GaussianMixture(k, covariance_type=covariance_type)
+    for name in _MIXTURE:
+        known = {"weights_": (k,), "means_": (k, d)}.get(name, shape)
+        setattr(model, name, expect_finite(arrays, f"mixture_{name}", known, LARGEST.get(name, np.inf)))
+    roots = model.precisions_cholesky_
+    if covariance_type in {"full", "tied"}:
+        roots = np.diagonal(roots, axis1=-2, axis2=-1)
+    if min(model.weights_.min(initial=1), roots.min(initial=1)) <= 0:
+        raise ValueError("the weights or precisions of its mixture are not all above 0")
+    model.n_features_in_ = d
+    return model
 
 
 def _plain(value: Any) -> Any:
@@ -123,7 +150,11 @@ class Checkpoint:
         if not self._path(r).exists():
             return None
         meta, arrays = read_arrays(self._path(r), "run")
-        return run_from_arrays(meta, arrays, X)
+        try:
+            expect(arrays, "labels", (X.shape[0],), "i")
+            return run_from_arrays(meta, arrays, X)
+        except DAMAGE as error:
+            raise ValueError(f"{str(self._path(r))!r} is damaged: {error}. Remove it, and it is made anew.") from error
 
     def save(self, r: int, run: Run) -> None:
         """Keep run r."""

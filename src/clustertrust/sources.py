@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import itertools
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_finite
+from clustertrust._validation import check_finite, check_range, check_whole_numbers
+from clustertrust.files import TableError, check_unique, first_line, is_number, named_errors
 
 __all__ = [
     "ArraySource",
@@ -77,6 +83,7 @@ def checked(block: Block, columns: list[str] | None) -> Block:
     """Return the block; raise with the place of the first value that is missing or infinite."""
     try:
         check_finite(block.X, columns)
+        check_range(block.X, small=False)
     except ValueError as error:
         raise ValueError(f"In the block of rows from {block.before} on: {error}") from error
     return block
@@ -96,21 +103,23 @@ class ArraySource(Source):
     def read(self, rows: int) -> Iterator[Block]:
         """Copy slices."""
         for low in range(0, len(self.array), rows):
-            yield Block(np.array(self.array[low : low + rows], dtype=_float_type(self.array.dtype)))
+            part = self.array[low : low + rows]
+            check_whole_numbers(part)
+            yield Block(np.array(part, dtype=_float_type(self.array.dtype)))
 
 
 class NpySource(Source):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
+        with named_errors(str(path), "npy"), path.open("rb") as file:
             version = np.lib.format.read_magic(file)
             read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
             if version not in read_header:
                 raise ValueError(f"{path} is an array file of version {version}; save it anew with numpy.save.")
             shape, by_column, self.dtype = read_header[version](file)
             self.offset = file.tell()
-        if len(shape) != 2 or by_column or self.dtype.kind not in "fiub":
+        if len(shape) != 2 or min(shape) < 0 or by_column or self.dtype.kind not in "fiub":
             order = "column by column" if by_column else "row by row"
             raise ValueError(
                 f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must be (n, d) numbers, "
@@ -132,6 +141,7 @@ class NpySource(Source):
                 flat = np.fromfile(file, self.dtype, count * self.n_features)
                 if flat.size < count * self.n_features:
                     raise ValueError(f"{self.path} became shorter while it was read.")
+                _check_whole(self.path, flat.reshape(count, -1))
                 yield Block(flat.reshape(count, -1).astype(_float_type(self.dtype), copy=False))
                 left -= count
 
@@ -143,7 +153,7 @@ class FrameSource(Source):
         self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
     ) -> None:
         self.paths = list(paths)
-        found = [self._columns(path) for path in self.paths]
+        found = [self._names(path) for path in self.paths]
         for path, columns in zip(self.paths, found, strict=True):
             if columns != found[0]:
                 raise ValueError(
@@ -155,19 +165,38 @@ class FrameSource(Source):
         chosen = list(use) if use else [name for name in found[0] if name != id and name not in drop]
         if not chosen:
             raise ValueError(f"{self.paths[0]} has no column of numbers left; it has {found[0]}.")
+        unnamed = [name for name in chosen if name.startswith("Unnamed: ")]
+        if unnamed and not use:
+            raise ValueError(
+                f"{self.paths[0]} has a column without a name, {unnamed[0]!r}, often row numbers that a program added; "
+                "leave it out (drop), or name the rows by it (id)."
+            )
         self.id, self.columns, self.n_features = id, chosen, len(chosen)
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
         assert self.columns is not None
         for path in self.paths:
-            for frame in self._frames(path, rows):
+            for frame in self._guarded(path, rows):
                 ids = None if self.id is None else frame[self.id].to_numpy()
                 features = frame[self.columns]
                 text = [name for name in features if features[name].dtype.kind not in "fiub"]
                 if text:
                     raise ValueError(f"{path} has columns that are not numbers: {text}. Leave them out (drop, or id).")
+                _check_whole(path, features)
                 yield Block(np.ascontiguousarray(features.to_numpy(dtype=np.float64)), ids)
+
+    def _names(self, path: Path) -> list[str]:
+        """Names of the columns, each once; what the reader raises names the file."""
+        with named_errors(str(path), suffix_of(path)):
+            names = self._columns(path)
+            check_unique(names)
+        return names
+
+    def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        """Frames of a file; what the reader raises names the file."""
+        with named_errors(str(path), suffix_of(path)):
+            yield from self._frames(path, rows)
 
     def _columns(self, path: Path) -> list[str]:
         raise NotImplementedError
@@ -185,13 +214,47 @@ class CsvSource(FrameSource):
         return sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in self.paths)
 
     def _columns(self, path: Path) -> list[str]:
-        return [str(name) for name in pd.read_csv(path, sep=separator_of(path), nrows=0).columns]
+        names = first_line(path, {"sep": separator_of(path)})
+        if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
+            raise TableError(f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of columns.")
+        return names
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        # pandas' own blocks would drop a field too many in the first row of each without a word.
+        open_file: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open
+        with open_file(path, "rb") as file:
+            head = next((line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")), b"")
+            lines, before = 1, len(head)
+            while block := _records(file, rows):
+                yield self._parse(path, head, block, lines, before)
+                lines, before = lines + block.count(b"\n"), before + len(block)
+
+    def _parse(self, path: Path, head: bytes, block: bytes, lines: int, before: int) -> pd.DataFrame:
+        """Some lines of text as a frame; `lines` and `before` count the lines and bytes above them."""
         dtype = None if self.id is None else {self.id: str}
-        columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
-        with pd.read_csv(path, sep=separator_of(path), chunksize=rows, dtype=dtype, usecols=columns) as reader:
-            yield from reader
+        try:
+            block.decode()
+        except UnicodeDecodeError as error:
+            raise TableError(
+                f"is not UTF-8 text ({error.reason} at byte {before + error.start}); save it as UTF-8."
+            ) from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            try:
+                frame = pd.read_csv(
+                    BytesIO(head + block),
+                    sep=separator_of(path),
+                    dtype=dtype,
+                    index_col=False,
+                    low_memory=False,
+                    float_precision="round_trip",  # the default is off in the last digit, and dies of 1e99999999999
+                )
+            except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
+                raise TableError(
+                    f"has a line with too many fields, or quotes that do not close, below line {lines}: {error}".strip()
+                ) from error
+        frame.columns = frame.columns.map(str)
+        return frame[[*(self.columns or ()), *([] if self.id is None else [self.id])]]
 
 
 class ParquetSource(FrameSource):
@@ -257,6 +320,25 @@ def suffix_of(path: Path) -> str:
 def separator_of(path: Path) -> str:
     """What separates the fields of a file of text."""
     return "\t" if ".tsv" in path.suffixes else ","
+
+
+def _records(file: IO[bytes], rows: int) -> bytes:
+    """The next lines, as many as `rows`, and more where a quoted field runs on into them."""
+    text = b"".join(itertools.islice(file, rows))
+    quotes = text.count(b'"')
+    for line in itertools.islice(file, max(rows, 1000)) if quotes % 2 else ():  # not the whole file for a stray quote
+        text += line
+        quotes += line.count(b'"')
+        if quotes % 2 == 0:
+            break
+    return text
+
+
+def _check_whole(path: Path, values: Any) -> None:
+    try:
+        check_whole_numbers(values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _float_type(dtype: np.dtype) -> Any:

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
+import struct
 import tempfile
 import zipfile
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["hash_data", "read_arrays", "write_arrays", "write_text"]
+__all__ = [
+    "check_archive",
+    "check_array_file",
+    "checked_csr",
+    "expect",
+    "expect_finite",
+    "hash_data",
+    "read_arrays",
+    "read_meta",
+    "write_arrays",
+    "write_text",
+]
 
 VERSION = 1
 _META = "meta.json"
+# A small file may stand for large arrays: deflate packs a thousand equal bytes into one. What a file unpacks to is
+# refused beyond this many bytes, unless the file is large itself (a share of at least one byte in `DENSEST`).
+LARGEST = 2**31
+DENSEST = 50
+FARTHEST = 1e154  # of any coordinate: its square is still a number
 # What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
 DAMAGE: tuple[type[Exception], ...] = (
-    *(AttributeError, EOFError, KeyError, MemoryError, NotImplementedError, OSError, TypeError, ValueError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, SyntaxError),
+    *(TypeError, ValueError, TokenError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -51,19 +70,32 @@ def _replace(path: Path, write: Any) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:  # say where, too
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Read what `write_arrays` wrote; anything else is refused with a clear error."""
+    return _read(path, kind, with_arrays=True)
+
+
+def read_meta(path: Path, kind: str) -> dict[str, Any]:
+    """As `read_arrays`, but for the arrays."""
+    return _read(path, kind, with_arrays=False)[0]
+
+
+def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, NDArray]]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            meta = json.loads(bytes(file[_META]).decode())
-            arrays = {name: file[name] for name in file.files if name != _META}
+        with path.open("rb") as opened:
+            check_archive(opened)
+            with np.load(opened, allow_pickle=False) as file:
+                meta = json.loads(bytes(file[_META]).decode())
+                arrays = {name: file[name] for name in file.files if name != _META} if with_arrays else {}
     except DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged or was not written by clustertrust ({error}).") from error
     if not isinstance(meta, dict) or meta.get("format") != "clustertrust" or meta.get("kind") != kind:
@@ -74,6 +106,82 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArra
             "version that wrote it."
         )
     return meta, arrays
+
+
+def check_archive(file: Any) -> None:
+    """Raise unless an open .npz file holds plain arrays of the sizes that it claims, and not too much of them.
+
+    Nothing is unpacked for it but the first bytes of each array. The file is left at its start.
+    """
+    packed = file.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if total > max(LARGEST, DENSEST * packed):
+            raise ValueError(f"its {packed:,} bytes claim to unpack to {total:,}, more than is trusted")
+        names = [member.filename for member in members]
+        if len(set(names)) < len(names):
+            raise ValueError("it holds two arrays of one name")
+        for member in members:
+            within = PurePosixPath(member.filename.replace("\\", "/"))
+            if within.is_absolute() or ".." in within.parts:
+                raise ValueError(f"it holds {member.filename!r}, which lies outside of the file")
+            with archive.open(member) as opened:
+                _check_size(opened, member.file_size, member.filename)
+    file.seek(0)
+
+
+def check_array_file(file: Any) -> None:
+    """Raise unless an open .npy file holds a plain array of the size that it claims; leave it at its start."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    _check_size(file, size, "the array")
+    file.seek(0)
+
+
+def _check_size(file: Any, size: int, name: str) -> None:
+    """Raise unless what an array claims to be takes up the bytes that are there: NumPy reserves what it is told."""
+    version = np.lib.format.read_magic(file)
+    if version not in {(1, 0), (2, 0), (3, 0)}:
+        raise ValueError(f"{name} is an array file of the unknown version {version}")
+    # Versions 2 and 3 differ in how names of columns are spelled, which does not matter here.
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if dtype.hasobject:
+        raise ValueError(f"{name} holds Python objects, which would have to be unpickled")
+    count = 1
+    for length in shape:  # in Python's numbers, which do not overflow
+        count *= length
+    if min(shape, default=0) < 0 or file.tell() + count * dtype.itemsize > size:
+        raise ValueError(f"{name} claims to have shape {shape}, for which {size:,} bytes are too few")
+
+
+def expect(arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
+    """The array of this name; raise unless it has this shape (None: any length) and one of these kinds of numbers."""
+    array = arrays[name]
+    fits = len(shape) == array.ndim and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.kind not in kinds:
+        told = "×".join("any" if want is None else str(want) for want in shape)
+        raise ValueError(f"the array {name!r} is {array.dtype} of shape {array.shape}, and {told} is expected")
+    return array
+
+
+def expect_finite(
+    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], largest: float = np.inf
+) -> NDArray:
+    """The floats of this name; raise unless all are finite and none is larger than it can be."""
+    array = expect(arrays, name, shape)
+    farthest = float(np.abs(array).max(initial=0.0))
+    if not np.isfinite(farthest) or farthest > largest:
+        raise ValueError(f"the array {name!r} has values that are missing, infinite or beyond all bounds")
+    return array
+
+
+def checked_csr(matrix: Any) -> sparse.csr_array:
+    """A sparse matrix from a file as rows; raise where its positions lie outside of it, which compiled loops trust."""
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    return sparse.csr_array(matrix)
 
 
 def hash_data(X: Any) -> str:

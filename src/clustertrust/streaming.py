@@ -14,6 +14,7 @@ scikit-learn's `working_memory`, changes scores by rounding alone where the runs
 from __future__ import annotations
 
 import numbers
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -247,8 +248,25 @@ def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
             if name not in fields:
                 shape = (streamed.n_rows, *values.shape[1:])
                 fields[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", values.dtype, shape)
+                _reserve(folder / f"{name}.npy")
             fields[name][block.before : block.before + len(values)] = values
     return streamed.confidence(fields)
+
+
+def _reserve(path: Path) -> None:
+    """Take the room of a file on disk now: a mapped page that finds the disk full ends the process without a word."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("rb+") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; set TMPDIR to a "
+                "folder with more room",
+            ) from error
 
 
 def rows_of_block(n_features: int, n_runs: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -15,6 +16,7 @@ __all__ = ["check_outputs", "staged"]
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> dict[str, Path]:
@@ -67,6 +69,11 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             standins[option].chmod(_mode(target))
         for option, target in targets.items():
             standins[option].replace(target)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        told = ", ".join(str(path) for path in paths.values())
+        raise OSError(f"{os.strerror(error.errno)}: {told} could not be written, and nothing of it is left.") from error
     finally:
         for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)
