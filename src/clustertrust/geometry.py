@@ -47,6 +47,7 @@ __all__ = [
     "silhouettes_of",
 ]
 
+SQUARING = ("euclidean", "l2", "sqeuclidean", "nan_euclidean", "seuclidean", "cosine", "correlation")  # metrics
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
@@ -185,7 +186,7 @@ def check_points(X: Any, n: int, geometry: str, options: Options) -> Any:
     """Return X as the geometry needs it: points, or a square matrix; the metric is tried on a row."""
     if is_precomputed(geometry, options):
         return check_square("X", X, n)
-    squares = geometry not in {"exact", "auto"} or options.metric in ("euclidean", "sqeuclidean")
+    squares = geometry not in {"exact", "auto"} or options.metric in SQUARING
     X = check_matrix(X, squares=squares)
     if X.shape[0] != n:
         raise ValueError(

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
-from clustertrust.files import Reading, Table, read_table
+from clustertrust.files import Reading, Table, is_number, read_table
 
 __all__ = ["Points", "Preparation", "read_file", "read_points", "spread"]
 
@@ -242,8 +242,8 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
         column = frame[name]
         if not pd.api.types.is_numeric_dtype(column.dtype) and not column.isna().all():
             known = column.dropna()
-            odd = known[pd.to_numeric(known.astype(str), errors="coerce").isna()]
-            text.append(f"{name} ({str((odd if len(odd) else known).iloc[0])!r})")
+            odd = next((value for value in known if not _is_finite(str(value))), known.iloc[0])
+            text.append(f"{name} ({str(odd)!r})")
         elif pd.api.types.is_complex_dtype(column.dtype):
             text.append(f"{name} (complex)")
     if text:
@@ -254,6 +254,11 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
     single = all(dtype == np.float32 for dtype in frame.dtypes)
     values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
     return pd.DataFrame(values, columns=frame.columns)
+
+
+def _is_finite(text: str) -> bool:
+    """Whether a text is a number. pandas.to_numeric dies of 1e99999999999."""
+    return is_number(text) and bool(np.isfinite(float(text)))
 
 
 def _prepare(frame: pd.DataFrame, finite: NDArray[np.bool_], standardize: bool, impute: bool) -> Preparation:
