@@ -1,7 +1,7 @@
 """Does the guarantee of `risk_threshold` hold on the data sets, and do calibrated probabilities?
 
-`python -m experiments.beyond.calibration` is a trial of a minute or two and goes to `results/quick`; `--full` takes an
-hour or two. A part (`--part guarantee reliability`) can be run again alone.
+`python -m experiments.beyond.calibration` is a trial of a minute or two and goes to `results/quick`; `--full` takes half an
+hour. A part (`--part guarantee reliability`) can be run again alone.
 
 The guarantee is about the draw of the labels: one ensemble a set, and many draws. A violation is a kept set whose
 error, known here, is above alpha. `review` are the least sure points; `same labels` lets the labels that name the
@@ -49,7 +49,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(40, ("Ir", "Bc", "S4", "hidden"), 4, (50, 200))
-FULL = Size(1000, (*data.ALL, "hidden"), 50, (25, 50, 100, 200, 500, 1000))
+FULL = Size(500, (*data.ALL, "hidden"), 20, (25, 50, 100, 200, 500, 1000))
 
 
 class Scored(NamedTuple):
@@ -299,7 +299,7 @@ PARTS: dict[str, tuple[Callable[[Size], Iterator[dict[str, Any]]], Callable, Cal
 def main() -> None:
     """Run the parts asked for and write their tables and pictures."""
     parser = argparse.ArgumentParser(prog="python -m experiments.beyond.calibration", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all data sets and 1000 draws: an hour or two")
+    parser.add_argument("--full", action="store_true", help="all data sets and 500 draws: half an hour")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     chosen = parser.parse_args()
     data.find_data()

@@ -1,6 +1,6 @@
 """How often is `choose_k` right about the number of classes, or within one, beside the usual indices?
 
-`python -m experiments.beyond.choose_k` is a trial of some minutes and goes to `results/quick`; `--full` takes hours.
+`python -m experiments.beyond.choose_k` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or two.
 A data set that is finished is not run again: delete its rows, or the file, to run it anew.
 """
 
@@ -45,7 +45,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(300, 5, 19, 1, ("S1", "S2", "S4", "S5", "Ir", "Bc"))
-FULL = Size(2000, 20, 19, 3, data.CHEAPEST_FIRST)
+FULL = Size(1000, 10, 19, 2, data.CHEAPEST_FIRST)
 
 
 def by_cake(profile: KProfile) -> dict[str, int]:
@@ -156,7 +156,7 @@ def draw(rows: pd.DataFrame) -> Any:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0])
-    parser.add_argument("--full", action="store_true", help="hours instead of minutes")
+    parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
     parser.add_argument("--data", nargs="+", choices=data.ALL, help="only these data sets")
     arguments = parser.parse_args()
     data.find_data()

@@ -4,7 +4,7 @@ Clusters of a training part are handed to a classifier as labels: all of them, t
 random share (does less data alone do it?), or all with their scores as weights. What counts is its accuracy on other
 points, clusters named by one best matching with the classes of the training part.
 
-`python -m experiments.beyond.downstream` is a trial of a minute and goes to `results/quick`; `--full` takes about an
+`python -m experiments.beyond.downstream` is a trial of a minute and goes to `results/quick`; `--full` takes half an
 hour.
 """
 
@@ -62,7 +62,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(3, ("S2", "S6", "S7", "Bc"))
-FULL = Size(10, data.ALL)
+FULL = Size(5, data.ALL)
 
 
 def fitted_on(X: NDArray, labels: NDArray, scores: NDArray, seed: int) -> Iterator[tuple[str, NDArray]]:
@@ -168,7 +168,7 @@ def picture(table: pd.DataFrame) -> Any:
 def main() -> None:
     """Run, and write the table and the picture."""
     parser = argparse.ArgumentParser(prog="python -m experiments.beyond.downstream", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all data sets, 10 repetitions: about an hour")
+    parser.add_argument("--full", action="store_true", help="all data sets, 5 repetitions: half an hour")
     chosen = parser.parse_args()
     data.find_data()
     size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")

@@ -1,6 +1,6 @@
 """How often does `null_reference` raise a false alarm, can points be flagged, and what does it say of the data sets?
 
-`python -m experiments.beyond.null` is a trial of some minutes and goes to `results/quick`; `--full` takes hours.
+`python -m experiments.beyond.null` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or two.
 A part that is finished (`--part level flags sets`) can be run again alone.
 """
 
@@ -39,11 +39,12 @@ class Size(NamedTuple):
     repetitions: int
     sets: tuple[str, ...]
     clusters: range
+    most: int  # points taken of a data set
 
 
-# 1/20 and 2/40 are 0.05 to the point: with 19 or 39 surrogates the level is not blurred by the grid of p-values.
-QUICK = Size(200, 5, 19, 20, ("Ir", "S4"), range(2, 5))
-FULL = Size(300, 20, 39, 200, data.ALL, range(2, 13))
+# 1/20 is 0.05 to the point: with 19 surrogates the level is not blurred by the grid of p-values.
+QUICK = Size(200, 5, 19, 20, ("Ir", "S4"), range(2, 5), 500)
+FULL = Size(300, 10, 19, 200, data.ALL, range(2, 13), 1000)
 
 
 # Clouds without clusters, and a k at which k-means cuts them well
@@ -205,7 +206,7 @@ def sets(size: Size) -> Iterator[dict[str, Any]]:
     for name in size.sets:
         case = data.load(name, noise_is_class=False)
         for k in sorted({*size.clusters, case.k}):
-            null = ask(case.X, k, size, 0, families=("box", "gaussian", "permuted"), max_points=2000)
+            null = ask(case.X, k, size, 0, families=("box", "gaussian", "permuted"), max_points=size.most)
             row = {"dataset": name, "classes": case.k, "k": k, "mean score": null.mean, "excess": null.excess}
             row |= {f"null {family}": float(null.means[family].mean()) for family in null.families}
             row |= {f"p {family}": p for family, p in null.p_values.items()}
@@ -289,7 +290,7 @@ def write_part(part: str, size: Size, out: Path) -> None:
     write(out / f"null_{part}.csv", rows.to_csv(index=False, float_format="%.6g"))
     how = (
         f"{size.runs} runs, {size.surrogates} surrogates of each family"
-        + (f", {size.points} points, {size.repetitions} repetitions" if part != "sets" else "")
+        + (f", at most {size.most} points" if part == "sets" else f", {size.points} points, {size.repetitions} repetitions")
         + f". Made by `python -m experiments.beyond.null{' --full' if size is FULL else ''}`."
     )
     text = f"{how}\n\n{table(part, rows)}\n"
@@ -303,7 +304,7 @@ def write_part(part: str, size: Size, out: Path) -> None:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m experiments.beyond.null", description=__doc__.split("\n")[0])
-    parser.add_argument("--full", action="store_true", help="hours instead of minutes")
+    parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     arguments = parser.parse_args()
     data.find_data()
