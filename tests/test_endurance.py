@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks import fuzz, soak
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and limits memory as Linux does")

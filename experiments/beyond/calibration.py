@@ -1,7 +1,7 @@
 """Does the guarantee of `risk_threshold` hold on the data sets, and do calibrated probabilities?
 
-`python -m experiments.beyond.calibration` is a trial of a minute or two and goes to `results/quick`; `--full` takes half an
-hour. A part (`--part guarantee reliability`) can be run again alone.
+`python -m experiments.beyond.calibration` is a trial of a minute or two and goes to `results/quick`; `--full` takes
+half an hour. A part (`--part guarantee reliability`) can be run again alone.
 
 The guarantee is about the draw of the labels: one ensemble a set, and many draws. A violation is a kept set whose
 error, known here, is above alpha. `review` are the least sure points; `same labels` lets the labels that name the

@@ -1,7 +1,7 @@
 """How often is `choose_k` right about the number of classes, or within one, beside the usual indices?
 
-`python -m experiments.beyond.choose_k` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or two.
-A data set that is finished is not run again: delete its rows, or the file, to run it anew.
+`python -m experiments.beyond.choose_k` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour
+or two. A data set that is finished is not run again: delete its rows, or the file, to run it anew.
 """
 
 from __future__ import annotations

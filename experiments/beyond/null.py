@@ -1,7 +1,7 @@
 """How often does `null_reference` raise a false alarm, can points be flagged, and what does it say of the data sets?
 
-`python -m experiments.beyond.null` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or two.
-A part that is finished (`--part level flags sets`) can be run again alone.
+`python -m experiments.beyond.null` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or
+two. A part that is finished (`--part level flags sets`) can be run again alone.
 """
 
 from __future__ import annotations
@@ -288,10 +288,10 @@ def write_part(part: str, size: Size, out: Path) -> None:
     """Run a part and write its rows, table and picture."""
     rows = pd.DataFrame(list(PARTS[part](size)))
     write(out / f"null_{part}.csv", rows.to_csv(index=False, float_format="%.6g"))
+    points = f"at most {size.most} points" if part == "sets" else f"{size.points} points, {size.repetitions} repetitions"
     how = (
-        f"{size.runs} runs, {size.surrogates} surrogates of each family"
-        + (f", at most {size.most} points" if part == "sets" else f", {size.points} points, {size.repetitions} repetitions")
-        + f". Made by `python -m experiments.beyond.null{' --full' if size is FULL else ''}`."
+        f"{size.runs} runs, {size.surrogates} surrogates of each family, {points}. "
+        f"Made by `python -m experiments.beyond.null{' --full' if size is FULL else ''}`."
     )
     text = f"{how}\n\n{table(part, rows)}\n"
     write(out / f"null_{part}.md", text)
