@@ -288,7 +288,8 @@ def write_part(part: str, size: Size, out: Path) -> None:
     """Run a part and write its rows, table and picture."""
     rows = pd.DataFrame(list(PARTS[part](size)))
     write(out / f"null_{part}.csv", rows.to_csv(index=False, float_format="%.6g"))
-    points = f"at most {size.most} points" if part == "sets" else f"{size.points} points, {size.repetitions} repetitions"
+    drawn = f"{size.points} points, {size.repetitions} repetitions"
+    points = f"at most {size.most} points" if part == "sets" else drawn
     how = (
         f"{size.runs} runs, {size.surrogates} surrogates of each family, {points}. "
         f"Made by `python -m experiments.beyond.null{' --full' if size is FULL else ''}`."
