@@ -191,6 +191,21 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     assert not set(seen) - set(meant) - {"metric", "metric_params", "kernel_params", "vary", "verbose"}
 
 
+def test_a_range_of_k_lets_each_run_draw_its_own(folder):
+    how = ["--agreement", "jaccard", "--runs", "6", "--out", "s.csv", "--model", "m"]
+    run("score", "plain.csv", "-k", "2:4", *how)
+    expected = CAKE(vary={"n_clusters": range(2, 5)}, agreement="jaccard", n_runs=6, random_state=0).fit(X)
+    assert set(expected.ensemble_.n_clusters) == {2, 3, 4}
+    assert_allclose(read_table("s.csv").data["score"], expected.scores_, atol=1e-12)
+    assert str(CAKE.load("m").explain(0)) == str(expected.explain(0))
+
+
+def test_matching_runs_of_a_range_of_k_is_told(folder):
+    told = run("score", "plain.csv", "-k", "2:4", "--runs", "6").stderr
+    assert "between 2 and 4 clusters" in told
+    assert "--agreement jaccard is made for" in told
+
+
 def test_given_partitions_are_scored(folder, library):
     runs = library.ensemble_.labels
     np.save("runs.npy", runs)
@@ -665,7 +680,10 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "none.csv", "-k", "3"], 2, "'none.csv' does not exist"),
         (["score", ".", "-k", "3"], 1, "files of one kind"),
         (["score", "plain.csv"], 2, "kmeans needs a number of clusters: add -k"),
-        (["score", "plain.csv", "-k", "0"], 2, "0 is not in the range"),
+        (["score", "plain.csv", "-k", "0"], 2, "'0' is no number of clusters; give 1 or more"),
+        (["score", "plain.csv", "-k", "2:"], 2, "'2:' is no number of clusters"),
+        (["score", "plain.csv", "-k", "2:3:4"], 2, "'2:3:4' is no number of clusters"),
+        (["score", "plain.csv", "-k", "5:2"], 2, "'5:2' runs backwards; give the smaller number first, 2:5"),
         (["score", "plain.csv", "-k", "3", "--runs", "1"], 2, "give 2 or more, or auto"),
         (["score", "plain.csv", "-k", "3", "--resample", "2"], 2, "give a number between 0 and 1"),
         (["score", "plain.csv", "-k", "3", "--fusion", "sum"], 2, "'sum' is not one of 'harmonic', 'product'"),

@@ -64,7 +64,7 @@ def test_the_estimator_has_the_same_fields():
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     twin = confidence(X, cake.ensemble_)
     for field in fields(Confidence):
-        if field.name not in {"frame", "label_names", "ensemble"}:
+        if field.name not in {"agreement", "frame", "label_names", "ensemble"}:  # the first is a parameter there
             assert_array_equal(getattr(cake, f"{field.name}_"), getattr(twin, field.name), err_msg=field.name)
     assert not hasattr(cake, "frame_")
 
@@ -224,6 +224,40 @@ def test_weak_stability(first, stability, weak):
     assert (why.stability, why.weak) == (stability, weak)
     verdict = "Stability is weak: the runs do not agree on where it belongs." if weak else "Neither component is weak."
     assert str(why).endswith(verdict)
+
+
+SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]]  # the third has one cluster more
+
+
+@pytest.mark.parametrize(
+    ("agreement", "words"),
+    [
+        ("matching", "Stability 0.000: share of run pairs that put it into the same cluster."),
+        # Overlaps of {0, 1, 2, 3}, {3, 4, 5, 6} and {2, 3}: 1/7, 1/5 and 2/4.
+        ("jaccard", "Stability 0.281: how far its clusters in two runs overlap, on average over the pairs of runs."),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")  # has tests of its own
+def test_explain_says_what_stability_is(agreement, words):
+    result = confidence(X, SEVERAL_K, agreement=agreement)
+    assert result.agreement == agreement
+    assert words in str(result.explain(3))
+
+
+def test_explain_tells_of_runs_without_a_vote():
+    # Points 0 and 1 of run 2 are the partner of the reference's first cluster, 4 to 6 of its second.
+    result = confidence(X, SEVERAL_K, agreement="jaccard")
+    assert result.reference_run == 0
+    assert result.votes[3].tolist() == pytest.approx([1 / 3, 1 / 3])
+    assert "Votes of the runs: 33% for 0, 33% for 1, 33% for none.\n" in str(result.explain(3))
+    assert "Votes of the runs: 100% for 0.\n" in str(result.explain(0))
+
+
+def test_summary_tells_of_runs_of_different_k():
+    assert summarize(confidence(X, SEVERAL_K, agreement="jaccard")).startswith(
+        "7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
+    )
+    assert summarize(confidence(X, RUNS)).startswith("7 points, 2 clusters, 4 runs, exact silhouettes\n")
 
 
 def test_no_label_is_its_own_rival():

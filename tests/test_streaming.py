@@ -122,6 +122,21 @@ def test_scores_are_those_of_the_runs_in_memory(points, tmp_path, clusterer, geo
 
 
 @pytest.mark.usefixtures("small_memory")
+def test_runs_of_different_k(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+    how = {"vary": {"n_clusters": range(3, 6)}, "n_runs": 6, "random_state": 0}
+    with pytest.warns(UserWarning, match="between 3 and 5 clusters.*agreement='jaccard'"):
+        CAKE(**how).fit(tmp_path / "x.npy")
+    cake = CAKE(agreement="jaccard", **how).fit(tmp_path / "x.npy")  # and nothing is told
+    expected = confidence(
+        points, Ensemble.from_labels(cake.ensemble_.place(points)), agreement="jaccard", geometry="rms"
+    )
+    assert_array_equal(cake.labels_, expected.labels)
+    assert_allclose(cake.scores_, expected.scores, atol=1e-12)
+    assert "overlap, on average" in str(cake.explain(0))
+
+
+@pytest.mark.usefixtures("small_memory")
 def test_every_kind_of_file_gives_the_same(points, source, tmp_path):
     np.save(tmp_path / "reference.npy", points)
     reference = CAKE(4, n_runs=5, random_state=0).fit(tmp_path / "reference.npy")

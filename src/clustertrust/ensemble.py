@@ -276,7 +276,8 @@ def build_ensemble(
         R, at least 2.
     vary : dict, optional
         Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``; "n_clusters"
-        also means n_components. In a list of clusterers a key applies to those that have it.
+        also means n_components, and stands in place of `n_clusters`. In a list of clusterers a key applies to those
+        that have it.
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
     left_out : {"skip", "predict"}

@@ -111,7 +111,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median standard error of
         the scores is at most a tenth of their interquartile range; 200 at most.
     vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``.
+        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``, or
+        ``{"n_clusters": range(8, 13)}`` in place of `n_clusters`, with `agreement="jaccard"`.
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
     left_out : {"skip", "predict"}
@@ -440,7 +441,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Store what a fit, or a file, gave."""
         self._X, self._model, self._confidence = X, model, confidence
         for name in (f.name for f in fields(Confidence)):
-            if name not in {"frame", "label_names"}:
+            if name not in {"agreement", "frame", "label_names"}:
                 setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self) -> str:

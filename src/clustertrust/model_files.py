@@ -139,6 +139,7 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
         ensemble=ensemble,
         n_runs=ensemble.n_runs,
         sampling_error=meta["sampling_error"],
+        agreement=meta["params"]["agreement"],
         frame=_frame_from_arrays(meta["frame"], arrays),
     )
 

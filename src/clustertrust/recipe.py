@@ -43,6 +43,11 @@ class Recipe:
             n_clusters = check_count("n_clusters", n_clusters, at_least=1)
         methods = tuple(prepare(one, n_clusters) for one in given)
         vary = _check_vary(vary, methods)
+        if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
+            raise ValueError(
+                f"n_clusters={n_clusters} is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each run "
+                "draws its own; leave one of the two out."
+            )
         _check_resample(resample)
         check_choice("left_out", left_out, ["predict", "skip"])
         if resample is None and left_out != "skip":
@@ -134,6 +139,10 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
         checked[name] = list(values)
         if not checked[name]:
             raise ValueError(f"vary[{name!r}] is empty; give at least one value.")
+        if name == "n_clusters":
+            for at, k in enumerate(checked[name]):
+                if k is not None:  # some estimators then find the number themselves
+                    check_count(f"vary['n_clusters'][{at}]", k, at_least=1)
         if not any(hasattr(one, "get_params") and parameter(one, name) for _, one in methods):
             raise ValueError(f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} has.")
     return checked

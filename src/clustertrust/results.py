@@ -21,6 +21,10 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 _WEAK = 0.5  # a component below this is called weak
+_STABILITY = {  # what it is, by agreement
+    "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
+    "matching": "share of run pairs that put it into the same cluster",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Explanation:
         reference run; None where there is no other cluster
     margin : votes for the label less votes for the rival
     weak : "stability" or "geometry", whichever is smaller; None where both are at least 0.5
+    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     """
 
     point: int
@@ -50,16 +55,20 @@ class Explanation:
     rival: Any
     margin: float
     weak: str | None
+    agreement: str = "matching"
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
         lines = [f"Point {self.point}: cluster {self.label}, score {self.score:.3f}{error}."]
-        shares = ", ".join(f"{share:.0%} for {label}" for label, share in self.votes.items())
-        lines.append(f"Votes of the runs: {shares or 'none'}.")
+        shares = [f"{share:.0%} for {label}" for label, share in self.votes.items()]
+        left = 1 - sum(self.votes.values())
+        if shares and left > 1e-9:  # their cluster has no partner in the reference run, or they do not have the point
+            shares.append(f"{left:.0%} for none")
+        lines.append(f"Votes of the runs: {', '.join(shares) or 'none'}.")
         if self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
-        lines.append(f"Stability {self.stability:.3f}: share of run pairs that put it into the same cluster.")
+        lines.append(f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.")
         lines.append(
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
             f"less its spread of {self.silhouette_std:.3f}."
@@ -107,6 +116,7 @@ class Confidence:
     n_runs : their number
     sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean square over points;
         0 where nothing is sampled
+    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     """
 
     scores: Floats
@@ -125,6 +135,7 @@ class Confidence:
     ensemble: Ensemble = field(repr=False)
     n_runs: int
     sampling_error: float = 0.0
+    agreement: str = "matching"
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
 
     def to_columns(self) -> dict[str, NDArray]:
@@ -217,6 +228,7 @@ class Confidence:
             rival=None if rival < 0 else names[rival],
             margin=share[0] - share[1],
             weak=None if min(c, g) >= _WEAK or np.isnan(c) else "stability" if c < g else "geometry",
+            agreement=self.agreement,
         )
 
 

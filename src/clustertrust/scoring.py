@@ -150,6 +150,7 @@ def score_ensemble(
         ensemble=ensemble,
         n_runs=ensemble.n_runs,
         sampling_error=0.0 if quiet else sampling_error(built, cells.rows[cells.of]),
+        agreement=scoring.agreement,
         frame=frame,
     )
 

@@ -15,10 +15,11 @@ from clustertrust.ensemble import as_ensemble
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, contingency_tables, match_runs
 
-__all__ = ["AGREEMENTS", "UNASSIGNED", "Stability", "pairwise_stability", "stability"]
+__all__ = ["AGREEMENTS", "UNASSIGNED", "Stability", "overlap_sums", "pairwise_stability", "stability"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
+Overlap = Callable[[NDArray, NDArray, NDArray], Floats]  # shared points and the sizes of two clusters → [0, 1]
 
 
 def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
@@ -26,21 +27,31 @@ def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
 
 
-def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold it.
+def jaccard(shared: NDArray, first: NDArray, second: NDArray) -> Floats:
+    """|A ∩ B| / |A ∪ B| from the points that two clusters share and the size of each; 0 where both are empty."""
+    union = first + second - shared
+    return np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
+
+
+def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) the `overlap` of the two clusters that hold it.
 
     Sizes count the points assigned in both runs. No matching enters.
     """
     sums = np.zeros(rows.shape)
     for r, others, tables in contingency_tables(cells):
-        union = tables.sum(axis=2, keepdims=True) + tables.sum(axis=1, keepdims=True) - tables
-        overlaps = np.divide(tables, union, out=np.zeros(tables.shape), where=union > 0)
-        for q, overlap in zip(others, overlaps, strict=True):
+        overlaps = overlap(tables, tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True))
+        for q, of_pair in zip(others, overlaps, strict=True):
             both = np.flatnonzero((rows[:, r] >= 0) & (rows[:, q] >= 0))
-            agreement = overlap[rows[both, r], rows[both, q]]
+            agreement = of_pair[rows[both, r], rows[both, q]]
             sums[both, r] += agreement
             sums[both, q] += agreement
     return sums
+
+
+def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold it."""
+    return overlap_sums(cells, rows, jaccard)
 
 
 AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {

@@ -38,6 +38,7 @@ from clustertrust.placing import Nearest, place
 from clustertrust.results import Confidence
 from clustertrust.scoring import Model, Scoring
 from clustertrust.sources import Block, Source
+from clustertrust.stability import hint_at_jaccard
 from clustertrust.totals import Totals, total
 
 __all__ = [
@@ -214,6 +215,7 @@ class Streamed:
             geometry_method=self.geometry_method,
             ensemble=self.ensemble,
             n_runs=self.ensemble.n_runs,
+            agreement=self.model.scoring.agreement,
         )
 
     @property
@@ -336,6 +338,7 @@ def fit_stream(
         done += 1
     runs = [replace(run, labels=placer(sample)) for run, placer in zip(runs, _placers(runs), strict=True)]
     ensemble = assemble(runs)
+    hint_at_jaccard(totals, scoring.agreement)
     matchings = match_runs(totals)
     model = Model(scoring, totals, matchings, geometry_of(geometry, totals, ensemble), most_central(matchings))
     return Streamed(model, ensemble, sample, n, done, geometry)

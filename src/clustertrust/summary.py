@@ -47,11 +47,18 @@ def summarize(confidence: Confidence, *, threshold: float = 0.5, points: int = 5
     """Quantiles of the scores, a table by cluster and the most ambiguous points, as text."""
     n, k = len(confidence.scores), len(confidence.label_names)
     return lay_out(
-        f"{n} points, {k} clusters, {confidence.n_runs} runs, {confidence.geometry_method} silhouettes",
+        f"{n} points, {k} clusters, {_runs(confidence)}, {confidence.geometry_method} silhouettes",
         quantiles(confidence),
         by_cluster(confidence, threshold=threshold),
         ambiguous_points(confidence, points=points),
     )
+
+
+def _runs(confidence: Confidence) -> str:
+    """How many runs there are, and of how many clusters where they differ."""
+    k = confidence.ensemble.n_clusters
+    differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
+    return f"{confidence.n_runs} runs{differ}"
 
 
 def lay_out(headline: str, scores: pd.Series, clusters: pd.DataFrame, ambiguous: pd.DataFrame) -> str:

@@ -81,6 +81,30 @@ class Runs(click.ParamType):
         return int(value)
 
 
+class Clusters(click.ParamType):
+    """A number of clusters, or the first and last of a range from which each run draws its own."""
+
+    name = "clusters"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What help shows."""
+        return "K|FIRST:LAST"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
+        """Return what was typed: a number, or a range."""
+        if isinstance(value, int | range):
+            return value
+        typed = str(value).split(":")
+        if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
+            self.fail(
+                f"{value!r} is no number of clusters; give 1 or more, such as 3, or a range such as 8:12.", param, ctx
+            )
+        first, last = int(typed[0]), int(typed[-1])
+        if last < first:
+            self.fail(f"{value!r} runs backwards; give the smaller number first, {last}:{first}.", param, ctx)
+        return first if len(typed) == 1 else range(first, last + 1)
+
+
 class Resample(click.ParamType):
     """A share of the points, or bootstrap."""
 
@@ -143,7 +167,7 @@ COLUMN_OPTIONS = [
 class Method:
     """How points are clustered and scored: the parameters of CAKE, under their names."""
 
-    n_clusters: int | None
+    n_clusters: int | range | None
     clusterer: tuple[str, ...]
     n_runs: int | str
     random_state: int
@@ -167,14 +191,23 @@ class Method:
     def building(self) -> dict[str, Any]:
         """The parameters that make the runs."""
         one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
-        return {name: getattr(self, name) for name in BUILDING} | {"clusterer": one}
+        made = {name: getattr(self, name) for name in BUILDING} | {"clusterer": one}
+        if isinstance(self.n_clusters, range):
+            made |= {"n_clusters": None, "vary": {"n_clusters": list(self.n_clusters)}}
+        return made
 
 
 BUILDING = ("n_clusters", "clusterer", "n_runs", "random_state", "resample", "left_out", "on_failure")
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
 METHOD_OPTIONS = [
-    click.option("-k", "--clusters", "n_clusters", type=click.IntRange(min=1), metavar="K", help="Number of clusters."),
+    click.option(
+        "-k",
+        "--clusters",
+        "n_clusters",
+        type=Clusters(),
+        help="Number of clusters; 8:12 lets each run draw its own from 8 to 12 (then --agreement jaccard).",
+    ),
     click.option(
         "--clusterer",
         cls=TableOption,

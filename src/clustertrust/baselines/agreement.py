@@ -1,0 +1,150 @@
+"""Signals of an ensemble: how far its runs agree on a point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.baselines.memberships import one_minus_entropy
+from clustertrust.cells import meet
+from clustertrust.consensus import Votes, count_votes, medoid
+from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.matching import align_labels, match_runs
+from clustertrust.stability import pairwise_stability
+
+__all__ = ["bootstrap_stability", "consensus_agreement", "entropy_agreement", "subsample_stability"]
+
+Floats = NDArray[np.float64]
+
+
+def _consensus(labels: Any) -> Votes:
+    """Votes on each point in the names of the medoid run; runs that do not assign a point have no vote on it."""
+    cells = meet(labels)
+    matchings, runs = match_runs(cells), cells.assigned_runs()
+    by_cell = count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs)
+    return Votes(by_cell.labels[cells.of], by_cell.votes[cells.of], by_cell.strength[cells.of])
+
+
+def consensus_agreement(labels: Any) -> Floats:
+    """Share of the runs, aligned to the medoid run, that give the point its consensus label.
+
+    Parameters
+    ----------
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+
+    Returns
+    -------
+    (n,) array in [0, 1]; NaN where no run assigns the point
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import consensus_agreement
+    >>> consensus_agreement([[0, 0, 1, 1], [5, 5, 7, 7], [0, 0, 0, 1]]).round(3).tolist()
+    [1.0, 1.0, 0.667, 1.0]
+    """
+    return _consensus(as_ensemble(labels, at_least=2).labels).strength
+
+
+def entropy_agreement(labels: Any) -> Floats:
+    """1 - H(p) / log k, clipped to [0, 1], p the shares of the runs for each of the k labels of the consensus.
+
+    Runs are aligned to the consensus labels themselves. The paper leaves open what a cluster without a partner counts
+    for: here all such votes count as one further label, so that they lower the confidence. With a single consensus
+    label k counts as 2.
+
+    Parameters
+    ----------
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+
+    Returns
+    -------
+    (n,) array in [0, 1]; NaN where no run assigns the point
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import entropy_agreement
+    >>> entropy_agreement([[0, 0, 1, 1], [5, 5, 7, 7], [0, 0, 0, 1]]).round(3).tolist()
+    [1.0, 1.0, 0.082, 1.0]
+    """
+    runs = as_ensemble(labels, at_least=2).labels
+    found = _consensus(runs).labels
+    names, codes = np.unique(found, return_inverse=True)
+    consensus = codes - int(names[0] < 0)  # 0, 1, …, k - 1, and -1 where there is none
+    k = int(consensus.max(initial=0)) + 1
+    counts = np.zeros((len(runs), k + 1))  # the last column, that of label -1, is for votes for no consensus label
+    for run in runs.T:
+        voting = np.flatnonzero(run >= 0)
+        counts[voting, align_labels(consensus, run)[voting]] += 1
+    total = counts.sum(axis=1, keepdims=True)
+    p = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    return one_minus_entropy(np.sort(p, axis=1), max(2, k))  # sorted, so that equal votes give equal bits
+
+
+def subsample_stability(labels: Any) -> Floats:
+    """Share of run pairs that agree on the point, Eq. (7), of the pairs with the point in both; 0 where there is none.
+
+    Parameters
+    ----------
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Runs on subsamples; negative numbers and missing values are the points that a run left out.
+
+    Returns
+    -------
+    (n,) array in [0, 1]
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import subsample_stability
+    >>> subsample_stability([[0, 0, 1, 1, -1], [5, 5, 7, -1, 7], [0, 0, 0, 1, -1]]).round(3).tolist()
+    [1.0, 1.0, 0.333, 1.0, 0.0]
+    """
+    return np.nan_to_num(pairwise_stability(labels, unassigned="skip"), nan=0.0)
+
+
+def bootstrap_stability(
+    X: Any,
+    clusterer: Any = "kmeans",
+    *,
+    n_clusters: int | None = None,
+    n_runs: int = 20,
+    resample: float | str = 0.8,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Stability over runs on random subsamples: `subsample_stability` of an ensemble that is built here.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame
+    clusterer, n_clusters, n_runs, random_state, n_jobs
+        As for :func:`clustertrust.build_ensemble`.
+    resample : float or "bootstrap"
+        Share of the points that each run is fitted on, drawn without replacement, or n drawn with replacement.
+
+    Returns
+    -------
+    (n,) array in [0, 1]; 0 where no two runs have the point
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust.baselines import bootstrap_stability
+    >>> bootstrap_stability(load_iris().data, n_clusters=3, random_state=0).shape
+    (150,)
+    """
+    if resample is None:
+        raise ValueError("resample=None is no subsample; give a share such as 0.8 or 'bootstrap'.")
+    ensemble = build_ensemble(
+        X,
+        clusterer,
+        n_clusters=n_clusters,
+        n_runs=n_runs,
+        resample=resample,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    return subsample_stability(ensemble)

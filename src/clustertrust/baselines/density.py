@@ -1,0 +1,97 @@
+"""Signals of density: how typical a point is of its surroundings, or of its cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import LocalOutlierFactor
+
+from clustertrust._validation import check_count, check_matrix
+from clustertrust.cells import meet
+from clustertrust.ensemble import as_ensemble
+
+__all__ = ["local_outlier_confidence", "outlier_confidence"]
+
+Floats = NDArray[np.float64]
+_SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
+_OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
+
+
+def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
+    """Minus the local outlier factor of the point in the whole data set: about -1 for typical points, lower for others.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame
+    n_neighbors : int
+        Neighbours to compare with; n - 1 where there are fewer.
+
+    Returns
+    -------
+    (n,) array
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import outlier_confidence
+    >>> outlier_confidence([[0.0], [1.0], [2.0], [3.0], [9.0]], n_neighbors=2).round(2).tolist()
+    [-1.0, -1.0, -1.0, -1.0, -4.33]
+    """
+    return _minus_lof(check_matrix(X), check_count("n_neighbors", n_neighbors, at_least=1))
+
+
+def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> Floats:
+    """Mean over runs of 1 / max(1, LOF), LOF the local outlier factor inside the cluster that holds the point.
+
+    In a cluster of fewer than three points the confidence is 0.5.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame
+    labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
+        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+    n_neighbors : int
+        Neighbours to compare with; all others of the cluster where there are fewer.
+
+    Returns
+    -------
+    (n,) array in [0, 1]; NaN where no run assigns the point
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import local_outlier_confidence
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [9.0], [10.0]]
+    >>> local_outlier_confidence(X, [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1]], n_neighbors=2).round(2).tolist()
+    [1.0, 1.0, 1.0, 1.0, 0.37, 0.5]
+    """
+    X = check_matrix(X)
+    n_neighbors = check_count("n_neighbors", n_neighbors, at_least=1)
+    ensemble = as_ensemble(labels)
+    if X.shape[0] != len(ensemble.labels):
+        raise ValueError(f"X has {X.shape[0]} points and labels has {len(ensemble.labels)}; give the same points.")
+    cells = meet(ensemble.labels)
+    known: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
+    values = np.full(ensemble.labels.shape, np.nan)
+    for r in range(cells.n_runs):
+        for cluster in range(cells.n_clusters[r]):
+            inside = cells.rows[:, r] == cluster
+            members = np.flatnonzero(inside[cells.of])
+            if inside.tobytes() not in known:
+                known[inside.tobytes()] = _typicality(X[members], n_neighbors)
+            values[members, r] = known[inside.tobytes()]
+    runs = (ensemble.labels >= 0).sum(axis=1)
+    return np.divide(np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0)
+
+
+def _typicality(X: Any, n_neighbors: int) -> Floats:
+    """1 / max(1, LOF) of the points of one cluster."""
+    if X.shape[0] < _SMALL_CLUSTER:
+        return np.full(X.shape[0], _OF_SMALL_CLUSTERS)
+    return 1.0 / np.maximum(1.0, -_minus_lof(X, n_neighbors))
+
+
+def _minus_lof(X: Any, n_neighbors: int) -> Floats:
+    """scikit-learn's negative outlier factor with at most n - 1 neighbours."""
+    lof = LocalOutlierFactor(n_neighbors=min(n_neighbors, X.shape[0] - 1))
+    return np.asarray(lof.fit(X).negative_outlier_factor_, dtype=np.float64)

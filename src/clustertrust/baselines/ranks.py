@@ -1,0 +1,66 @@
+"""Signals that are an order alone: one by chance, and one from several others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from clustertrust._validation import check_matrix
+from clustertrust.baselines.checks import check_seed
+
+__all__ = ["random_confidence", "rank_average"]
+
+Floats = NDArray[np.float64]
+
+
+def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
+    """Uniform random numbers: what any other signal has to beat.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame
+    random_state : int, optional
+
+    Returns
+    -------
+    (n,) array in [0, 1)
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import random_confidence
+    >>> random_confidence([[0.0], [1.0]], random_state=0).round(2).tolist()
+    [0.64, 0.27]
+    """
+    return np.random.default_rng(check_seed(random_state)).random(check_matrix(X).shape[0])
+
+
+def rank_average(signals: Iterable[ArrayLike]) -> Floats:
+    """Mean over signals of rank / n, ties at their average rank: one confidence from signals of any scale.
+
+    Parameters
+    ----------
+    signals : sequence of (n,) arrays
+        Confidences of the same points, higher is surer. Ranks are among the points that a signal knows.
+
+    Returns
+    -------
+    (n,) array in (0, 1]; NaN where a signal is NaN
+
+    Examples
+    --------
+    >>> from clustertrust.baselines import rank_average
+    >>> rank_average([[0.1, 0.9, 0.5, 0.9], [-7, -1, -2, -3]]).tolist()
+    [0.25, 0.9375, 0.625, 0.6875]
+    """
+    given = [np.asarray(signal, dtype=np.float64) for signal in signals]
+    if not given:
+        raise ValueError("signals is empty; give at least one.")
+    shapes = sorted({signal.shape for signal in given})
+    if len(shapes) > 1 or len(shapes[0]) != 1:
+        raise ValueError(f"signals have shapes {shapes}; give flat arrays of the same n points.")
+    ranks = rankdata(np.stack(given), axis=1, nan_policy="omit")
+    return np.asarray((ranks / np.isfinite(ranks).sum(axis=1, keepdims=True)).mean(axis=0))

@@ -1,0 +1,61 @@
+"""What some measures return, and the interval of a mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student
+
+__all__ = ["Curve", "Interval", "student_interval"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Something measured on the surest points, at several coverages.
+
+    Attributes
+    ----------
+    coverage : (p,) share of the points kept, increasing
+    value : (p,) risk or accuracy among them
+    """
+
+    coverage: Floats
+    value: Floats
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and the limits of its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def student_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Mean ± t(level, N - 1) s / √N, s the standard deviation with N - 1; not clipped to any range.
+
+    Parameters
+    ----------
+    values : (N,) finite numbers, at least two
+    level : float
+        Coverage of the interval, between 0 and 1.
+
+    Examples
+    --------
+    >>> from clustertrust.evaluation import student_interval
+    >>> student_interval([1.0, 2.0, 3.0])
+    Interval(mean=2.0, low=-0.484..., high=4.484...)
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim != 1 or given.size < 2 or not np.isfinite(given).all():
+        raise ValueError(f"values has shape {given.shape}; give at least two finite numbers in one flat sequence.")
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.95.")
+    half = student.ppf((1 + level) / 2, given.size - 1) * given.std(ddof=1) / np.sqrt(given.size)
+    mean = float(given.mean())
+    return Interval(mean, mean - float(half), mean + float(half))

@@ -1,0 +1,73 @@
+"""The data at one k: means of score, stability and geometry with their standard errors, and the weakest cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.cells import Cells, meet
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry import NORMALIZATIONS, build_geometry, mean_and_std, silhouettes_of
+from clustertrust.scoring import Model, score_ensemble
+from clustertrust.stability import pairs
+from clustertrust.surrogates import Plan, cluster_means, mean_score
+
+__all__ = ["QUANTILES", "Row", "judge"]
+
+Floats = NDArray[np.float64]
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class Row(NamedTuple):
+    """What the profile tells of one k."""
+
+    means: Floats  # (3,) of score, stability, geometry
+    errors: Floats  # (3,) their jackknife-over-runs standard errors
+    quantiles: Floats  # (5,) of the scores
+    weakest: tuple[int, int, float]  # label, points and mean score of the cluster with the lowest mean score
+
+
+def _means_without_each_run(model: Model, s: Floats) -> Iterator[list[float]]:
+    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or matched again."""
+    cells = model.cells
+    assert isinstance(cells, Cells)  # all points are here
+    by_cell, of = model.stability(cells.rows), cells.of
+    fuse, normalize = FUSIONS[model.scoring.fusion], NORMALIZATIONS[model.scoring.normalization]
+    for r in range(s.shape[1]):
+        left = pairs(by_cell.runs - by_cell.counted[:, r])
+        agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]
+        c = np.divide(agreed, left, out=np.full(len(left), np.nan), where=left > 0)[of]
+        g = normalize(*mean_and_std(np.delete(s, r, axis=1)))
+        yield [mean_score(values) for values in (fuse(c, g), c, g)]
+
+
+def _jackknife(without: Floats) -> Floats:
+    """se² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)² for each column of (R, q); NaN where R < 3."""
+    R = len(without)
+    if R < 3:
+        return np.full(without.shape[1], np.nan)
+    return np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+
+
+def judge(X: NDArray, plan: Plan, seeds: Sequence[int], n_jobs: int | None, verbose: bool) -> Row:
+    """Cluster and score the data with one k."""
+    ensemble = plan.build(X, seeds, n_jobs=n_jobs, verbose=verbose)
+    assert ensemble.runs is not None
+    plan.recipe.tell(ensemble.runs)
+    _, built = build_geometry(X, ensemble, meet(ensemble.labels), plan.geometry, plan.options)
+    own = built.cells.rows[built.cells.of]
+    known = silhouettes_of(built, own)
+    model, scored = score_ensemble(X, ensemble, plan.geometry, plan.options, plan.scoring, None, known)
+    without = np.array(list(_means_without_each_run(model, model.component(known[0], own)[0])))
+    by_cluster = cluster_means(scored.scores, scored.labels)
+    at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
+    scores = scored.scores[~np.isnan(scored.scores)]
+    return Row(
+        means=np.array([mean_score(values) for values in (scored.scores, scored.stability, scored.geometry)]),
+        errors=_jackknife(without),
+        quantiles=np.quantile(scores, QUANTILES) if scores.size else np.full(len(QUANTILES), np.nan),
+        weakest=(at, int((scored.labels == at).sum()), float(by_cluster[at])) if at >= 0 else (-1, 0, np.nan),
+    )
