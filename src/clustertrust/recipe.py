@@ -45,8 +45,8 @@ class Recipe:
         vary = _check_vary(vary, methods)
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
-                f"n_clusters={n_clusters} is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each run "
-                "draws its own; leave one of the two out."
+                f"n_clusters={n_clusters} is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each "
+                "run draws its own; leave one of the two out."
             )
         _check_resample(resample)
         check_choice("left_out", left_out, ["predict", "skip"])
