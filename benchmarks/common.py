@@ -107,7 +107,7 @@ def clock_in_turn(*functions: Callable[[], Any], times: int = 7) -> list[Timing]
 
 def run_apart(code: str) -> str:
     """Run Python code in a process of its own and return what it prints."""
-    environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE.parent / "src")])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 

@@ -2,10 +2,16 @@
 
 d = 20, k = 10, R = 20 runs of k-means, rms silhouettes. Each job is a process of its own. Out of core it has a small
 `working_memory` for its blocks and, in the last job, a hard limit on its memory well below the size of the data.
+
+    python -m benchmarks.scale --points 10000000 --how "out of core" "Dask, 1 worker" "Dask, 2 workers"
+
+measures some jobs alone and keeps what scale.csv has of the others. On Dask ten million points are measured only so:
+with the other two jobs of the command some ten minutes on two cores that do nothing else.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import tempfile
@@ -15,12 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import HERE, Row, run_apart
+from benchmarks.common import HERE, Row, run_apart, save
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 LIMIT = 640  # MiB that a process may take for data of 1,526 MiB
+LIMITED = f"out of core, at most {LIMIT} MiB"
+TABLE = HERE / "scale.csv"
 WORKERS = {"Dask, 1 worker": 1, "Dask, 2 workers": 2}
-ON_CLUSTER = 1_000_000  # points at most: the workers share this machine
+ON_CLUSTER = 1_000_000  # points at most, unless more are asked for: the workers share this machine
 HOW = ("in memory", "out of core", *WORKERS)
 
 JOB = """
@@ -79,7 +87,7 @@ def read(path: str, low: int, high: int) -> np.ndarray:
     return np.array(np.load(path, mmap_mode="r")[low:high])
 
 
-def job(path: Path, how: str, limit: int = 0) -> dict[str, Any]:
+def job(path: Path, how: str) -> dict[str, Any]:
     """One whole job in a process apart: seconds, peak memory in MiB (of a worker), passes over the data, mean score."""
     if how in WORKERS:
         code = ON_DASK.format(path=str(path), workers=WORKERS[how], rows=50_000)
@@ -87,7 +95,7 @@ def job(path: Path, how: str, limit: int = 0) -> dict[str, Any]:
         data = f"np.load({str(path)!r})" if how == "in memory" else repr(str(path))
         # Out of core a quarter of this, the most that is loaded, is less than the data.
         memory = 1024 if how == "in memory" else min(256, path.stat().st_size // 2**19)
-        code = JOB.format(data=data, limit=limit, working_memory=memory)
+        code = JOB.format(data=data, limit=LIMIT if how == LIMITED else 0, working_memory=memory)
     return json.loads(run_apart(code).splitlines()[-1])
 
 
@@ -96,34 +104,82 @@ def exponent(sizes: list[int], values: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def run() -> Iterator[Row]:
-    """Each size each way, then the largest under a limit."""
-    found: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "points.npy"
-        for n in SIZES:
+Table = dict[tuple[int, str], dict[str, Any]]  # by points and way
+
+
+def recorded() -> Table:
+    """What scale.csv has."""
+    with TABLE.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [{name: _value(text) for name, text in row.items()} for row in rows]
+    return {(row["n"], row["how"]): row for row in found}
+
+
+def _value(text: str) -> Any:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
+def measure(jobs: dict[int, list[str]]) -> None:
+    """Run jobs, ways by the number of points, and put each into scale.csv when it is done."""
+    for n, ways in jobs.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "points.npy"
             write_blobs(path, n)
-            size = path.stat().st_size / 2**20
-            ways = HOW if n <= ON_CLUSTER else HOW[:2]
-            here = {how: {"n": n, "how": how, "data_mib": round(size), **job(path, how)} for how in ways}
-            found += here.values()
+            size = round(path.stat().st_size / 2**20)
+            for how in ways:
+                found = recorded() if TABLE.exists() else {}
+                found[n, how] = {"n": n, "how": how, "data_mib": size, **job(path, how)}
+                order = [*HOW, LIMITED]
+                with TABLE.open("w", newline="") as file:
+                    writer = csv.DictWriter(file, list(found[n, how]))
+                    writer.writeheader()
+                    writer.writerows(found[key] for key in sorted(found, key=lambda k: (k[0], order.index(k[1]))))
+
+
+def rows() -> Iterator[Row]:
+    """What scale.csv says, as rows of the table of results."""
+    found = recorded()
+    for n in sorted({n for n, _ in found}):
+        here = {how: row for (points, how), row in found.items() if points == n}
+        if {"out of core", "in memory"} <= set(here):
             ours, peer = here["out of core"], here["in memory"]
             name = f"n={n:,}: out of core ({ours['passes']} passes), seconds"
             yield Row.within(name, ours["seconds"], "in memory", peer["seconds"], None)
             yield Row.within(f"n={n:,}: out of core, peak MiB", ours["peak"], "in memory", peer["peak"], None)
-            if n <= ON_CLUSTER:
-                one, two = (here[how]["seconds"] for how in WORKERS)
-                yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", ours["seconds"], None)
-                yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
-        limited = job(path, "out of core", LIMIT)
-        found.append({"n": n, "how": f"out of core, at most {LIMIT} MiB", "data_mib": round(size), **limited})
-        yield Row.within(f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5)
-    with (HERE / "scale.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(found[0]))
-        writer.writeheader()
-        writer.writerows(found)
+        if {"out of core", *WORKERS} <= set(here):
+            single, one, two = (here[how]["seconds"] for how in ("out of core", *WORKERS))
+            yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", single, None)
+            yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
+        if LIMITED in here:
+            size = here[LIMITED]["data_mib"]
+            yield Row.within(f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5)
     for how in HOW:
-        rows = [row for row in found if row["how"] == how]
-        for what in ("seconds", "peak"):
-            slope = exponent([row["n"] for row in rows], [row[what] for row in rows])
+        measured = [row for (_, way), row in found.items() if way == how]
+        for what in ("seconds", "peak") if len(measured) > 1 else ():
+            slope = exponent([row["n"] for row in measured], [row[what] for row in measured])
             yield Row.within(f"{how}: exponent of {what} against n", slope, "linear", 1.0, None)
+
+
+def run() -> Iterator[Row]:
+    """Each size each way, then the largest under a limit."""
+    jobs = {n: list(HOW if n <= ON_CLUSTER else HOW[:2]) for n in SIZES}
+    jobs[SIZES[-1]].append(LIMITED)
+    measure(jobs)
+    yield from rows()
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale")
+    parser.add_argument("--points", nargs="+", type=int, default=list(SIZES), metavar="N")
+    parser.add_argument("--how", nargs="+", choices=[*HOW, LIMITED], default=list(HOW), metavar="WAY")
+    arguments = parser.parse_args()
+    measure(dict.fromkeys(arguments.points, arguments.how))
+    save({"scale": list(rows())})
+
+
+if __name__ == "__main__":
+    main()

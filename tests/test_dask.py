@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import joblib
 import numpy as np
@@ -11,10 +12,12 @@ import sklearn
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
-from clustertrust import CAKE, build_ensemble, streaming
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence, streaming
 from clustertrust.cli import cli
 from clustertrust.sources import ArraySource
+from clustertrust.stability import pairwise_stability
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -136,6 +139,301 @@ def test_rows_may_be_cut_into_columns(points):
     assert_array_equal(whole.scores_.compute(), cut.scores_.compute())
 
 
+# Ensembles
+
+
+def build(X, **options):
+    return build_ensemble(X, n_clusters=4, n_runs=5, random_state=0, **options)
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("clusterer", ["kmeans", "gmm", "agglomerative"])
+def test_an_ensemble_has_the_runs_of_the_fit_and_labels_of_all_rows(points, clusterer):
+    X = da.from_array(points, chunks=(ROWS, 3))
+    options = {"clusterer": clusterer}
+    if clusterer == "agglomerative":
+        options |= {"resample": 0.8, "left_out": "predict"}  # or all its runs were the same
+    ensemble, cake = build(X, **options), fit_out_of_core(points, **options)
+    assert isinstance(ensemble.labels, da.Array)
+    assert ensemble.labels.shape == (9000, 5)
+    whole = ensemble.compute()
+    assert_array_equal(whole.labels, cake.ensemble_.place(points))
+    assert ensemble.seeds == cake.ensemble_.seeds
+    assert_array_equal(ensemble.runs[3].labels.compute(), whole.runs[3].labels)
+    if clusterer == "kmeans":
+        assert_allclose(ensemble.centers, cake.ensemble_.centers, atol=1e-12)
+    assert_array_equal(ensemble.n_clusters, whole.n_clusters)
+    assert ensemble.diversity() == pytest.approx(whole.diversity(), abs=1e-12)
+    pd.testing.assert_frame_equal(ensemble.summary(), whole.summary())
+    assert_array_equal(ensemble.place(points[:100]), whole.labels[:100])
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize(
+    "options", [{}, {"geometry": "centroid"}, {"agreement": "jaccard", "fusion": "product"}], ids=str
+)
+def test_an_ensemble_is_scored_as_in_memory_and_as_by_the_fit(points, options):
+    X = da.from_array(points, chunks=(ROWS, 3))
+    ensemble = build(X)
+    scored, cake = confidence(X, ensemble, **options), fit(X, **options)
+    expected = confidence(points, ensemble.compute(), **({"geometry": "rms"} | options))
+    assert isinstance(scored.scores, da.Array)
+    assert scored.reference_run == expected.reference_run == cake.reference_run_
+    assert_array_equal(scored.label_names, expected.label_names)
+    for name in ("labels", "rival"):
+        assert_array_equal(getattr(scored, name).compute(), getattr(expected, name), err_msg=name)
+        assert_array_equal(getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name)
+    for name in ("scores", "stability", "geometry", "standard_errors", "votes"):
+        assert_allclose(getattr(scored, name).compute(), getattr(expected, name), atol=1e-12, err_msg=name)
+        assert_array_equal(getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name)
+    pd.testing.assert_frame_equal(scored.to_frame(), expected.to_frame(), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("kind", [da.from_array, lambda labels, chunks: labels], ids=["Dask", "NumPy"])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8])
+def test_given_labels_may_be_any_whole_numbers_in_any_blocks(points, kind, dtype):
+    rng = np.random.default_rng(0)
+    labels = np.array([7, 3, 200])[rng.integers(0, 3, (3000, 4))].astype(dtype)
+    if dtype is np.int64:
+        labels[rng.random(labels.shape) < 0.1] = -5  # not assigned
+        labels[:, 3] = -1  # in a whole run
+    labels[1500:, 2] = 11  # a cluster that the first blocks do not have
+    X = da.from_array(points[:3000], chunks=(1100, 2))
+    options = {"geometry": "rms", "agreement": "jaccard"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of points that few runs assign
+        expected = confidence(points[:3000], labels, **options)
+    scored = confidence(X, kind(labels, chunks=(700, 2)), **options)
+    assert_allclose(scored.scores.compute(), expected.scores, atol=1e-12)
+    pd.testing.assert_frame_equal(scored.to_frame(), expected.to_frame(), atol=1e-12, rtol=0)
+
+
+def test_what_dask_labels_cannot_be_is_told(points):
+    X = da.from_array(points, chunks=(ROWS, 3))
+    labels = da.from_array(np.zeros((9000, 3), dtype=int), chunks=(ROWS, 3))
+    with pytest.raises(ValueError, match=r"labels has shape \(9000, 3\) and type float64; .* labels.compute"):
+        confidence(X, labels.astype(float))
+    with pytest.raises(ValueError, match=r"shape \(9000,\).* dask.array.stack"):
+        confidence(X, labels[:, 0])
+    with pytest.raises(ValueError, match=r"labels has 3000"):
+        confidence(X, labels[:3000])
+    with pytest.raises(ValueError, match=r"needed in memory here: give ensemble.compute\(\)"):
+        confidence(points, labels)
+    with pytest.raises(ValueError, match=r"needed in memory here"):
+        pairwise_stability(labels)
+    with pytest.raises(ValueError, match=r"compute\(\).save\(path\)"):
+        Ensemble.from_labels(labels).save("x.npz")
+    with pytest.raises(ValueError, match=r"geometry='exact' needs all points at once.* X.compute\(\)"):
+        confidence(X, labels, geometry="exact")
+    with pytest.raises(ValueError, match=r"centers\[0\] has 1 rows"):
+        confidence(X, labels + 1, geometry="centroid", centers=[np.zeros((1, 3))] * 3)
+    with pytest.raises(ValueError, match="centers have 2 columns and X has 3"):
+        confidence(X, labels, geometry="centroid", centers=[np.zeros((1, 2))] * 3)
+
+
+def test_given_centres_are_used(points):
+    labels = (points[:, :1] > [[0.0, 0.5]]).astype(int)
+    centers = [np.array([[-5.0, 0, 0], [5, 0, 0]]), np.array([[-4.0, 1, 0], [4, 1, 0]])]
+    X = da.from_array(points, chunks=(ROWS, 3))
+    scored = confidence(X, labels, geometry="centroid", centers=centers)
+    expected = confidence(points, labels, geometry="centroid", centers=centers)
+    assert_allclose(scored.scores.compute(), expected.scores, atol=1e-12)
+
+
+def test_what_cannot_be_built_is_told_before_a_pass(points):
+    def fail(block):
+        raise AssertionError("a pass was begun")
+
+    X = da.from_array(points, chunks=(ROWS, 3)).map_blocks(fail, dtype=float, meta=np.empty((0, 0)))
+    for options, what in [
+        ({"clusterer": "k-means"}, "is not known"),
+        ({"resample": 0.5}, "Set left_out='predict'"),
+        ({"on_failure": "ignore"}, "on_failure='ignore' is not known"),
+        ({"checkpoint": "runs", "random_state": None}, "give a number"),
+        ({"n_runs": "auto"}, "n_runs='auto' needs all points at once"),
+        ({"n_runs": 1}, "must be at least 2"),
+        ({"n_clusters": 10_000}, "is more than the 9000 points"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            build_ensemble(X, **({"n_clusters": 4, "n_runs": 3, "random_state": 0} | options))
+
+
+# The runs go to the workers
+
+
+def note_process(folder):
+    """A clusterer that leaves the number of its process behind."""
+
+    def cluster(X, rng):
+        import os
+        import time
+        from pathlib import Path
+
+        Path(folder, str(os.getpid())).touch()
+        time.sleep(0.5)
+        return (X[:, 0] > rng.normal()).astype(int)
+
+    return cluster
+
+
+@pytest.mark.parametrize("made_by", ["fit", "build_ensemble"])
+def test_workers_fit_the_runs(points, client, tmp_path, made_by):
+    X = da.from_array(points[:3000], chunks=(ROWS, 3))
+    clusterer = note_process(str(tmp_path))
+    if made_by == "fit":
+        CAKE(clusterer=clusterer, n_runs=4, random_state=0).fit(X)
+    else:
+        build_ensemble(X, clusterer, n_runs=4, random_state=0)
+    seen = {int(path.name) for path in tmp_path.iterdir()}
+    assert seen == set(client.run(os.getpid).values())  # both of them, and not this process
+
+
+def test_without_a_client_the_runs_stay_here(points, tmp_path):
+    build_ensemble(da.from_array(points[:3000], chunks=(ROWS, 3)), note_process(str(tmp_path)), n_runs=2)
+    assert [int(path.name) for path in tmp_path.iterdir()] == [os.getpid()]
+
+
+def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(points, client, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    back = client.run(os.getcwd)
+    client.run(os.chdir, str(tmp_path / "elsewhere"))
+    X = da.from_array(points[:3000], chunks=(ROWS, 3))
+    first = build(X, checkpoint="runs")
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")}
+    again = build(X, checkpoint="runs")
+    for worker, folder in back.items():
+        client.run(os.chdir, folder, workers=[worker])
+    assert len(kept) == 5
+    assert kept == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")}
+    assert_array_equal(first.labels.compute(), again.labels.compute())
+
+
+# What workers hold
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the peak of a process from Linux")
+@pytest.mark.usefixtures("small_sample")
+def test_memory_of_a_worker_does_not_grow_with_the_rows(client):
+    """Four times the rows, 105 MiB more in all, and the peak of a worker grows by 30 MiB at most."""
+    columns, rows, slack = 64, 12_000, 30.0
+
+    def numbers(block_id):
+        return np.random.default_rng(block_id[0]).random((rows, columns)) + 3 * (block_id[0] % 3)
+
+    def peak():
+        from pathlib import Path
+
+        told = Path("/proc/self/status").read_text()
+        return int(told.split("VmHWM:")[1].split()[0]) / 1024
+
+    def peaks(blocks):
+        X = da.map_blocks(numbers, chunks=((rows,) * blocks, (columns,)), dtype=float, meta=np.empty((0, 0)))
+        cake = CAKE(3, n_runs=3, random_state=0).fit(X)
+        assert 0 < cake.scores_.mean().compute() < 1
+        return np.array(list(client.run(peak).values())), X.nbytes / 2**20
+
+    (few, data), (many, more) = peaks(6), peaks(24)
+    assert more - data > 3 * slack
+    assert (many - few).max() <= slack, (few, many)
+
+
+# Beside the fit in memory
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize(
+    ("spread", "ari", "mean", "largest"),
+    [(0.5, 1.0, 1e-12, 1e-12), (1.0, 0.99, 1e-3, 0.03), (2.0, 0.97, 0.01, 0.2)],
+    ids=["apart", "touching", "overlapping"],
+)
+def test_near_the_fit_in_memory(spread, ari, mean, largest):
+    """Runs that start on a sample may end elsewhere, as those of another seed may; not where clusters are apart."""
+    points, _ = make_blobs(9000, 3, centers=4, cluster_std=spread, random_state=0)
+    cake, expected = fit(da.from_array(points, chunks=(ROWS, 3))), fit(points, geometry="rms")
+    labels, scores = dask.compute(cake.labels_, cake.scores_)
+    assert adjusted_rand_score(labels, expected.labels_) >= ari
+    assert np.abs(scores - expected.scores_).mean() <= mean
+    assert np.abs(scores - expected.scores_).max() <= largest
+
+
+# What a fit leaves behind
+
+
+def test_table_summary_reasons_and_file_of_a_fit(points, tmp_path):
+    X = da.from_array(points[:3000], chunks=(ROWS, 3))
+    cake, expected = fit(X), fit(points[:3000], geometry="rms")  # the sample is all of the data
+    pd.testing.assert_frame_equal(cake.to_frame(), expected.to_frame(), atol=1e-12, rtol=0)
+    assert cake.summary() == expected.summary()
+    assert str(cake.explain(-7)) == str(expected.explain(-7))
+    cake.report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    cake.save(tmp_path / "cake.model")
+    loaded = CAKE.load(tmp_path / "cake.model")
+    assert_allclose(loaded.scores_, expected.scores_, atol=1e-12)
+    assert_array_equal(loaded.score_samples(points[:50]), cake.score_samples(points[:50]))
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_model_of_many_rows_keeps_the_scores_of_its_sample(points, tmp_path):
+    cake = fit(da.from_array(points, chunks=(ROWS, 3)))
+    cake.save(tmp_path / "cake.model")
+    loaded = CAKE.load(tmp_path / "cake.model")
+    assert len(loaded.scores_) == 2000
+    assert_array_equal(loaded.predict(points), cake.predict(points))
+
+
+@pytest.mark.parametrize("geometry", ["rms", "exact"])
+def test_unseen_points_in_blocks(points, geometry):
+    cake = CAKE(4, n_runs=5, geometry=geometry, random_state=0).fit(pd.DataFrame(points[:2000], columns=list("xyz")))
+    new = da.from_array(points, chunks=(ROWS, 2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        labels, scores = cake.predict(points), cake.score_samples(points)
+    assert isinstance(cake.predict(new), da.Array)
+    assert_array_equal(cake.predict(new).compute(), labels)
+    assert_allclose(cake.score_samples(new).compute(), scores, atol=1e-12)
+    assert cake.score(new) == pytest.approx(scores.mean())
+    with pytest.raises(ValueError, match="X has 2 columns; this model was fitted on 3"):
+        cake.predict(new[:, :2])
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(pd.DataFrame(points, columns=list("zyx")), npartitions=2)
+    with pytest.raises(ValueError, match=r"fitted on \['x', 'y', 'z'\], in this order"):
+        cake.predict(frame)
+
+
+# What data may be like
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_empty_partitions_change_nothing(points):
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(pd.DataFrame(points, columns=list("xyz")), npartitions=6)
+    gaps = frames.concat([frame[frame.x > 1e9], frame, frame[frame.x > 1e9]])
+    assert gaps.npartitions == 18
+    cake, expected = fit(gaps), fit(frame)
+    assert_array_equal(cake.scores_.compute(), expected.scores_.compute())
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        fit(frame[frame.x > 1e9])
+
+
+def test_types_of_pandas_own_are_numbers_too(points):
+    frames = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(points[:3000], columns=list("xyz"))
+    own = frames.from_pandas(frame.astype("Float64"), npartitions=2)
+    assert_array_equal(fit(own).scores_.compute(), fit(frames.from_pandas(frame, npartitions=2)).scores_.compute())
+    with pytest.raises(ValueError, match=r"X has columns that are not numbers: \['kind'\]"):
+        fit(frames.from_pandas(frame.assign(kind="a"), npartitions=2))
+    with pytest.raises(ValueError, match=r"missing or infinite .* \('y'\)"):
+        fit(frames.from_pandas(frame.astype("Float64").assign(y=pd.NA).astype("Float64"), npartitions=2))
+
+
+def test_whole_numbers_that_floats_cannot_tell_apart_are_told():
+    X = da.from_array(np.arange(40).reshape(20, 2) + 2**60, chunks=(10, 2))
+    with pytest.raises(ValueError, match="beyond 2\\*\\*53"):
+        fit(X)
+
+
 def test_missing_values_are_told_with_their_place(points):
     broken = points[:3000].copy()
     broken[2500, 1] = np.nan
@@ -150,16 +448,18 @@ def test_text_is_told():
 
 
 def test_mini_batches_go_one_after_the_other_and_are_refused(points, small_sample):
-    with pytest.raises(ValueError, match="mini-batches go one after the other"):
+    with pytest.raises(ValueError, match=r"'minibatch-kmeans' takes one mini-batch after the other.*'kmeans'"):
         fit(da.from_array(points, chunks=(ROWS, 3)), clusterer="minibatch-kmeans")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))
+    frame.loc[:8990, "z"] = frame.loc[:8990, "z"].round()  # written as whole numbers until the last few rows
     frame.insert(0, "name", [f"{i:05}" for i in range(len(frame))])
     path = tmp_path / f"x.{suffix}"
-    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    text = frame.assign(z=[f"{z:.0f}" if i <= 8990 else repr(z) for i, z in enumerate(frame["z"].tolist())])
+    text.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
     typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms", "--out"]
     arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]
     done = CliRunner().invoke(cli, [str(argument) for argument in arguments])

@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust import CAKE, Ensemble, build_ensemble, confidence, streaming
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence, passes, streaming
 from clustertrust.cli import cli
 from clustertrust.files import TableError, read_table
 from clustertrust.sources import open_source
@@ -204,7 +204,7 @@ def write_lines(path, at, line):
 @both
 @pytest.mark.parametrize("at", [1, 2, 1024, 1025, 1026, 5000])  # blocks begin with rows 1, 1025, …
 def test_row_with_too_many_fields(folder, how, at, monkeypatch):
-    monkeypatch.setattr(streaming, "rows_of_block", lambda *_: 1024)
+    monkeypatch.setattr(passes, "rows_of_block", lambda *_: 1024)
     write_lines("x.csv", at, "1,2,3")
     refused("x.csv", "fields", how)
 

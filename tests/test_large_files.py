@@ -123,8 +123,14 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (["--impute", "mean"], "--impute"),
-        (["--drop-missing"], "--drop-missing"),
+        (["--separator", ";"], "no room for --separator"),
+        (["--no-header"], "no room for --no-header"),
+        (["--format", "tsv"], "no room for --format tsv"),
+        (["--array", "x"], "no room for --array"),
+        (["--resample", "0.5"], "Set --left-out predict"),
+        (["--use", "a", "--drop", "a"], "decide for one"),
+        (["--id", "score"], "has the name of a result"),
+        (["--scheduler", "tcp://nowhere:1", "--drop-missing"], "--drop-missing is not done on many machines"),
         (["--out", "scores.npy"], r"go to .csv"),
         (["--out", "-"], "go to a file"),
         (["--geometry", "exact"], "needs all points at once"),
@@ -138,6 +144,136 @@ def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(table, tmp_path, monk
     assert what in done.output
     assert len(done.output.strip().splitlines()) <= 4
     assert not list(tmp_path.iterdir())
+
+
+# Missing values
+
+
+@pytest.fixture(scope="module")
+def holes(table, tmp_path_factory):
+    """The table with values missing: here and there, in a whole block at either end, and an infinite one."""
+    frame = pd.read_csv(table / "x.csv", dtype={"name": str})
+    rng = np.random.default_rng(0)
+    for column in "abcd":
+        frame.loc[rng.random(ROWS) < 0.02, column] = np.nan
+    frame.loc[:1500, "a"] = np.nan
+    frame.loc[ROWS - 1500 :, "d"] = np.nan
+    frame.loc[7000, "b"] = np.inf
+    path = tmp_path_factory.mktemp("holes") / "x.csv"
+    frame.to_csv(path, index=False)
+    return path, frame
+
+
+def both_ways(path, tmp_path, *more):
+    """Scores in blocks and in memory, and the models; the sample is all rows, so that the runs are the same."""
+    for name, memory in (("blocks", "1"), ("whole", "1024")):
+        options = [*OPTIONS, "--geometry", "rms", *more]
+        options[options.index("--memory") + 1] = memory
+        done = score(path, *options, "--out", tmp_path / f"{name}.csv", "--model", tmp_path / f"{name}.model")
+        assert done.exit_code == 0, done.output
+        assert ("passes over" in done.output) == (name == "blocks")
+        yield pd.read_csv(tmp_path / f"{name}.csv", dtype={"name": str}), tmp_path / f"{name}.model", done.output
+
+
+@pytest.mark.parametrize("standardize", [[], ["--standardize"]], ids=["as read", "standardised"])
+@pytest.mark.parametrize("missing", [["--impute", "mean"], ["--drop-missing"]], ids=["impute", "drop"])
+def test_missing_values_are_treated_as_in_memory(holes, tmp_path, missing, standardize):
+    path, frame = holes
+    (blocks, model, said), (whole, other, also_said) = both_ways(path, tmp_path, *missing, *standardize)
+    pd.testing.assert_frame_equal(blocks, whole, rtol=0, atol=1e-9)
+    assert blocks["name"].tolist() == frame["name"].tolist()
+    incomplete = ~np.isfinite(frame[list("abcd")]).all(axis=1)
+    if missing == ["--drop-missing"]:
+        assert_array_equal(blocks["score"].isna(), incomplete)
+        told = f"{incomplete.sum()} of {ROWS} rows have missing values and no score."
+        assert told in said
+        assert told in also_said
+    else:
+        assert blocks["score"].notna().all()
+    if missing == ["--drop-missing"] and not standardize:
+        return  # nothing was measured
+    from clustertrust.model_files import read_about
+
+    kept, expected = (read_about(path)["preparation"] for path in (model, other))
+    assert kept["impute"] == expected["impute"] == (missing != ["--drop-missing"])
+    assert_allclose(kept["means"], expected["means"], rtol=1e-12)
+    if standardize:
+        assert_allclose(kept["scales"], expected["scales"], rtol=1e-12)
+
+
+def test_rows_that_are_left_out_keep_their_numbers(holes, tmp_path):
+    _, frame = holes
+    frame.drop(columns=["name", "kind"]).to_parquet(tmp_path / "x.parquet")
+    typed = ["-k", "3", "--runs", "4", "--memory", "1", "--drop-missing", "--json"]
+    done = score(tmp_path / "x.parquet", *typed, "--out", tmp_path / "s.parquet")
+    scores, told = pd.read_parquet(tmp_path / "s.parquet"), json.loads(done.output)
+    assert_array_equal(scores["row"], np.arange(ROWS))
+    incomplete = ~np.isfinite(frame[list("abcd")]).all(axis=1)
+    assert_array_equal(scores["label"].isna(), incomplete)
+    assert told["rows"] == told["settings"]["rows"] == ROWS
+    assert told["rows"] - told["scored"] == told["settings"]["rows_left_out"] == incomplete.sum()
+    assert told["settings"]["columns"] == "a, b, c, d"
+    assert {point["id"] for point in told["ambiguous"]} <= set(np.flatnonzero(~incomplete))
+
+
+@pytest.mark.parametrize("missing", [["--impute", "mean"], ["--drop-missing"]])
+def test_a_column_without_values_is_told(table, tmp_path, missing):
+    frame = pd.read_csv(table / "x.csv").assign(c=np.nan)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    done = score(tmp_path / "x.csv", *OPTIONS, *missing)
+    assert done.exit_code == 1
+    assert ("The column 'c' has no known value" if missing[0] == "--impute" else "No row is without") in done.output
+
+
+def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):
+    from clustertrust.cli import large
+
+    monkeypatch.setattr("clustertrust.streaming.SAMPLE_POINTS", 1000)
+    seen = {}
+
+    def write_page(path, scored, points, settings, threshold, name):
+        seen.update(ids=points.ids, unscaled=points.unscaled, X=points.X, rows=scored.to_frame().index, name=name)
+        path.write_text("")
+
+    monkeypatch.setattr(large, "write_page", write_page)
+    done = score(table / "x.csv", *OPTIONS, "--standardize", "--report", tmp_path / "r.html")
+    assert done.exit_code == 0, done.output
+    frame = pd.read_csv(table / "x.csv", dtype={"name": str}).set_index("name")
+    assert len(seen["ids"]) == 1000
+    assert seen["rows"].equals(seen["ids"])
+    assert_allclose(seen["unscaled"], frame.loc[seen["ids"], list("abcd")], atol=1e-9)
+    assert not np.allclose(seen["X"], seen["unscaled"], atol=0.1)
+    assert seen["name"] == "a sample of 1,000 of the 20,000 rows of x.csv"
+
+
+# What files may be like
+
+
+def test_a_column_without_a_name_can_name_the_rows(table, tmp_path):
+    frame = pd.read_csv(table / "x.csv").drop(columns=["name", "kind"])
+    frame.to_csv(tmp_path / "x.csv")  # row numbers in front
+    typed = [tmp_path / "x.csv", "-k", "3", "--runs", "4", "--memory", "1", "--out", tmp_path / "s.csv"]
+    assert "column without a name" in score(*typed).output
+    for told in (["--id", "Unnamed: 0"], ["--drop", "Unnamed: 0"]):
+        assert score(*typed, *told).exit_code == 0
+        assert_array_equal(pd.read_csv(tmp_path / "s.csv").iloc[:, 0], np.arange(ROWS))
+
+
+def test_names_of_rows_may_be_missing_in_a_later_block(table, tmp_path):
+    frame = pd.read_csv(table / "x.csv").drop(columns="kind")
+    frame["name"] = frame["name"].astype("float64").where(np.arange(ROWS) != ROWS - 1)
+    path = tmp_path / "x.parquet"
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    names = pa.array(frame["name"], from_pandas=True).cast(pa.int64())
+    parquet.write_table(pa.table({"name": names} | {c: frame[c] for c in "abcd"}), path)
+    typed = [path, "-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--out", tmp_path / "s.parquet"]
+    done = score(*typed)
+    assert done.exit_code == 0, done.output
+    names = parquet.read_table(tmp_path / "s.parquet")["name"]
+    assert names.type == pa.int64()
+    assert names.to_pylist() == [*range(ROWS - 1), None]
 
 
 def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
@@ -159,6 +295,21 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
     assert clusters["below 0.5"].tolist() == [0.5, 0.5]
     assert scores[["minimum", "maximum"]].tolist() == [0.2, 0.8]
     assert worst["score"].tolist()[:3] == [0.2] * 3
+
+
+def test_summary_leaves_points_without_a_score_out_of_the_means():
+    summary = Summary(0.5)
+    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
+    summary.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0))
+    _, clusters, _ = summary.parts()
+    assert clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
+
+
+def test_summary_of_nothing_but_points_without_a_score():
+    summary = Summary(0.5)
+    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan})
+    summary.add(block.assign(consensus_strength=1.0))
+    assert summary.parts()[0].isna().all()
 
 
 # Killed

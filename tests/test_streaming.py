@@ -1,6 +1,8 @@
 """Data larger than memory: the same labels and scores as in memory, whatever the blocks, the threads and the file."""
 
+import gc
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,8 @@ from clustertrust import CAKE, Ensemble, confidence, streaming
 from clustertrust.cells import meet
 from clustertrust.dissimilarity import cluster_means, cluster_variances
 from clustertrust.matching import match_runs
-from clustertrust.sources import ArraySource, open_source
+from clustertrust.passes import LocalPasses, sample_rows, sum_in_pairs
+from clustertrust.sources import ArraySource, bytes_in_memory, open_source
 from clustertrust.totals import total
 
 COLUMNS = ["x", "y", "z"]
@@ -65,7 +68,7 @@ def source(request, points, tmp_path):
 def test_totals_of_blocks_are_those_of_the_whole(labels, rows):
     X = np.random.default_rng(0).normal(size=(len(labels), 2)) + 1000
     parts = [total(X[low : low + rows], labels[low : low + rows]) for low in range(0, len(X), rows)]
-    summed = streaming.sum_in_pairs(parts)
+    summed = sum_in_pairs(parts)
     cells = meet(labels)
     for mine, theirs in zip(summed.names, cells.names, strict=True):
         assert_array_equal(mine, theirs)
@@ -83,21 +86,22 @@ def test_sample_is_the_same_for_any_blocks_and_in_the_order_of_the_rows(size):
     X = np.arange(1000.0)[:, None]
 
     def draw(rows):
-        return streaming.sample_rows(streaming.LocalPasses(ArraySource(X), rows, 1), size, seed=0)
+        return sample_rows(LocalPasses(ArraySource(X), rows, 1), size, seed=0)
 
     sample, n = draw(7)
     assert n == 1000
-    assert len(sample) == min(size, 1000)
-    assert (np.diff(sample[:, 0]) > 0).all()
-    assert_array_equal(sample, draw(333)[0])
+    assert len(sample.X) == min(size, 1000)
+    assert (np.diff(sample.X[:, 0]) > 0).all()
+    assert_array_equal(sample.names, sample.X[:, 0])
+    assert_array_equal(sample.X, draw(333)[0].X)
 
 
 def test_sample_is_uniform():
     X = np.arange(200.0)[:, None]
-    passes = streaming.LocalPasses(ArraySource(X), 16, 1)
+    passes = LocalPasses(ArraySource(X), 16, 1)
     hits = np.zeros(200)
     for seed in range(400):
-        hits[streaming.sample_rows(passes, 50, seed)[0][:, 0].astype(int)] += 1
+        hits[sample_rows(passes, 50, seed)[0].X[:, 0].astype(int)] += 1
     assert hits.sum() == 400 * 50
     assert hits.min() > 60  # 100 expected, a standard deviation of 8.7
     assert hits.max() < 140
@@ -194,6 +198,75 @@ def test_what_needs_all_points_at_once_is_refused(points, tmp_path, params, what
     np.save(tmp_path / "x.npy", points)
     with pytest.raises(ValueError, match=what):
         CAKE(4, **params).fit(tmp_path / "x.npy")
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_arrays_on_disk_go_when_they_are_needed_no_more(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+    cake = CAKE(4, n_runs=3, random_state=0)
+    folders = [Path(cake.fit(tmp_path / "x.npy").scores_.filename).parent for _ in range(2)]
+    assert [folder.exists() for folder in folders] == [False, True]
+    del cake
+    gc.collect()
+    assert not folders[1].exists()
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_run_with_one_cluster_is_told(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+    with pytest.warns(UserWarning, match="have one cluster"):
+        CAKE(1, n_runs=3).fit(tmp_path / "x.npy")
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_points_left_out_of_a_run_cannot_be_skipped(points, tmp_path):
+    np.save(tmp_path / "x.npy", points)
+    with pytest.raises(ValueError, match=r"left_out='skip' with resample=0\.5 needs all points at once"):
+        CAKE(4, resample=0.5).fit(tmp_path / "x.npy")
+    cake = CAKE(4, resample=0.5, left_out="predict", n_runs=3, random_state=0).fit(tmp_path / "x.npy")
+    assert np.isfinite(cake.scores_).all()
+
+
+# Files with nothing in places
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_empty_files_and_lines_change_nothing(points, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    frame = pd.DataFrame(points, columns=COLUMNS)
+    (folder / "0.csv").write_text("x,y,z\n")
+    (folder / "1.csv").write_text(frame.to_csv(index=False) + "\n" * 20_000)
+    (folder / "2.csv").write_text("x,y,z\n\n")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    cake, expected = (CAKE(4, n_runs=3, random_state=0).fit(path) for path in (folder, tmp_path / "x.csv"))
+    assert_array_equal(cake.scores_, expected.scores_)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_files_without_rows_are_told(tmp_path):
+    (tmp_path / "x.csv").write_text("x,y\n" + "\n" * 100_000)
+    with pytest.raises(ValueError, match="X has 0 rows"):
+        CAKE(4).fit(tmp_path / "x.csv")
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_types_of_pandas_own_are_numbers_too(points, tmp_path):
+    frame = pd.DataFrame(points.round(), columns=COLUMNS)
+    frame.astype("Int64").to_parquet(tmp_path / "own.parquet")
+    frame.to_parquet(tmp_path / "plain.parquet")
+    own, plain = (CAKE(4, n_runs=3, random_state=0).fit(tmp_path / f"{name}.parquet") for name in ("own", "plain"))
+    assert_array_equal(own.scores_, plain.scores_)
+    frame.astype("Int64").drop(index=5000).reindex(range(6000)).to_parquet(tmp_path / "own.parquet")
+    with pytest.raises(ValueError, match=r"X contains 3 value\(s\) that are missing"):
+        CAKE(4).fit(tmp_path / "own.parquet")
+
+
+def test_compressed_files_count_as_what_they_hold(tmp_path):
+    frame = pd.DataFrame({"x": np.zeros(100_000)})
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert (tmp_path / "x.parquet").stat().st_size < 80_000
+    assert bytes_in_memory(tmp_path / "x.parquet") == 800_000
 
 
 # Files that cannot be read

@@ -51,6 +51,11 @@ def is_frame(X: Any) -> bool:
     return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {"pandas", "polars"}
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or frame; Dask is not imported for the question."""
+    return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {"Array", "DataFrame"}
+
+
 def _check_columns(X: Any) -> None:
     """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
     if not is_frame(X):

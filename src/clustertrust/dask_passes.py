@@ -1,4 +1,4 @@
-"""The passes of `clustertrust.streaming` over a Dask array or frame: one task a block of rows, sums as trees.
+"""The passes over a Dask array or frame: one task a block of rows, sums as trees.
 
 Only small things travel: what places points (centres), sums over blocks, the model, and the sample that the runs are
 fitted on. The blocks stay where they are.
@@ -7,33 +7,43 @@ fitted on. The blocks stay where they are.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust.sources import Block, checked
-from clustertrust.streaming import Judge, Passes, sum_in_pairs
-from clustertrust.totals import Totals
+from clustertrust._validation import check_whole_numbers
+from clustertrust.ensemble import Ensemble
+from clustertrust.geometry import Options, check_options
+from clustertrust.passes import Passes, sum_in_pairs
+from clustertrust.placing import place
+from clustertrust.results import Confidence
+from clustertrust.scoring import Model, Scoring
+from clustertrust.sources import Block, checked, numbers_of
+from clustertrust.streaming import Judge, build_stream, check_streaming, model_of, sum_up
+from clustertrust.totals import Totals, total
 
-__all__ = ["DaskPasses", "is_dask"]
+__all__ = ["DaskPasses", "build_on_dask", "score_on_dask", "total_of_labels"]
 
 Result = TypeVar("Result")
 _AT_ONCE = 64  # results that are on their way to this process
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or frame; Dask is not imported for the question."""
-    return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {"Array", "DataFrame"}
-
-
 class DaskPasses(Passes):
-    """Blocks of a Dask collection, worked on wherever its scheduler has them worked on."""
+    """Blocks of a Dask collection, worked on wherever its scheduler has them worked on.
+
+    `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
+    """
 
     in_turn = False
+    remedy = "X is Dask's: X.compute() brings it into memory, where it fits"
 
-    def __init__(self, X: Any, *, id: str | None = None) -> None:
+    def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
         self._delayed, self._compute = dask.delayed, dask.compute
         self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
@@ -48,16 +58,30 @@ class DaskPasses(Passes):
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
         if None in rows:  # only counting tells: a pass
             rows = list(self._compute(*(self._delayed(len)(part) for part in parts)))
-        self.sizes = [int(size) for size in rows if size is not None]
+        # Filters leave partitions without rows behind.
+        counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
+        self.sizes = [size for _, size in counted]
         self.n_rows = sum(self.sizes)
         self.n_features = int(X.shape[1]) if self.columns is None else len(self.columns)
-        before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1]
-        as_block = self._delayed(_as_block)
-        self.blocks = [as_block(part, int(at), self.columns, id) for part, at in zip(parts, before, strict=True)]
+        before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].tolist()
+        beside = [None] * len(counted) if labels is None else self._cut(labels)
+        self._blocks = [
+            (part, of_part, at, self.columns, id)
+            for (part, _), of_part, at in zip(counted, beside, before, strict=True)
+        ]
+
+    def _cut(self, labels: Any) -> list[Any]:
+        """Labels in the blocks of the rows."""
+        array = importlib.import_module("dask.array")
+        if len(labels) != self.n_rows:
+            raise ValueError(f"X has {self.n_rows} points and labels has {len(labels)}; both must describe the same.")
+        labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
+        return labels.to_delayed()[:, 0].tolist()
 
     def _tasks(self, function: Callable[[Block], Any]) -> list[Any]:
         shared = self._delayed(function, pure=False)  # travels once to each worker, not with every task
-        return [self._delayed(_call)(shared, block) for block in self.blocks]
+        # One task from the numbers as they are read to the result: no worker holds blocks that wait.
+        return [self._delayed(_call)(shared, *block) for block in self._blocks]
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
@@ -69,30 +93,120 @@ class DaskPasses(Passes):
         """Add up function(block) over all blocks: the same additions as on one machine."""
         return self._compute(sum_in_pairs(self._tasks(function)))[0]
 
+    def workers(self) -> AbstractContextManager[Any]:
+        """Fits of runs go to the workers of the client that is open; without one to the threads of this process."""
+        distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
+        try:
+            client = None if distributed is None else distributed.get_client()
+        except ValueError:
+            client = None
+        return nullcontext() if client is None else joblib.parallel_config(backend="dask")
+
+    def labels(self, placers: list[Any]) -> Any:
+        """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
+        return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
+
+    def judge_new(self, model: Model, placers: list[Any], what: str) -> Any:
+        """The `labels` or `scores` of all points, as unseen ones, in a Dask array."""
+        return self._stack(self._tasks(_New(model, placers, what)), {"labels": np.int64, "scores": np.float64}[what])
+
     def judge(self, judge: Judge, n_clusters: int) -> dict[str, Any]:
         """The fields of `Confidence` of all points as Dask arrays, computed when they are asked for."""
-        array = importlib.import_module("dask.array")
         tasks = self._tasks(judge)
-        fields = {}
-        for name, dtype in judge.fields.items():
-            more = (n_clusters,) if name == "votes" else ()
-            parts = [
-                array.from_delayed(task[name], (size, *more), dtype)
-                for task, size in zip(tasks, self.sizes, strict=True)
-            ]
-            fields[name] = array.concatenate(parts)
-        return fields
+        wide = {"votes": [n_clusters]}
+        return {
+            name: self._stack([task[name] for task in tasks], dtype, *wide.get(name, []))
+            for name, dtype in judge.fields.items()
+        }
+
+    def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
+        """Results of the blocks, one below the other, as a Dask array."""
+        array = importlib.import_module("dask.array")
+        parts = [array.from_delayed(task, (size, *more), dtype) for task, size in zip(tasks, self.sizes, strict=True)]
+        return array.concatenate(parts)
 
 
-def _call(function: Callable[[Block], Result], block: Block) -> Result:
-    return function(block)
+@dataclass(frozen=True)
+class _Place:
+    """Labels of a block in each run."""
+
+    placers: list[Any]
+
+    def __call__(self, block: Block) -> NDArray[np.integer]:
+        return place(self.placers, block.X)
 
 
-def _as_block(part: Any, before: int, columns: list[str] | None, id: str | None) -> Block:
-    """Numbers of a chunk or partition, checked, and the names of its rows."""
-    ids = None if id is None else part[id].to_numpy()
-    X: NDArray = np.asarray(part if id is None else part[columns])
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X has type {X.dtype}; it must hold numbers. Leave out columns that do not.")
-    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
-    return checked(Block(X, ids, before), columns)
+@dataclass(frozen=True)
+class _New:
+    """Consensus labels or scores of a block of unseen points."""
+
+    model: Model
+    placers: list[Any]
+    what: str
+
+    def __call__(self, block: Block) -> NDArray:
+        rows = self.model.cells.encode(place(self.placers, block.X))
+        return self.model.score(block.X, rows) if self.what == "scores" else self.model.votes(rows).labels
+
+
+def _call(
+    function: Callable[[Block], Result],
+    part: Any,
+    labels: NDArray | None,
+    before: int,
+    columns: list[str] | None,
+    id: str | None,
+) -> Result:
+    """The function of a chunk or partition: its numbers, checked, the names of its rows and their labels."""
+    ids = None
+    if columns is not None:
+        ids = None if id is None else part[id].to_numpy()
+        X = numbers_of(part if id is None else part.drop(columns=id), "X")
+    else:
+        X = np.asarray(part)
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X has type {X.dtype}; it must hold numbers.")
+        check_whole_numbers(X)
+        X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    return function(checked(Block(X, ids, before, labels), columns))
+
+
+def build_on_dask(passes: DaskPasses, build: Callable[..., Ensemble], n_runs: Any, random_state: Any) -> Ensemble:
+    """Runs as `build_stream` makes them, with their labels of all rows as a Dask array."""
+    built = build_stream(passes, build, n_runs, random_state)
+    return built.ensemble.with_labels(passes.labels(built.ensemble.placers))
+
+
+def score_on_dask(X: Any, ensemble: Ensemble, geometry: str, options: Options, scoring: Scoring) -> Confidence:
+    """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are asked for."""
+    check_options(geometry, options)
+    passes = DaskPasses(X, labels=ensemble.labels)
+    geometry = check_streaming(passes, geometry, options.metric, scoring.consensus)
+    if options.centers is not None:
+        ensemble = ensemble.with_centers(options.centers)
+    if geometry == "centroid" and ensemble.centers is not None and ensemble.centers[0].shape[1] != passes.n_features:
+        raise ValueError(
+            f"centers have {ensemble.centers[0].shape[1]} columns and X has {passes.n_features}; they must agree."
+        )
+    model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring, geometry)
+    names = model.cells.names[model.reference]
+    given = ensemble.label_names[model.reference]
+    return Confidence(
+        **passes.judge(Judge(model, None), len(names)),
+        label_names=names if given is None else given[names],
+        reference_run=model.reference,
+        geometry_method=geometry,
+        ensemble=ensemble,
+        n_runs=ensemble.n_runs,
+    )
+
+
+def total_of_labels(labels: Any) -> Totals:
+    """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
+    dask = importlib.import_module("dask")
+    labels = labels.rechunk({1: -1})
+    return dask.compute(sum_in_pairs([dask.delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))[0]
+
+
+def _count(labels: NDArray) -> Totals:
+    return total(np.empty((len(labels), 0)), labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import check_choice, check_count, check_matrix
-from clustertrust.cells import meet
+from clustertrust._validation import check_choice, check_count, check_matrix, is_dask
+from clustertrust.cells import Clusters, meet
 from clustertrust.clusterers import Run
 from clustertrust.labels import read_labels
 from clustertrust.matching import contingency_tables
-from clustertrust.placing import Training, place
+from clustertrust.placing import Placer, Training, place
 from clustertrust.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.run_files import Checkpoint, run_from_arrays, run_to_arrays
 from clustertrust.storage import DAMAGE, expect, hash_data, read_arrays, write_arrays
@@ -35,7 +36,8 @@ class Ensemble:
     ----------
     labels : (n, R) int array
         Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole numbers are
-        numbered by first appearance, see `label_names`.
+        numbered by first appearance, see `label_names`. Runs of Dask data have a Dask array here, and so a method that
+        counts goes over the data once; `compute` brings the labels into memory.
     label_names : tuple of R arrays or None
         For run r the name of each label, or None where the labels are their own names.
     centers : tuple of R arrays, or None
@@ -56,7 +58,8 @@ class Ensemble:
         Parameters
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
-            Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
+            Labels of any kind. Negative numbers and missing values mean that the point is not assigned. A Dask array
+            holds whole numbers.
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
 
@@ -66,6 +69,8 @@ class Ensemble:
         >>> Ensemble.from_labels([["a", "a", "b"], ["x", "y", "y"]]).n_clusters.tolist()
         [2, 2]
         """
+        if is_dask(labels):
+            return _of_dask(cls, labels) if centers is None else _of_dask(cls, labels).with_centers(centers)
         stacked, names = read_labels(labels)
         ensemble = cls(np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names)
         return ensemble if centers is None else ensemble.with_centers(centers)
@@ -77,6 +82,7 @@ class Ensemble:
         if len(centers) != self.n_runs:
             raise ValueError(f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array a run.")
         checked = []
+        highest = np.asarray(self.labels.max(axis=0))
         for r, (run_centers, names) in enumerate(zip(centers, self.label_names, strict=True)):
             try:
                 array = np.asarray(run_centers, dtype=np.float64)
@@ -84,8 +90,7 @@ class Ensemble:
                 raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers: {error}.") from error
             if array.ndim != 2 or not np.isfinite(array).all():
                 raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers; its shape is {array.shape}.")
-            largest = self.labels[:, r].max(initial=-1)
-            if names is not None or largest >= len(array):
+            if names is not None or highest[r] >= len(array):
                 raise ValueError(
                     f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole numbers from 0 to "
                     f"{len(array) - 1}; row ℓ belongs to label ℓ."
@@ -100,9 +105,20 @@ class Ensemble:
         """R."""
         return self.labels.shape[1]
 
+    @cached_property
+    def _clusters(self) -> Clusters:
+        """The clusters of all runs and their contingencies."""
+        if not is_dask(self.labels):
+            return meet(self.labels)
+        from clustertrust.dask_passes import total_of_labels  # here: it reads this module
+
+        return total_of_labels(self.labels)
+
     @property
     def n_clusters(self) -> Ints:
         """(R,) number of non-empty clusters of each run."""
+        if is_dask(self.labels):
+            return self._clusters.n_clusters
         return np.array([np.unique(run[run >= 0]).size for run in self.labels.T], dtype=np.int64)
 
     @property
@@ -110,8 +126,9 @@ class Ensemble:
         """The seed of each run; `random_state=ensemble.seeds` builds the same runs again. None for given labels."""
         return None if self.runs is None else tuple(run.seed for run in self.runs)
 
-    def place(self, X: Any) -> Ints:
-        """Label that each run gives to unseen points: (n_new, R)."""
+    @property
+    def placers(self) -> list[Placer]:
+        """How each run places unseen points."""
         placers = [None] * self.n_runs if self.runs is None else [run.placer for run in self.runs]
         unknown = [r for r, placer in enumerate(placers) if placer is None]
         if unknown:
@@ -119,11 +136,15 @@ class Ensemble:
                 f"How runs {unknown} place unseen points is not known: their labels were given, or their model could "
                 "not be stored."
             )
-        return place([placer for placer in placers if placer is not None], X)
+        return [placer for placer in placers if placer is not None]
+
+    def place(self, X: Any) -> Ints:
+        """Label that each run gives to unseen points: (n_new, R)."""
+        return place(self.placers, X)
 
     def diversity(self) -> float:
         """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs; points assigned in both runs count."""
-        values = [nmi for _, _, tables in contingency_tables(meet(self.labels)) for nmi in _nmi(tables)]
+        values = [nmi for _, _, tables in contingency_tables(self._clusters) for nmi in _nmi(tables)]
         return 1.0 - float(np.mean(values)) if values else 0.0
 
     def summary(self) -> pd.DataFrame:
@@ -136,17 +157,28 @@ class Ensemble:
             for name in names:
                 table[name] = pd.Series([run.params.get(name) for run in self.runs], dtype=object).infer_objects()
         table["k"] = self.n_clusters
-        table["assigned"] = (self.labels >= 0).mean(axis=0)
+        table["assigned"] = np.asarray((self.labels >= 0).mean(axis=0))
         if self.runs is not None:
             for name in ("objective", "iterations", "seconds"):
                 table[name] = [getattr(run, name) for run in self.runs]
         return table
+
+    def with_labels(self, labels: Any) -> Ensemble:
+        """Return the same runs with these labels (n, R), of other points or in another form."""
+        runs = self.runs and tuple(replace(run, labels=labels[:, r]) for r, run in enumerate(self.runs))
+        return replace(self, labels=labels, runs=runs)
+
+    def compute(self) -> Ensemble:
+        """Return the same runs with their labels in memory, where they are in a Dask array."""
+        return self.with_labels(np.asarray(self.labels)) if is_dask(self.labels) else self
 
     def save(self, path: str | Path) -> None:
         """Write the ensemble to one file of arrays and JSON (.npz), whole or not at all.
 
         Runs of methods whose model cannot be stored keep their labels, but place no unseen points when they are back.
         """
+        if is_dask(self.labels):
+            raise ValueError("The labels are in a Dask array; ensemble.compute().save(path) brings them into memory.")
         meta, arrays = ensemble_to_arrays(self)
         write_arrays(Path(path), "ensemble", meta, arrays)
 
@@ -228,15 +260,34 @@ def ensemble_from_arrays(meta: dict[str, Any], arrays: dict[str, NDArray]) -> En
     return ensemble.with_centers([expect(arrays, f"{r}/centers", (None, None)) for r in range(R)])
 
 
-def as_ensemble(labels: Any, *, at_least: int = 1) -> Ensemble:
-    """Return `labels`, in any of the forms that public functions take, as an Ensemble of enough runs."""
+def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
+    """Return `labels`, in any of the forms that public functions take, as an Ensemble of enough runs.
+
+    `of_dask`: whether the labels may be in a Dask array.
+    """
     ensemble = labels if isinstance(labels, Ensemble) else Ensemble.from_labels(labels)
+    if is_dask(ensemble.labels) and not of_dask:
+        raise ValueError(
+            "labels are in a Dask array, and are needed in memory here: give ensemble.compute() or labels.compute(). "
+            "confidence takes them as they are where X is Dask's too."
+        )
     if ensemble.n_runs < at_least:
         raise ValueError(
             f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. Give a list of "
             "label vectors or an (n, R) array."
         )
     return ensemble
+
+
+def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
+    """An ensemble of labels in a Dask array."""
+    if labels.ndim != 2 or getattr(labels, "dtype", np.dtype(object)).kind not in "iu" or not labels.shape[1]:
+        told = f"shape {labels.shape} and type {labels.dtype}" if hasattr(labels, "dtype") else "columns"
+        raise ValueError(
+            f"labels has {told}; in Dask's hands labels are one (n, R) array of whole numbers, such as "
+            "dask.array.stack(runs, axis=1). Other labels can be scored in memory: labels.compute()."
+        )
+    return kind(labels.astype(np.int64), (None,) * labels.shape[1])
 
 
 def _told_state(random_state: Any) -> Any:
@@ -265,7 +316,10 @@ def build_ensemble(
 
     Parameters
     ----------
-    X : (n, d) array, CSR matrix or frame
+    X : (n, d) array, CSR matrix or frame; Dask array or frame
+        Of Dask data a sample of rows is drawn, the runs are fitted on it, k-means goes on over all blocks, and
+        `labels` is a Dask array (see :mod:`clustertrust.streaming`). Where a `dask.distributed` client is open, its
+        workers fit the runs and go through the blocks.
     clusterer : str, estimator, function, or a list of these
         A name of `clustertrust.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture or Pipeline, which is cloned
         and gets a new seed for each run; a function `(X, rng) -> labels` with rng a `numpy.random.Generator`. From a
@@ -288,11 +342,13 @@ def build_ensemble(
         The seed of run r depends on `random_state` and r alone. None draws entropy once; `Ensemble.seeds` records what
         came of it.
     n_jobs : int, optional
-        Runs at a time, each on one thread; None: every core. The runs are the same for any number.
+        Runs at a time, each on one thread; None: every core. The runs are the same for any number. Workers of Dask
+        take as many as they have threads.
     verbose : bool
         Show a progress bar, where there is a terminal.
     checkpoint : path, optional
         A folder that keeps each finished run. A build with the same data and settings goes on where another stopped.
+        Workers of Dask must all see it under the same path.
 
     Returns
     -------
@@ -309,6 +365,10 @@ def build_ensemble(
     >>> mixed.summary()["method"].tolist()
     ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
+    if is_dask(X):
+        how = {"clusterer": clusterer, "n_clusters": n_clusters, "vary": vary, "resample": resample}
+        how |= {"left_out": left_out, "on_failure": on_failure, "n_jobs": n_jobs, "verbose": verbose}
+        return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
     X = check_matrix(X)
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
     check_choice("on_failure", on_failure, ["drop", "raise"])
@@ -329,6 +389,24 @@ def build_ensemble(
         raise ValueError(f"Only {len(runs)} of {R} runs succeeded; at least 2 are needed.")
     recipe.tell(runs)
     return assemble(runs)
+
+
+def _build_on_dask(X: Any, how: dict[str, Any], n_runs: Any, random_state: Any) -> Ensemble:
+    """`build_ensemble` of Dask data; `how` are its other parameters."""
+    from clustertrust.dask_passes import DaskPasses, build_on_dask  # here: both read this module
+    from clustertrust.streaming import check_left_out
+
+    passes = DaskPasses(X)
+    recipe = {name: how[name] for name in ("clusterer", "n_clusters", "vary", "resample", "left_out")}
+    Recipe.of(**recipe, n_points=passes.n_rows or 0)  # what is wrong is told before a pass
+    check_choice("on_failure", how["on_failure"], ["drop", "raise"])
+    check_left_out(how["resample"], how["left_out"])
+    if how["checkpoint"] is not None and random_state is None:
+        raise ValueError(
+            "random_state=None draws another sample each time, and the runs of a checkpoint belong to one sample; give "
+            "a number."
+        )
+    return build_on_dask(passes, partial(build_ensemble, **how), n_runs, random_state)
 
 
 def assemble(runs: Sequence[Run]) -> Ensemble:

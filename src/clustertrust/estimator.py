@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,25 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import check_count, check_matrix
-from clustertrust.clusterers import Run
-from clustertrust.dask_passes import DaskPasses, is_dask
+from clustertrust._validation import check_matrix, is_dask
+from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed
 from clustertrust.model_files import load_model, save_model
-from clustertrust.recipe import draw_seeds
+from clustertrust.passes import Passes, passes_over
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring import Model, Scoring, score_ensemble
 from clustertrust.settling import build_until_settled
-from clustertrust.sources import Source, open_source
-from clustertrust.streaming import Passes, Streamed, check_streaming, collect, fit_stream, passes_over
+from clustertrust.sources import Block, Source, open_source
+from clustertrust.streaming import (
+    Judge,
+    Streamed,
+    build_stream,
+    check_left_out,
+    check_streaming,
+    collect,
+    score_stream,
+)
 from clustertrust.summary import summarize
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
@@ -63,10 +71,11 @@ def confidence(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
-        The points.
+        The points. Of a Dask array or frame the fields of the result are Dask arrays, and `geometry` is "rms" or
+        "centroid".
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         The partitions, at least two. Labels of any kind; negative numbers and missing values mean that the point
-        is not assigned.
+        is not assigned. With Dask data they may be in a Dask array of whole numbers.
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
     fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
@@ -89,6 +98,8 @@ def confidence(
     options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
     scoring = Scoring(fusion, normalization, agreement, unassigned, consensus)
     scoring.check()
+    if is_dask(X):
+        return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), geometry, options, scoring)
     return score_ensemble(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
 
 
@@ -234,11 +245,12 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder
+        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder; Dask array or frame
             Paths are of .npy, .parquet, .csv or .tsv files, or folders of these. Memory-mapped arrays and files of
             more than a quarter of scikit-learn's `working_memory` are gone through in blocks of rows (see
             :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has
-            the labels of the sample that the runs were fitted on.
+            the labels of the sample that the runs were fitted on. Of Dask data they are Dask arrays; where a
+            `dask.distributed` client is open, its workers fit the runs and go through the blocks.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -298,13 +310,13 @@ class CAKE(ClusterMixin, BaseEstimator):
             found = streamed.confidence(passes.judge(streamed.judge, streamed.n_clusters))
         else:
             folder = tempfile.mkdtemp(prefix="clustertrust-")
-            remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             try:
                 found = collect(streamed, passes, Path(folder))
             except BaseException:
-                remove()
+                shutil.rmtree(folder, ignore_errors=True)
                 raise
-        self._keep(streamed.sample, streamed.model, found)
+            weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # also when this is fitted anew
+        self._keep(streamed.built.sample.X, streamed.model, found)
         return self
 
     def _stream(self, passes: Passes, checkpoint: str | Path | None = None) -> Streamed:
@@ -312,32 +324,25 @@ class CAKE(ClusterMixin, BaseEstimator):
         scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
         scoring.check()
         check_options(self.geometry, Options(self.metric, self.metric_params, self.kernel, self.kernel_params))
-        geometry = check_streaming(self.geometry, self.metric, self.consensus, self.n_runs)
-        entropy, seeds = draw_seeds(self.random_state, check_count("n_runs", self.n_runs, at_least=2))
-
-        def fit(sample: NDArray) -> list[Run]:
-            ensemble = build_ensemble(
-                sample,
-                self.clusterer,
-                n_clusters=self.n_clusters,
-                n_runs=len(seeds),
-                vary=self.vary,
-                resample=self.resample,
-                left_out=self.left_out,
-                on_failure=self.on_failure,
-                random_state=seeds,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
-                checkpoint=checkpoint,
-            )
-            return list(ensemble.runs or ())
-
-        seed = seeds[0] if entropy is None else entropy
-        streamed = fit_stream(passes, fit, scoring, geometry=geometry, seed=seed)
+        geometry = check_streaming(passes, self.geometry, self.metric, self.consensus)
+        check_left_out(self.resample, self.left_out)
+        build = partial(
+            build_ensemble,
+            clusterer=self.clusterer,
+            n_clusters=self.n_clusters,
+            vary=self.vary,
+            resample=self.resample,
+            left_out=self.left_out,
+            on_failure=self.on_failure,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            checkpoint=checkpoint,
+        )
+        streamed = score_stream(build_stream(passes, build, self.n_runs, self.random_state), scoring, geometry)
         self.n_features_in_ = passes.n_features
         if passes.columns is not None:
             self.feature_names_in_ = np.array(passes.columns, dtype=object)
-        self.n_passes_ = streamed.n_passes + 1  # and one to score
+        self.n_passes_ = streamed.built.n_passes + 1  # and one to score
         return streamed
 
     def __sklearn_tags__(self) -> Any:
@@ -352,8 +357,24 @@ class CAKE(ClusterMixin, BaseEstimator):
         X = check_matrix(X, estimator=self, reset=False)
         return X, self._model.cells.encode(self.ensemble_.place(X))
 
+    def _judge_dask(self, X: Any, what: str) -> Any:
+        """The `labels` or `scores` of unseen points in Dask's hands."""
+        check_is_fitted(self)
+        passes = DaskPasses(X)
+        known = getattr(self, "feature_names_in_", None)
+        if passes.n_features != self.n_features_in_:
+            raise ValueError(f"X has {passes.n_features} columns; this model was fitted on {self.n_features_in_}.")
+        if known is not None and passes.columns is not None and passes.columns != list(known):
+            raise ValueError(f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this order.")
+        return passes.judge_new(self._model, self.ensemble_.placers, what)
+
     def predict(self, X: Any) -> Ints:
-        """Consensus label of unseen points: (n_new,). Training points get their `labels_` back."""
+        """Consensus label of unseen points: (n_new,). Training points get their `labels_` back.
+
+        Of a Dask array or frame it is a Dask array.
+        """
+        if is_dask(X):
+            return self._judge_dask(X, "labels")
         _, rows = self._place(X)
         return self._model.votes(rows).labels
 
@@ -361,8 +382,11 @@ class CAKE(ClusterMixin, BaseEstimator):
         """CAKE score of unseen points: (n_new,), on the scale of `scores_`.
 
         Each run places the point. Agreement comes from the matchings of the training runs, the silhouette from the
-        point's distances to the training clusters, of which it is no member.
+        point's distances to the training clusters, of which it is no member. Of a Dask array or frame the scores are a
+        Dask array.
         """
+        if is_dask(X):
+            return self._judge_dask(X, "scores")
         X, rows = self._place(X)
         return self._model.score(X, rows)
 
@@ -410,6 +434,8 @@ class CAKE(ClusterMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at all.
 
+        A model of Dask data keeps the scores of the sample that its runs were fitted on.
+
         Raises
         ------
         ValueError
@@ -421,7 +447,12 @@ class CAKE(ClusterMixin, BaseEstimator):
             "n_features_in": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
         }
-        save_model(path, self.get_params(deep=False), self._X, self._confidence, about, self._model)
+        kept = self._confidence
+        if is_dask(kept.scores):
+            judge = Judge(self._model, self.ensemble_.placers)
+            found: dict[str, Any] = dict(judge(Block(self._X)))
+            kept = replace(kept, **found)
+        save_model(path, self.get_params(deep=False), self._X, kept, about, self._model)
 
     @classmethod
     def load(cls, path: str | Path) -> CAKE:

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_dista
 
 from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
-from clustertrust.cells import Cells, meet
+from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.dissimilarity import (
     Centers,
     Cosine,
@@ -273,7 +273,7 @@ def warn_of_long_work(n: int, d: int, threads: int) -> None:
         )
 
 
-def warn_of_single_clusters(cells: Cells) -> None:
+def warn_of_single_clusters(cells: Clusters) -> None:
     """Say once which runs have no other cluster to compare with."""
     single = np.flatnonzero(cells.n_clusters == 1).tolist()
     if single:

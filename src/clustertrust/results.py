@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import is_frame, with_nothing
+from clustertrust._validation import is_dask, is_frame, with_nothing
 from clustertrust.ensemble import Ensemble
 
 __all__ = ["Confidence", "Explanation"]
@@ -138,18 +139,24 @@ class Confidence:
     agreement: str = "matching"
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
 
+    def compute(self, rows: slice = slice(None)) -> Confidence:
+        """Return the record with its arrays in memory where they are Dask's, all in one go; of some `rows` alone."""
+        arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if is_dask(getattr(self, f.name))}
+        return replace(self, **importlib.import_module("dask").compute(arrays)[0]) if arrays else self
+
     def to_columns(self) -> dict[str, NDArray]:
         """The columns of `to_frame`."""
+        whole = self.compute()
         return {
-            "label": self._named(self.labels),
-            "score": self.scores,
-            "standard_error": self.standard_errors,
-            "stability": self.stability,
-            "geometry": self.geometry,
-            "silhouette_mean": self.silhouette_mean,
-            "silhouette_std": self.silhouette_std,
-            "consensus_strength": self.consensus_strength,
-            "rival": self._named(self.rival),
+            "label": self._named(whole.labels),
+            "score": whole.scores,
+            "standard_error": whole.standard_errors,
+            "stability": whole.stability,
+            "geometry": whole.geometry,
+            "silhouette_mean": whole.silhouette_mean,
+            "silhouette_std": whole.silhouette_std,
+            "consensus_strength": whole.consensus_strength,
+            "rival": self._named(whole.rival),
         }
 
     def to_frame(self) -> Any:
@@ -181,6 +188,9 @@ class Confidence:
         """
         from clustertrust.report import write_report  # here: scoring does not need it, and it reads this module
 
+        if is_dask(self.scores):
+            self.compute().report(path, X, settings=settings, title=title, threshold=threshold, embedding=embedding)
+            return
         index = self.row_names()
         known = {"runs": self.n_runs, "silhouettes": self.geometry_method, "reference run": self.reference_run}
         write_report(
@@ -208,6 +218,8 @@ class Confidence:
         if not -n <= i < n:
             raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
         i %= n
+        if is_dask(self.scores):
+            return replace(self.compute(slice(i, i + 1)).explain(0), point=i)
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
         order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie

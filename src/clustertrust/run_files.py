@@ -120,7 +120,7 @@ class Checkpoint:
     """A folder with one file a finished run, and a note of the data and settings that they belong to."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()  # workers elsewhere may stand in another folder
         note = self.folder / "settings.json"
         if not note.exists():
             if self.folder.exists() and any(self.folder.iterdir()):

@@ -28,6 +28,9 @@ __all__ = [
     "NpySource",
     "ParquetSource",
     "Source",
+    "bytes_in_memory",
+    "column_names",
+    "numbers_of",
     "open_source",
     "separator_of",
     "suffix_of",
@@ -35,11 +38,29 @@ __all__ = [
 
 
 class Block(NamedTuple):
-    """Some rows: their numbers, their names where the table has them, and how many rows stand before them."""
+    """Some rows.
+
+    Attributes
+    ----------
+    X : (b, d) their numbers
+    ids : (b,) their names, where the table has them
+    before : how many rows stand before them
+    labels : (b, R) the label that each run gave them, where the labels are there already
+    kept : where rows were left out, which of those that `ids` names are in X
+    """
 
     X: NDArray
     ids: NDArray | None = None
     before: int = 0
+    labels: NDArray | None = None
+    kept: NDArray[np.bool_] | None = None
+
+    @property
+    def names(self) -> NDArray:
+        """What the rows of X are called: by the table, else their positions in it."""
+        if self.ids is None:
+            return np.arange(self.before, self.before + len(self.X))
+        return self.ids if self.kept is None else self.ids[self.kept]
 
 
 class Source(ABC):
@@ -75,6 +96,8 @@ class Source(ABC):
         """Yield blocks of finite numbers; raise with the place of the first that is none."""
         before = 0
         for block in self.read(rows):
+            if not len(block.X):
+                continue
             yield checked(block._replace(before=before), self.columns)
             before += len(block.X)
 
@@ -141,7 +164,7 @@ class NpySource(Source):
                 flat = np.fromfile(file, self.dtype, count * self.n_features)
                 if flat.size < count * self.n_features:
                     raise ValueError(f"{self.path} became shorter while it was read.")
-                _check_whole(self.path, flat.reshape(count, -1))
+                _check_whole(str(self.path), flat.reshape(count, -1))
                 yield Block(flat.reshape(count, -1).astype(_float_type(self.dtype), copy=False))
                 left -= count
 
@@ -153,7 +176,7 @@ class FrameSource(Source):
         self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
     ) -> None:
         self.paths = list(paths)
-        found = [self._names(path) for path in self.paths]
+        found = [self.names_of(path) for path in self.paths]
         for path, columns in zip(self.paths, found, strict=True):
             if columns != found[0]:
                 raise ValueError(
@@ -162,7 +185,10 @@ class FrameSource(Source):
         for name in [*([] if id is None else [id]), *(use or ()), *drop]:
             if name not in found[0]:
                 raise ValueError(f"{self.paths[0]} has no column {name!r}; it has {found[0]}.")
-        chosen = list(use) if use else [name for name in found[0] if name != id and name not in drop]
+        both = [name for name in use or () if name == id or name in drop]
+        if both:
+            raise ValueError(f"The column {both[0]!r} is to be used, and left out by drop or id; decide for one.")
+        chosen = list(dict.fromkeys(use)) if use else [name for name in found[0] if name != id and name not in drop]
         if not chosen:
             raise ValueError(f"{self.paths[0]} has no column of numbers left; it has {found[0]}.")
         unnamed = [name for name in chosen if name.startswith("Unnamed: ")]
@@ -178,18 +204,16 @@ class FrameSource(Source):
         assert self.columns is not None
         for path in self.paths:
             for frame in self._guarded(path, rows):
+                if frame.empty:  # nothing but empty lines; without values all columns look like text
+                    continue
                 ids = None if self.id is None else frame[self.id].to_numpy()
-                features = frame[self.columns]
-                text = [name for name in features if features[name].dtype.kind not in "fiub"]
-                if text:
-                    raise ValueError(f"{path} has columns that are not numbers: {text}. Leave them out (drop, or id).")
-                _check_whole(path, features)
-                yield Block(np.ascontiguousarray(features.to_numpy(dtype=np.float64)), ids)
+                yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
-    def _names(self, path: Path) -> list[str]:
-        """Names of the columns, each once; what the reader raises names the file."""
+    @classmethod
+    def names_of(cls, path: Path) -> list[str]:
+        """Names of the columns of a file, each once; what the reader raises names the file."""
         with named_errors(str(path), suffix_of(path)):
-            names = self._columns(path)
+            names = cls._columns(path)
             check_unique(names)
         return names
 
@@ -198,7 +222,8 @@ class FrameSource(Source):
         with named_errors(str(path), suffix_of(path)):
             yield from self._frames(path, rows)
 
-    def _columns(self, path: Path) -> list[str]:
+    @classmethod
+    def _columns(cls, path: Path) -> list[str]:
         raise NotImplementedError
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
@@ -210,10 +235,11 @@ class CsvSource(FrameSource):
 
     @property
     def n_bytes(self) -> int:
-        """A number takes some eight characters; compressed text grows some fivefold."""
-        return sum(path.stat().st_size * (5 if path.suffix == ".gz" else 1) for path in self.paths)
+        """As many as the files have, roughly."""
+        return sum(bytes_in_memory(path) for path in self.paths)
 
-    def _columns(self, path: Path) -> list[str]:
+    @classmethod
+    def _columns(cls, path: Path) -> list[str]:
         names = first_line(path, {"sep": separator_of(path)})
         if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
             raise TableError(f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of columns.")
@@ -266,7 +292,8 @@ class ParquetSource(FrameSource):
         super().__init__(paths, id=id, use=use, drop=drop)
         self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
 
-    def _columns(self, path: Path) -> list[str]:
+    @classmethod
+    def _columns(cls, path: Path) -> list[str]:
         return list(_parquet(path).schema_arrow.names)
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
@@ -275,7 +302,7 @@ class ParquetSource(FrameSource):
             yield batch.to_pandas()
 
 
-SUFFIXES = {
+SUFFIXES: dict[str, type[FrameSource]] = {
     ".csv": CsvSource,
     ".tsv": CsvSource,
     ".csv.gz": CsvSource,
@@ -290,7 +317,22 @@ def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequenc
         return X
     if isinstance(X, np.ndarray):
         return ArraySource(X)
-    path = Path(X)
+    kind, paths = _files(Path(X))
+    if kind is None:
+        if id is not None or use is not None or drop:
+            raise ValueError(f"{X} has no named columns; id, use and drop are for CSV and Parquet.")
+        return NpySource(paths[0])
+    return kind(paths, id=id, use=use, drop=drop)
+
+
+def column_names(path: Path) -> list[str] | None:
+    """Names of the columns of a file or of the first of a folder; None where they have none."""
+    kind, paths = _files(path)
+    return None if kind is None else kind.names_of(paths[0])
+
+
+def _files(path: Path) -> tuple[type[FrameSource] | None, list[Path]]:
+    """What reads a file, or all files of a folder, and the files; None: one array."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     paths = (
@@ -301,15 +343,24 @@ def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequenc
     if not paths:
         raise ValueError(f"{path} holds no files.")
     if len(paths) == 1 and paths[0].suffix == ".npy":
-        if id is not None or use is not None or drop:
-            raise ValueError(f"{path} has no named columns; id, use and drop are for CSV and Parquet.")
-        return NpySource(paths[0])
+        return None, paths
     kinds = {suffix_of(p) for p in paths}
     if len(kinds) > 1 or next(iter(kinds)) not in SUFFIXES:
         raise ValueError(
             f"{path} holds {sorted(kinds)}; it must be files of one kind: {', '.join(SUFFIXES)}, or one .npy."
         )
-    return SUFFIXES[kinds.pop()](paths, id=id, use=use, drop=drop)
+    return SUFFIXES[kinds.pop()], paths
+
+
+def bytes_in_memory(path: Path) -> int:
+    """Bytes that a file takes once it is read, roughly: a number has some eight characters, and text is compressed
+    some fivefold.
+    """
+    if path.suffix == ".parquet":
+        with named_errors(str(path), ".parquet"):
+            about = _parquet(path).metadata
+        return int(about.num_rows * about.num_columns * 8)
+    return path.stat().st_size * (5 if path.suffix == ".gz" else 1)
 
 
 def suffix_of(path: Path) -> str:
@@ -334,11 +385,22 @@ def _records(file: IO[bytes], rows: int) -> bytes:
     return text
 
 
-def _check_whole(path: Path, values: Any) -> None:
+def numbers_of(frame: pd.DataFrame, told: str) -> NDArray[np.float64]:
+    """The values of a frame, NaN where they are missing; `told` is what messages call it."""
+    text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
+    if text:
+        raise ValueError(f"{told} has columns that are not numbers: {text}. Leave them out (drop, or id).")
+    _check_whole(told, frame)
+    if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
+        return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own types know NA
+
+
+def _check_whole(told: str, values: Any) -> None:
     try:
         check_whole_numbers(values)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{told}: {error}") from error
 
 
 def _float_type(dtype: np.dtype) -> Any:

@@ -13,53 +13,49 @@ scikit-learn's `working_memory`, changes scores by rounding alone where the runs
 
 from __future__ import annotations
 
-import numbers
 import os
-import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._parallel import _AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._validation import check_count
 from clustertrust.clusterers import Run
 from clustertrust.consensus import most_central
 from clustertrust.dissimilarity import Centers
 from clustertrust.ensemble import Ensemble, assemble
-from clustertrust.geometry import silhouettes_of
+from clustertrust.geometry import silhouettes_of, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import match_runs
+from clustertrust.passes import Passes, Sample, sample_rows
 from clustertrust.placing import Nearest, place
+from clustertrust.recipe import draw_seeds
 from clustertrust.results import Confidence
 from clustertrust.scoring import Model, Scoring
-from clustertrust.sources import Block, Source
+from clustertrust.sources import Block
 from clustertrust.stability import hint_at_jaccard
 from clustertrust.totals import Totals, total
 
 __all__ = [
     "GEOMETRIES",
     "SAMPLE_POINTS",
+    "Built",
     "Judge",
-    "LocalPasses",
-    "Passes",
     "Streamed",
+    "build_stream",
+    "check_left_out",
     "check_streaming",
     "collect",
-    "fit_stream",
     "geometry_of",
-    "passes_over",
-    "rows_of_block",
-    "sample_rows",
-    "sum_in_pairs",
+    "model_of",
+    "score_stream",
+    "sum_up",
 ]
 
-Floats = NDArray[np.float64]
-Result = TypeVar("Result")
 
 SAMPLE_POINTS = 100_000  # on which the runs are fitted
 MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
@@ -68,90 +64,12 @@ BATCH = 8192  # rows of a mini-batch, whatever the blocks are
 GEOMETRIES = ("centroid", "rms")
 
 
-class Passes(ABC):
-    """How a table is gone through, block by block.
-
-    Attributes
-    ----------
-    n_features : columns of the table
-    columns : their names, None where they have none
-    n_rows : its rows, None where only reading tells
-    in_turn : whether the blocks come to this process, one after the other
-    """
-
-    in_turn = True
-    n_features: int
-    columns: list[str] | None
-    n_rows: int | None
-
-    @abstractmethod
-    def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
-        """Yield function(block) for each block, in order."""
-
-    @abstractmethod
-    def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
-        """Add up function(block) over all blocks, in pairs, pairs of pairs and so on: `sum_in_pairs`."""
-
-
-def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
-    """Blocks of a table, of a size for so many runs."""
-    runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
-    return LocalPasses(source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose)
-
-
-def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
-    """Add neighbours, then neighbouring sums, and so on, holding one sum of each size.
-
-    The order of additions follows from the number of parts alone, so that machines that share the work round alike.
-    """
-    sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
-    for part in parts:
-        sums.append((1, part))
-        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
-            count, last = sums.pop()
-            sums[-1] = (2 * count, sums[-1][1] + last)
-    while len(sums) > 1:
-        count, last = sums.pop()
-        sums[-1] = (sums[-1][0] + count, sums[-1][1] + last)
-    return sums[0][1]
-
-
-class LocalPasses(Passes):
-    """Blocks read one after the other, some of them at a time worked on by threads."""
-
-    def __init__(self, source: Source, rows: int, threads: int, *, verbose: bool = False) -> None:
-        self.source, self.rows, self.threads, self.verbose = source, rows, threads, verbose
-        self.n_features, self.columns, self.n_rows = source.n_features, source.columns, source.n_rows
-
-    def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
-        """Yield function(block) for each block, in order."""
-        blocks = self._counted(self.source.blocks(self.rows), what)
-        with one_thread():
-            yield from map_blocks(function, blocks, self.threads)  # type: ignore[arg-type]
-
-    def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
-        """Add up function(block) over all blocks."""
-        return sum_in_pairs(self.map(function, what))
-
-    def _counted(self, blocks: Iterable[Block], what: str) -> Iterator[Block]:
-        """Show how far it is, where somebody watches."""
-        shown = self.verbose and sys.stderr.isatty()
-        for block in blocks:
-            yield block
-            if shown:
-                of = f"/{self.n_rows}" if self.n_rows else ""
-                sys.stderr.write(f"\r{what}: {block.before + len(block.X)}{of} rows")
-                sys.stderr.flush()
-        if shown:
-            sys.stderr.write("\n")
-
-
 @dataclass(frozen=True)
 class Judge:
-    """Scores blocks: all that must travel to where they are."""
+    """Scores blocks: all that must travel to where they are. Without `placers` the blocks bring their labels."""
 
     model: Model
-    placers: list[Any]
+    placers: list[Any] | None
 
     fields: ClassVar[dict[str, str]] = {
         "scores": "f8",
@@ -168,11 +86,31 @@ class Judge:
 
     def __call__(self, block: Block) -> dict[str, NDArray]:
         """The fields of `Confidence` of the points of a block."""
-        codes = self.model.cells.encode(place(self.placers, block.X))
+        codes = self.model.cells.encode(_labels(self.placers, block))
         of, first = backend().meet(codes)
         raw, nearest = silhouettes_of(self.model.geometry, codes, block.X, training=True)
         judged = self.model.judge(codes[first], of, raw, nearest)
         return {name: judged[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
+
+
+@dataclass(frozen=True)
+class Built:
+    """Runs of data that were never in memory at once.
+
+    Attributes
+    ----------
+    ensemble : the runs, with their labels of the sample
+    totals : sums over all rows
+    sample : the points that the runs were fitted on
+    n_rows : rows of the table
+    n_passes : passes over the table so far
+    """
+
+    ensemble: Ensemble
+    totals: Totals
+    sample: Sample
+    n_rows: int
+    n_passes: int
 
 
 @dataclass(frozen=True)
@@ -181,25 +119,19 @@ class Streamed:
 
     Attributes
     ----------
+    built : the runs; scoring takes one more pass than they did
     model : what scores points
-    ensemble : the runs, with their labels of the sample
-    sample : (s, d) the points that they were fitted on
-    n_rows : rows of the table
-    n_passes : passes over the table so far; scoring takes one more
     geometry_method : `rms` or `centroid`
     """
 
+    built: Built
     model: Model
-    ensemble: Ensemble
-    sample: NDArray
-    n_rows: int
-    n_passes: int
     geometry_method: str
 
     @property
     def judge(self) -> Judge:
         """What scores blocks."""
-        return Judge(self.model, _placers(self.ensemble.runs or ()))
+        return Judge(self.model, self.built.ensemble.placers)
 
     def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
         """Yield the blocks of the table, without their numbers, each with the fields of `Confidence` of its points."""
@@ -213,8 +145,8 @@ class Streamed:
             label_names=np.arange(self.n_clusters),
             reference_run=self.model.reference,
             geometry_method=self.geometry_method,
-            ensemble=self.ensemble,
-            n_runs=self.ensemble.n_runs,
+            ensemble=self.built.ensemble,
+            n_runs=self.built.ensemble.n_runs,
             agreement=self.model.scoring.agreement,
         )
 
@@ -224,7 +156,7 @@ class Streamed:
         return max(1, int(self.model.cells.n_clusters[self.model.reference]))
 
 
-def check_streaming(geometry: str, metric: Any, consensus: str, n_runs: Any) -> str:
+def check_streaming(passes: Passes, geometry: str, metric: Any, consensus: str) -> str:
     """Return the geometry; raise for what needs all points at once."""
     wanted = {
         "geometry": (geometry, [*GEOMETRIES, "auto"]),
@@ -233,13 +165,17 @@ def check_streaming(geometry: str, metric: Any, consensus: str, n_runs: Any) -> 
     }
     for name, (value, possible) in wanted.items():
         if not isinstance(value, str) or value not in possible:
-            raise ValueError(
-                f"{name}={value!r} needs all points at once, and X is larger than scikit-learn's working_memory "
-                f"allows; choose one of {possible}, or allow more by sklearn.set_config(working_memory=…) (MiB)."
-            )
-    if isinstance(n_runs, str):
-        raise ValueError(f"n_runs={n_runs!r} needs all points at once, and X is larger than memory; give a number.")
+            raise ValueError(f"{name}={value!r} needs all points at once; choose one of {possible}. {passes.remedy}.")
     return "rms" if geometry == "auto" else geometry
+
+
+def check_left_out(resample: Any, left_out: str) -> None:
+    """Raise where points that a run left out would have no label: rows beyond the sample are placed by its model."""
+    if resample is not None and left_out == "skip":
+        raise ValueError(
+            f"left_out='skip' with resample={resample!r} needs all points at once: here a run places every row that it "
+            "was not fitted on. Set left_out='predict'."
+        )
 
 
 def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
@@ -248,7 +184,7 @@ def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
     for block, judged in streamed.scores(passes):
         for name, values in judged.items():
             if name not in fields:
-                shape = (streamed.n_rows, *values.shape[1:])
+                shape = (streamed.built.n_rows, *values.shape[1:])
                 fields[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", values.dtype, shape)
                 _reserve(folder / f"{name}.npy")
             fields[name][block.before : block.before + len(values)] = values
@@ -271,77 +207,45 @@ def _reserve(path: Path) -> None:
             ) from error
 
 
-def rows_of_block(n_features: int, n_runs: int) -> int:
-    """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
-    bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
-    return int(np.clip(memory_budget() // (_AT_ONCE * bytes_per_row), 1024, 2**16))
-
-
-def sample_rows(passes: Passes, size: int, seed: int) -> tuple[NDArray, int]:
-    """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
-
-    Each row has a random number, which hangs on its position alone, and the rows with the smallest are kept: the same
-    sample for any blocks.
-    """
-    # Where the rows are counted, few others than the smallest need be looked at: six standard deviations more.
-    below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
-    found: list[tuple[NDArray, ...]] = []
-    n, held = 0, 0
-    for rows, keys, positions, X in passes.map(partial(_candidates, seed, below), "sampling"):
-        n += rows
-        found.append((keys, positions, X))
-        held += len(keys)
-        if held > 2 * size + 1000:
-            found = [_smallest(size, found)]
-            held = size
-    keys, positions, X = _smallest(size, found)
-    return X[np.argsort(positions)], n
-
-
-def _candidates(seed: int, below: float, block: Block) -> tuple[int, NDArray, NDArray, NDArray]:
-    """Number of rows, and the numbers, positions and values of those whose random number is small."""
-    bits = np.random.PCG64(seed)
-    keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
-    small = np.flatnonzero(keys < below)
-    return len(keys), keys[small], block.before + small, block.X[small]
-
-
-def _smallest(size: int, found: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
-    keys, positions, X = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    at = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))
-    return keys[at], positions[at], X[at]
-
-
-def fit_stream(
-    passes: Passes, fit: Callable[[NDArray], list[Run]], scoring: Scoring, *, geometry: str, seed: int
-) -> Streamed:
-    """Fit runs on a sample by `fit`, let k-means go on over all rows, and sum up."""
-    sample, n = sample_rows(passes, SAMPLE_POINTS, seed)
-    if n < 2:
-        raise ValueError(f"X has {n} rows; give at least two.")
+def build_stream(passes: Passes, build: Callable[..., Ensemble], n_runs: Any, random_state: Any) -> Built:
+    """Build runs on a sample by `build(X, n_runs=…, random_state=…)`, let k-means go on over all rows, and sum up."""
+    if isinstance(n_runs, str):
+        raise ValueError(f"n_runs={n_runs!r} needs all points at once; give a number. {passes.remedy}.")
+    entropy, seeds = draw_seeds(random_state, check_count("n_runs", n_runs, at_least=2))
+    sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
     passes.n_rows = n
-    runs = fit(sample)
+    with passes.workers():
+        runs = list(build(sample.X, n_runs=len(seeds), random_state=seeds).runs or ())
     done = 1
-    if len(sample) < n and all(_is(run, "kmeans") for run in runs):
-        runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.var(axis=0).mean())
+    if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
+        runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.X.var(axis=0).mean())
         done += steps
     else:
-        if len(sample) < n and all(_is(run, "minibatch") for run in runs):
+        if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
             if not passes.in_turn:
                 raise ValueError(
-                    "clusterer='minibatch-kmeans': its mini-batches go one after the other, which is nothing for many "
-                    "machines; choose clusterer='kmeans'."
+                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, and Dask's blocks are worked "
+                    "on side by side; choose clusterer='kmeans', or give the path of the files in place of Dask data."
                 )
             runs = _mini_batches(passes, runs)
             done += 1
-        totals = _sum_up(passes, runs, "summing up")
+        totals = sum_up(passes, _placers(runs), "summing up")
         done += 1
-    runs = [replace(run, labels=placer(sample)) for run, placer in zip(runs, _placers(runs), strict=True)]
-    ensemble = assemble(runs)
+    runs = [replace(run, labels=placer(sample.X)) for run, placer in zip(runs, _placers(runs), strict=True)]
+    return Built(assemble(runs), totals, sample, n, done)
+
+
+def score_stream(built: Built, scoring: Scoring, geometry: str) -> Streamed:
+    """What scores the rows by these runs."""
+    return Streamed(built, model_of(built.totals, built.ensemble, scoring, geometry), geometry)
+
+
+def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring, geometry: str) -> Model:
+    """The model that follows from sums over all rows."""
     hint_at_jaccard(totals, scoring.agreement)
+    warn_of_single_clusters(totals)
     matchings = match_runs(totals)
-    model = Model(scoring, totals, matchings, geometry_of(geometry, totals, ensemble), most_central(matchings))
-    return Streamed(model, ensemble, sample, n, done, geometry)
+    return Model(scoring, totals, matchings, geometry_of(geometry, totals, ensemble), most_central(matchings))
 
 
 def geometry_of(geometry: str, totals: Totals, ensemble: Ensemble) -> Centers:
@@ -374,12 +278,20 @@ def _placers(runs: Iterable[Run]) -> list[Any]:
     return placers
 
 
-def _sum_up(passes: Passes, runs: list[Run], what: str) -> Totals:
-    return passes.sum(partial(_total, _placers(runs)), what)
+def sum_up(passes: Passes, placers: list[Any] | None, what: str) -> Totals:
+    """Sums over all rows, of the labels that the placers give, else of those that the blocks bring."""
+    return passes.sum(partial(_total, placers), what)
 
 
-def _total(placers: list[Any], block: Block) -> Totals:
-    return total(block.X, place(placers, block.X))
+def _total(placers: list[Any] | None, block: Block) -> Totals:
+    return total(block.X, _labels(placers, block))
+
+
+def _labels(placers: list[Any] | None, block: Block) -> NDArray[np.integer]:
+    if placers is not None:
+        return place(placers, block.X)
+    assert block.labels is not None
+    return block.labels
 
 
 def _moved(run: Run, centers: NDArray) -> Run:
@@ -389,7 +301,7 @@ def _moved(run: Run, centers: NDArray) -> Run:
 def _step_together(passes: Passes, runs: list[Run], tolerance: float) -> tuple[list[Run], Totals, int]:
     """Lloyd's iterations of all runs, one pass each; the sums are those of the centres that are returned."""
     for step in range(1, MOST_STEPS + 1):
-        totals = _sum_up(passes, runs, f"k-means, pass {step}")
+        totals = sum_up(passes, _placers(runs), f"k-means, pass {step}")
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]
         shift = max(((_centers(new) - _centers(old)) ** 2).sum() for new, old in zip(moved, runs, strict=True))
         if shift <= tolerance:

@@ -45,6 +45,7 @@ def ambiguous_points(confidence: Confidence, *, points: int = 5) -> pd.DataFrame
 
 def summarize(confidence: Confidence, *, threshold: float = 0.5, points: int = 5) -> str:
     """Quantiles of the scores, a table by cluster and the most ambiguous points, as text."""
+    confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     return lay_out(
         f"{n} points, {k} clusters, {_runs(confidence)}, {confidence.geometry_method} silhouettes",

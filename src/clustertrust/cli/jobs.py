@@ -102,7 +102,7 @@ def score(
     if source is not None:
         if to_stdout:
             raise click.UsageError("--out -: scores of data larger than memory go to a file.")
-        score_large(source, data, method, paths, standardize, threshold, as_json, checkpoint, scheduler)
+        score_large(source, columns, data, method, paths, standardize, threshold, as_json, checkpoint, scheduler)
         return
     if scheduler is not None:
         raise click.UsageError("--scheduler reads CSV and Parquet files that every worker can read, and no --labels.")

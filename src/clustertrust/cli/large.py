@@ -5,44 +5,57 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust import CAKE, Confidence
+from clustertrust import CAKE
 from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, Preparation
-from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json
+from clustertrust.cli.preparing import prepared
+from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
-from clustertrust.files import need
+from clustertrust.files import format_of, need
+from clustertrust.passes import Passes, Sample, passes_over
 from clustertrust.sources import (
     SUFFIXES,
     Block,
     FrameSource,
     ParquetSource,
     Source,
+    bytes_in_memory,
+    column_names,
     open_source,
     separator_of,
     suffix_of,
 )
-from clustertrust.streaming import Passes, passes_over
 from clustertrust.summary import lay_out
 
 __all__ = ["large_source", "score_large"]
 
 BINS = 10_000  # of the scores, for their quantiles
 AMBIGUOUS = 5  # points that the summary lists
+FIELDS = {
+    "label": "labels",
+    "score": "scores",
+    "standard_error": "standard_errors",
+    "stability": "stability",
+    "geometry": "geometry",
+    "silhouette_mean": "silhouette_mean",
+    "silhouette_std": "silhouette_std",
+    "consensus_strength": "consensus_strength",
+    "rival": "rival",
+}  # columns that are written, by name, and what they hold
 
 
 def large_source(data: str, columns: Columns, *, always: bool = False) -> Source | None:
@@ -50,62 +63,38 @@ def large_source(data: str, columns: Columns, *, always: bool = False) -> Source
     path = Path(data)
     if data == "-" or not (path.is_dir() or suffix_of(path) in {*SUFFIXES, ".npy"}):
         return None
-    if not always and not path.is_dir() and path.stat().st_size <= memory_budget():
+    if not always and not path.is_dir() and bytes_in_memory(path) <= memory_budget():
         return None
-    source = open_source(data)
-    if isinstance(source, FrameSource):
-        names = source.columns or []
+    _check_reading(data, columns)
+    names = column_names(path)
+    if names is not None:
         expand = partial(_expand, names)
-        source = open_source(data, id=columns.id, use=expand(columns.use) or None, drop=[*expand(columns.drop)])
-    elif columns.id or columns.use or columns.drop:
+        return open_source(data, id=columns.id, use=expand(columns.use) or None, drop=expand(columns.drop))
+    if columns.id or columns.use or columns.drop:
         raise ValueError(f"{data} has no named columns; leave out --id, --use and --drop.")
-    given = {"--impute": columns.impute, "--drop-missing": columns.drop_missing, "--separator": columns.separator}
+    return open_source(data)
+
+
+def _check_reading(data: str, columns: Columns) -> None:
+    """Raise for ways of reading that blocks do not know."""
+    if columns.id in FIELDS:
+        raise ValueError(f"The column {columns.id!r} of {data} has the name of a result; rename it to use it as --id.")
+    given = {"--separator": columns.separator, "--array": columns.array, "--use-rep": columns.use_rep}
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
         refused.append("--no-header")
+    if columns.format is not None and (Path(data).is_dir() or columns.format != format_of(data)):
+        refused.append(f"--format {columns.format}")
     if refused:
         raise ValueError(
-            f"{data} is larger than --memory allows to load and is gone through in blocks, which {', '.join(refused)} "
-            "does not do yet; allow more --memory, or prepare the file first."
+            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no room for "
+            f"{', '.join(refused)}; allow more --memory, or prepare the file first."
         )
-    return source
 
 
 def _expand(names: list[str], given: tuple[str, ...]) -> list[str]:
     """Columns as typed: one name, or several with commas between."""
     return [name for text in given for name in ([text] if text in names else text.split(","))]
-
-
-class Scaled(Source):
-    """A table with columns of mean 0 and standard deviation 1."""
-
-    def __init__(self, source: Source, preparation: Preparation) -> None:
-        self.source, self.preparation = source, preparation
-        self.columns, self.n_features, self.n_rows = source.columns, source.n_features, source.n_rows
-
-    def read(self, rows: int) -> Iterator[Block]:
-        """Scale what the table gives."""
-        for block in self.source.read(rows):
-            yield block._replace(X=self.preparation.scale(block.X))
-
-
-def moments(source: Source, method: Method) -> Preparation:
-    """Means and standard deviations of the columns, in one pass (Chan's formula)."""
-    count, mean, squares = 0, np.zeros(source.n_features), np.zeros(source.n_features)
-
-    def of(block: Block) -> tuple[int, NDArray, NDArray]:
-        X = block.X.astype(np.float64)
-        middle = X.mean(axis=0)
-        return len(X), middle, ((X - middle) ** 2).sum(axis=0)
-
-    for n, middle, around in passes_over(source, method.n_runs, method.n_jobs, True).map(of, "measuring the columns"):
-        shift = middle - mean
-        squares += around + shift**2 * (count * n / (count + n))
-        mean = mean + shift * (n / (count + n))
-        count += n
-    scales = np.sqrt(squares / max(1, count))
-    scales[scales <= 1e-12 * np.abs(mean)] = 1.0  # a column of equal values stays
-    return Preparation(mean, scales, False)
 
 
 @dataclass
@@ -117,17 +106,18 @@ class Summary:
     clusters: pd.DataFrame | None = None
     worst: pd.DataFrame | None = None
     rows: int = 0
+    left_out: int = 0
 
     def add(self, table: pd.DataFrame) -> None:
-        """Take in a block of results, named by their ids."""
+        """Take in a block of results, named by their ids; rows without a label were left out."""
         self.rows += len(table)
+        self.left_out += int(table["label"].isna().sum())
         known = table["score"].notna()
         self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
         below = (table["score"] < self.threshold).astype(float)
-        sums = table.assign(points=1, below=below).groupby("label")[
-            ["points", "score", "stability", "geometry", "below"]
-        ]
-        self.clusters = sums.sum() if self.clusters is None else self.clusters.add(sums.sum(), fill_value=0)
+        counted = table.assign(points=1, known=known.astype(float), below=below).groupby("label")
+        sums = counted[["points", "known", "score", "stability", "geometry", "below"]].sum()
+        self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
         named = ["label", "rival", "score", "stability", "geometry", "consensus_strength"]
         both = table.loc[known, named] if self.worst is None else pd.concat([self.worst, table.loc[known, named]])
         self.worst = both.sort_values(["score", "stability"], kind="stable").head(AMBIGUOUS)
@@ -138,8 +128,10 @@ class Summary:
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
         at = {"minimum": 1e-12, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0 - 1e-12}
-        quantiles = pd.Series({name: np.searchsorted(shares, share) / BINS for name, share in at.items()}, name="score")
-        means = self.clusters[["score", "stability", "geometry", "below"]].div(self.clusters["points"], axis=0)
+        found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
+        quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
+        means = self.clusters[["score", "stability", "geometry"]].div(self.clusters["known"], axis=0)
+        means["below"] = self.clusters["below"] / self.clusters["points"]
         means.columns = ["mean score", "mean stability", "mean geometry", f"below {self.threshold:g}"]
         means.insert(0, "points", self.clusters["points"].astype(int))
         return quantiles, means, self.worst
@@ -156,7 +148,8 @@ def csv_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
         frame.to_csv(opened, index=False, sep=separator, header=first, lineterminator="\n")
         first = False
 
-    with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as opened:
+    open_text: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open
+    with open_text(path, "wt", newline="", encoding="utf-8") as opened:
         yield write
 
 
@@ -170,7 +163,9 @@ def parquet_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal writer
-        table = pa.Table.from_pandas(frame, preserve_index=False)
+        # Names of rows that are whole numbers come as floats in a block where one is missing: the first block decides.
+        schema = None if writer is None else writer.schema
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
         writer = parquet.ParquetWriter(path, table.schema) if writer is None else writer
         writer.write_table(table)
 
@@ -192,6 +187,7 @@ WRITERS = {
 
 def score_large(
     source: Source,
+    columns: Columns,
     data: str,
     method: Method,
     paths: Mapping[str, Path],
@@ -207,16 +203,70 @@ def score_large(
         raise click.UsageError(f"--out {out}: scores of data larger than memory go to {', '.join(WRITERS)}.")
     if out is not None and suffix_of(out) == ".parquet":
         need("parquet")
-    if scheduler is not None and standardize:
-        raise click.UsageError("--scheduler: columns are not standardised on many machines; prepare the files first.")
-    preparation = moments(source, method) if standardize else None
-    table = source if preparation is None else Scaled(source, preparation)
+    given = {"--standardize": standardize, "--impute": columns.impute, "--drop-missing": columns.drop_missing}
+    refused = [option for option, value in given.items() if value]
+    if scheduler is not None and refused:
+        raise click.UsageError(
+            f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files first."
+        )
+    table, preparation = prepared(source, columns, standardize, method.n_jobs)
     cake = CAKE(**method.building(), **method.scoring(), verbose=True)
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
     with contextlib.ExitStack() as connected:
         if scheduler is not None:
             passes = connected.enter_context(on_workers(source, scheduler))
-        _score(cake, passes, source, data, method, paths, standardize, threshold, as_json, checkpoint, preparation)
+        streamed = cake._stream(passes, checkpoint)
+        say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
+        summary = Summary(threshold)
+        points = _points(source, streamed.built.sample, preparation)
+        scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
+        with staged(paths) as at:
+            write_blocks(at.get("--out"), points.ids.name, streamed.scores(passes), summary)
+            cake._keep(streamed.built.sample.X, streamed.model, scored)
+            settings = settings_of(method.building() | method.scoring(), scored, data, points, standardize)
+            settings |= {"rows": summary.rows, "rows_left_out": summary.left_out, "passes": cake.n_passes_}
+            if "--model" in at:
+                save(at["--model"], cake, preparation)
+            scored = replace(scored, frame=pd.DataFrame(index=points.ids))
+            if "--plot" in at:
+                draw(at["--plot"], scored, points)
+            if "--report" in at:
+                shown = f"a sample of {len(points.ids):,} of the {summary.rows:,} rows of {name_of(data)}"
+                write_page(at["--report"], scored, points, settings, threshold, shown)
+    _tell(data, cake, summary, settings, paths, as_json)
+
+
+def write_blocks(
+    path: Path | None, name: Any, blocks: Iterable[tuple[Block, dict[str, NDArray]]], summary: Summary
+) -> None:
+    """Write the results of the blocks one below the other, rows that were left out empty, and sum them up."""
+    at = 0
+    with _nowhere() if path is None else WRITERS[suffix_of(path)](path) as write:
+        for block, judged in blocks:
+            results = _columns(block, judged)
+            results.insert(0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids)
+            at += len(results)
+            write(results)
+            summary.add(results.set_index(name))
+
+
+def _tell(
+    data: str, cake: CAKE, summary: Summary, settings: Mapping[str, Any], paths: Mapping[str, Path], as_json: bool
+) -> None:
+    scores, clusters, worst = summary.parts()
+    scored = summary.rows - summary.left_out
+    if as_json:
+        told = {"input": data, "rows": summary.rows, "scored": scored, "runs": cake.n_runs_}
+        told |= {"geometry": cake.geometry_method_, "threshold": summary.threshold, "passes": cake.n_passes_}
+        told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "settings": settings}
+        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
+        return
+    headline = (
+        f"{scored} points, {len(clusters)} clusters, {cake.n_runs_} runs, {cake.geometry_method_} "
+        f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
+    )
+    click.echo(lay_out(headline, scores, clusters, worst))
+    tell_left_out(summary.left_out, summary.rows, paths)
 
 
 @contextmanager
@@ -235,64 +285,20 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
     if isinstance(source, ParquetSource):
         frame = frames.read_parquet(paths, columns=columns)
     else:
-        compressed = paths[0].endswith(".gz")
-        frame = frames.read_csv(
+        read = partial(
+            frames.read_csv,
             paths,
             sep=separator_of(source.paths[0]),
             usecols=columns,
-            dtype={} if source.id is None else {source.id: str},
-            blocksize=None if compressed else "default",  # compressed text cannot be cut
+            blocksize=None if paths[0].endswith(".gz") else "default",  # compressed text cannot be cut
+            float_precision="round_trip",  # as without a scheduler
         )
-    with distributed.Client(scheduler, timeout="10s"), joblib.parallel_config(backend="dask"):
-        yield DaskPasses(frame, id=source.id)
-
-
-def _score(
-    cake: CAKE,
-    passes: Passes,
-    source: Source,
-    data: str,
-    method: Method,
-    paths: Mapping[str, Path],
-    standardize: bool,
-    threshold: float,
-    as_json: bool,
-    checkpoint: str | None,
-    preparation: Preparation | None,
-) -> None:
-    streamed = cake._stream(passes, checkpoint)
-    cake._keep(streamed.sample, streamed.model, streamed.confidence(streamed.judge(Block(streamed.sample))))
-    say(f"Scoring {streamed.n_rows:,} rows of {name_of(data)}.")
-    summary = Summary(threshold)
-    with staged(paths) as at:
-        writer = WRITERS[suffix_of(at["--out"])](at["--out"]) if "--out" in at else _nowhere()
-        with writer as write:
-            for block, judged in streamed.scores(passes):
-                results = _columns(source, block, judged)
-                write(results)
-                summary.add(results.set_index(results.columns[0]))
-        settings = _settings(cake, method, data, source, streamed.sample, standardize)
-        if "--model" in at:
-            save(at["--model"], cake, preparation)
-        if "--plot" in at:
-            draw(at["--plot"], cake._confidence, _points(source, streamed.sample))
-        if "--report" in at:
-            shown = f"a sample of {len(streamed.sample):,} of the {streamed.n_rows:,} rows of {name_of(data)}"
-            write_page(at["--report"], cake._confidence, _points(source, streamed.sample), settings, threshold, shown)
-    scores, clusters, worst = summary.parts()
-    if as_json:
-        told = {"input": data, "rows": summary.rows, "scored": summary.rows, "runs": cake.n_runs_}
-        told |= {"geometry": streamed.geometry_method, "threshold": threshold, "passes": cake.n_passes_}
-        told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "settings": settings}
-        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
-        return
-    headline = (
-        f"{summary.rows} points, {len(clusters)} clusters, {cake.n_runs_} runs, {streamed.geometry_method} "
-        f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
-    )
-    click.echo(lay_out(headline, scores, clusters, worst))
-    if paths:
-        click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.")
+        text = {} if source.id is None else {source.id: str}
+        # A column that begins with whole numbers may go on with others, which Dask refuses unless it is told.
+        whole = [name for name, dtype in read(dtype=text).dtypes.items() if getattr(dtype, "kind", "") in "iu"]
+        frame = read(dtype=text | dict.fromkeys(whole, np.float64))
+    with distributed.Client(scheduler, timeout="10s"):
+        yield DaskPasses(frame[columns], id=source.id)
 
 
 @contextmanager
@@ -300,34 +306,21 @@ def _nowhere() -> Iterator[Callable[[pd.DataFrame], None]]:
     yield lambda frame: None
 
 
-def _columns(source: Source, block: Block, judged: dict[str, NDArray]) -> pd.DataFrame:
-    """The columns that `score --out` writes, of some rows."""
-    name = source.id if isinstance(source, FrameSource) and source.id else ROW
-    ids = np.arange(block.before, block.before + len(block.X)) if block.ids is None else block.ids
-    fields = {
-        "label": "labels",
-        "score": "scores",
-        "standard_error": "standard_errors",
-        "stability": "stability",
-        "geometry": "geometry",
-        "silhouette_mean": "silhouette_mean",
-        "silhouette_std": "silhouette_std",
-        "consensus_strength": "consensus_strength",
-        "rival": "rival",
-    }
-    return pd.DataFrame({name: ids, **{column: judged[field] for column, field in fields.items()}})
+def _columns(block: Block, judged: dict[str, NDArray]) -> pd.DataFrame:
+    """The columns that `score --out` writes, of some rows; those that were left out are empty."""
+    table = pd.DataFrame({column: judged[field] for column, field in FIELDS.items()})
+    if block.kept is None:
+        return table
+    table = table.astype({"label": "Int64", "rival": "Int64"}).set_axis(np.flatnonzero(block.kept), axis=0)
+    return table.reindex(range(len(block.kept)))
 
 
-def _points(source: Source, sample: NDArray) -> Points:
+def _points(source: Source, sample: Sample, preparation: Preparation | None) -> Points:
     """The sample as points, for what shows them."""
+    name = source.id if isinstance(source, FrameSource) and source.id else ROW
+    ids = pd.Index(sample.names, name=name)
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]
-    frame = pd.DataFrame(sample, columns=names)
-    return Points(frame, frame, pd.RangeIndex(len(sample), name=ROW), np.ones(len(sample), dtype=bool), None)
-
-
-def _settings(
-    cake: CAKE, method: Method, data: str, source: Source, sample: NDArray, standardize: bool
-) -> dict[str, Any]:
-    scored: Confidence = cake._confidence
-    settings = settings_of(method.building() | method.scoring(), scored, data, _points(source, sample), standardize)
-    return settings | {"passes": cake.n_passes_}
+    X = pd.DataFrame(sample.X, columns=names, index=ids)
+    scales = None if preparation is None else preparation.scales
+    unscaled = X if preparation is None or scales is None else X * scales + preparation.means
+    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation)

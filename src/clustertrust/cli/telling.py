@@ -11,19 +11,31 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from clustertrust import Confidence, __version__
 from clustertrust.cli.points import Points
 from clustertrust.summary import ambiguous_points, by_cluster, quantiles
 
-__all__ = ["as_text", "name_of", "print_table", "records", "say", "settings_of", "summary_of", "tell", "tell_json"]
+__all__ = [
+    "as_text",
+    "name_of",
+    "print_table",
+    "records",
+    "say",
+    "settings_of",
+    "summary_of",
+    "tell",
+    "tell_json",
+    "tell_left_out",
+]
 
 
 def settings_of(
     method: Mapping[str, Any], scored: Confidence, data: str, points: Points, standardize: bool
 ) -> dict[str, Any]:
     """All that is needed to make the scores again, as JSON has it."""
-    names = [] if points.preparation is None else [str(name) for name in points.X.columns]
+    names = [] if sparse.issparse(points.X) else [str(name) for name in points.X.columns]
     settings = {"input": "standard input" if data == "-" else Path(data).name, "rows": len(points.kept)}
     settings |= {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
     settings |= {"standardize": standardize, "impute": bool(points.preparation and points.preparation.impute)}
@@ -78,9 +90,13 @@ def _plain(value: Any) -> Any:
 def tell(text: str, points: Points, paths: Mapping[str, Path], to_stdout: bool) -> None:
     """Tell a person, beside the table where that has standard output."""
     click.echo(text, err=to_stdout)
-    left = int((~points.kept).sum())
+    tell_left_out(int((~points.kept).sum()), len(points.kept), paths, to_stdout)
+
+
+def tell_left_out(left: int, rows: int, paths: Mapping[str, Path], to_stdout: bool = False) -> None:
+    """Tell a person which rows have no score, and what was written."""
     if left:
-        click.echo(f"\n{left} of {len(points.kept)} rows have missing values and no score.", err=to_stdout)
+        click.echo(f"\n{left} of {rows} rows have missing values and no score.", err=to_stdout)
     if paths:
         click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.", err=to_stdout)
 

@@ -1,0 +1,137 @@
+"""A table in blocks → its columns as they are clustered: missing values filled in or left out, columns standardised.
+
+The same as `cli.points` does to a table in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.cli.options import Columns
+from clustertrust.cli.points import Preparation
+from clustertrust.passes import passes_over
+from clustertrust.sources import Block, Source
+
+__all__ = ["prepared"]
+
+
+def prepared(
+    source: Source, columns: Columns, standardize: bool, n_jobs: int | None
+) -> tuple[Source, Preparation | None]:
+    """The table as it is clustered, and what was done to it; measuring the columns takes a pass."""
+    table = Complete(source) if columns.drop_missing else source
+    if not standardize and columns.impute is None:
+        return table, None
+    preparation = measure(Unchecked(source) if columns.impute is not None else table, standardize, n_jobs)
+    return Prepared(table, preparation), preparation
+
+
+class _Around(Source):
+    """A table with something done to it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.columns, self.n_features, self.n_rows = source.columns, source.n_features, source.n_rows
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """The blocks of the table."""
+        yield from self.source.read(rows)
+
+
+class Unchecked(_Around):
+    """A table whose missing values may pass, to be measured."""
+
+    def blocks(self, rows: int) -> Iterator[Block]:
+        """Blocks as they are read."""
+        yield from self.read(rows)
+
+
+class Prepared(_Around):
+    """A table with means in place of missing values, where those are filled in, and with columns standardised."""
+
+    def __init__(self, source: Source, preparation: Preparation) -> None:
+        super().__init__(source)
+        self.preparation = preparation
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Fill in and scale what the table gives."""
+        for block in self.source.read(rows):
+            X = block.X
+            if self.preparation.impute:
+                X = np.where(np.isfinite(X), X, self.preparation.means.astype(X.dtype))
+            yield block._replace(X=self.preparation.scale(X))
+
+
+class Complete(_Around):
+    """The rows of a table without missing values; blocks tell the names of the others too."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.n_rows = None  # only reading tells
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Leave out rows; every block has at least one row left, unless the table has none."""
+        held: Block | None = None
+        at = 0
+        for block in self.source.read(rows):
+            kept = np.isfinite(block.X).all(axis=1)
+            ids = np.arange(at, at + len(kept)) if block.ids is None else block.ids
+            at += len(kept)
+            block = Block(block.X[kept], ids, kept=kept)
+            if held is not None and len(held.X) and len(block.X):
+                yield held
+                held = block
+            else:
+                held = block if held is None else _joined(held, block)
+        if held is not None and len(held.X):
+            yield held
+        elif held is not None:
+            raise ValueError("No row is without missing values; try --impute mean, or --drop columns.")
+
+
+def _joined(one: Block, two: Block) -> Block:
+    assert one.ids is not None and two.ids is not None  # noqa: PT018
+    assert one.kept is not None and two.kept is not None  # noqa: PT018
+    return Block(
+        np.concatenate([one.X, two.X]),
+        np.concatenate([one.ids, two.ids]),
+        kept=np.concatenate([one.kept, two.kept]),
+    )
+
+
+def measure(source: Source, standardize: bool, n_jobs: int | None) -> Preparation:
+    """Means and, where asked for, standard deviations of the columns, in one pass (Chan's formula).
+
+    Values that are missing take no part in the means, and stand at the mean in the deviations.
+    """
+    d = source.n_features
+    rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)
+    passes = passes_over(source, 20, n_jobs, True)
+    for size, known, middle, around in passes.map(_moments, "measuring the columns"):
+        both = np.maximum(counts + known, 1)
+        shift = middle - means
+        squares += around + shift**2 * (counts * known / both)
+        means = means + shift * (known / both)
+        counts += known
+        rows += size
+    names = source.columns or [str(j) for j in range(d)]
+    empty = [name for name, count in zip(names, counts, strict=True) if count == 0]
+    if empty:
+        raise ValueError(f"The column {empty[0]!r} has no known value and so no mean; leave it out with --drop.")
+    scales = None
+    if standardize:
+        scales = np.sqrt(squares / max(1, rows))
+        scales[scales <= 1e-12 * np.abs(means)] = 1.0  # a column of equal values stays
+    return Preparation(means, scales, isinstance(source, Unchecked))
+
+
+def _moments(block: Block) -> tuple[int, NDArray, NDArray, NDArray]:
+    """Rows; known values of each column, their mean, and their squared distances to it."""
+    finite = np.isfinite(block.X)
+    known = finite.sum(axis=0)
+    X = np.where(finite, block.X, 0.0).astype(np.float64, copy=False)
+    middle = X.sum(axis=0) / np.maximum(known, 1)
+    return len(X), known, middle, (np.where(finite, X - middle, 0.0) ** 2).sum(axis=0)

@@ -1,0 +1,166 @@
+"""How a table is gone through, block by block, and a sample of its rows. Here by threads; `dask_passes` on workers."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust._parallel import _AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust.sources import Block, Source
+from clustertrust.totals import Totals
+
+__all__ = ["LocalPasses", "Passes", "Sample", "passes_over", "rows_of_block", "sample_rows", "sum_in_pairs"]
+
+Result = TypeVar("Result")
+
+
+class Passes(ABC):
+    """How a table is gone through, block by block.
+
+    Attributes
+    ----------
+    n_features : columns of the table
+    columns : their names, None where they have none
+    n_rows : its rows, None where only reading tells
+    in_turn : whether the blocks come to this process, one after the other
+    remedy : what to do where all points are needed at once
+    """
+
+    in_turn = True
+    remedy = "X is larger than memory: allow more by sklearn.set_config(working_memory=…) (MiB)"
+    n_features: int
+    columns: list[str] | None
+    n_rows: int | None
+
+    @abstractmethod
+    def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
+        """Yield function(block) for each block, in order."""
+
+    @abstractmethod
+    def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
+        """Add up function(block) over all blocks, in pairs, pairs of pairs and so on: `sum_in_pairs`."""
+
+    def workers(self) -> AbstractContextManager[Any]:
+        """Where the fits of runs are made while this is entered: in this process, unless a subclass knows better."""
+        return nullcontext()
+
+
+def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
+    """Blocks of a table, of a size for so many runs."""
+    runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
+    return LocalPasses(source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose)
+
+
+def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
+    """Add neighbours, then neighbouring sums, and so on, holding one sum of each size.
+
+    The order of additions follows from the number of parts alone, so that machines that share the work round alike.
+    """
+    sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
+    for part in parts:
+        sums.append((1, part))
+        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
+            count, last = sums.pop()
+            sums[-1] = (2 * count, sums[-1][1] + last)
+    while len(sums) > 1:
+        count, last = sums.pop()
+        sums[-1] = (sums[-1][0] + count, sums[-1][1] + last)
+    return sums[0][1]
+
+
+class LocalPasses(Passes):
+    """Blocks read one after the other, some of them at a time worked on by threads."""
+
+    def __init__(self, source: Source, rows: int, threads: int, *, verbose: bool = False) -> None:
+        self.source, self.rows, self.threads, self.verbose = source, rows, threads, verbose
+        self.n_features, self.columns, self.n_rows = source.n_features, source.columns, source.n_rows
+
+    def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
+        """Yield function(block) for each block, in order."""
+        blocks = self._counted(self.source.blocks(self.rows), what)
+        with one_thread():
+            yield from map_blocks(function, blocks, self.threads)  # type: ignore[arg-type]
+
+    def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
+        """Add up function(block) over all blocks."""
+        return sum_in_pairs(self.map(function, what))
+
+    def _counted(self, blocks: Iterable[Block], what: str) -> Iterator[Block]:
+        """Show how far it is, where somebody watches."""
+        shown = self.verbose and sys.stderr.isatty()
+        for block in blocks:
+            yield block
+            if shown:
+                of = f"/{self.n_rows}" if self.n_rows else ""
+                sys.stderr.write(f"\r{what}: {block.before + len(block.X)}{of} rows")
+                sys.stderr.flush()
+        if shown:
+            sys.stderr.write("\n")
+
+
+def rows_of_block(n_features: int, n_runs: int) -> int:
+    """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
+    bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
+    return int(np.clip(memory_budget() // (_AT_ONCE * bytes_per_row), 1024, 2**16))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows drawn at random.
+
+    Attributes
+    ----------
+    X : (s, d) their numbers, in the order of the table
+    names : (s,) what the table calls them, else their positions in it
+    """
+
+    X: NDArray
+    names: NDArray
+
+
+def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
+    """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
+
+    Each row has a random number, which hangs on its position alone, and the rows with the smallest are kept: the same
+    sample for any blocks.
+    """
+    # Where the rows are counted, few others than the smallest need be looked at: six standard deviations more.
+    below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
+    found: list[tuple[NDArray, ...]] = []
+    n, held = 0, 0
+    for rows, *candidates in passes.map(partial(_candidates, seed, below), "sampling"):
+        n += rows
+        found.append(tuple(candidates))
+        held += len(candidates[0])
+        if held > 2 * size + 1000:
+            found = [_smallest(size, found)]
+            held = size
+    if n < 2:
+        raise ValueError(f"X has {n} rows; give at least two.")
+    _, positions, names, X = _smallest(size, found)
+    order = np.argsort(positions)
+    return Sample(X[order], names[order]), n
+
+
+def _candidates(seed: int, below: float, block: Block) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
+    """Number of rows, and the numbers, positions, names and values of those whose random number is small."""
+    bits = np.random.PCG64(seed)
+    keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
+    small = np.flatnonzero(keys < below)
+    return len(keys), keys[small], block.before + small, block.names[small], block.X[small]
+
+
+def _smallest(size: int, found: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    keys = columns[0]
+    at = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))
+    return tuple(column[at] for column in columns)
