@@ -9,7 +9,7 @@ import time
 from benchmarks.common import save
 
 QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
-FULL = [*QUICK, "million", "settling", "unseen", "crash", "fashion", "growth", "scale", "plan"]
+FULL = [*QUICK, "million", "settling", "unseen", "reasons", "crash", "fashion", "growth", "scale", "plan"]
 
 
 def main() -> None:

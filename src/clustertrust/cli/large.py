@@ -26,6 +26,7 @@ from clustertrust.cli.points import ROW, Points, Preparation
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json
 from clustertrust.cli.writing import draw, save, write_page
 from clustertrust.files import need
+from clustertrust.reasons import REASONS
 from clustertrust.sources import (
     SUFFIXES,
     Block,
@@ -37,7 +38,7 @@ from clustertrust.sources import (
     suffix_of,
 )
 from clustertrust.streaming import Passes, passes_over
-from clustertrust.summary import lay_out
+from clustertrust.summary import SHOWN, lay_out, not_kept
 
 __all__ = ["large_source", "score_large"]
 
@@ -115,6 +116,7 @@ class Summary:
     threshold: float
     bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
+    reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
     rows: int = 0
 
@@ -123,26 +125,27 @@ class Summary:
         self.rows += len(table)
         known = table["score"].notna()
         self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
-        below = (table["score"] < self.threshold).astype(float)
-        sums = table.assign(points=1, below=below).groupby("label")[
-            ["points", "score", "stability", "geometry", "below"]
+        dropped = not_kept(table["score"], self.threshold).astype(float)
+        sums = table.assign(points=1, dropped=dropped).groupby("label")[
+            ["points", "score", "stability", "geometry", "dropped"]
         ]
         self.clusters = sums.sum() if self.clusters is None else self.clusters.add(sums.sum(), fill_value=0)
-        named = ["label", "rival", "score", "stability", "geometry", "consensus_strength"]
-        both = table.loc[known, named] if self.worst is None else pd.concat([self.worst, table.loc[known, named]])
+        self.reasons += np.bincount(table["reason"].cat.codes, minlength=len(REASONS))
+        both = table.loc[known, SHOWN] if self.worst is None else pd.concat([self.worst, table.loc[known, SHOWN]])
         self.worst = both.sort_values(["score", "stability"], kind="stable").head(AMBIGUOUS)
 
-    def parts(self) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
-        """Quantiles (to the width of a bin), a table by cluster, and the most ambiguous points."""
+    def parts(self) -> tuple[pd.Series, pd.DataFrame, pd.Series, pd.DataFrame]:
+        """Quantiles (to the width of a bin), tables by cluster and by reason, and the most ambiguous points."""
         assert self.clusters is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
         at = {"minimum": 1e-12, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0 - 1e-12}
         quantiles = pd.Series({name: np.searchsorted(shares, share) / BINS for name, share in at.items()}, name="score")
-        means = self.clusters[["score", "stability", "geometry", "below"]].div(self.clusters["points"], axis=0)
-        means.columns = ["mean score", "mean stability", "mean geometry", f"below {self.threshold:g}"]
+        means = self.clusters[["score", "stability", "geometry", "dropped"]].div(self.clusters["points"], axis=0)
+        means.columns = ["mean score", "mean stability", "mean geometry", f"up to {self.threshold:g}"]
         means.insert(0, "points", self.clusters["points"].astype(int))
-        return quantiles, means, self.worst
+        reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
+        return quantiles, means, reasons[reasons > 0], self.worst
 
 
 @contextmanager
@@ -268,7 +271,7 @@ def _score(
         writer = WRITERS[suffix_of(at["--out"])](at["--out"]) if "--out" in at else _nowhere()
         with writer as write:
             for block, judged in streamed.scores(passes):
-                results = _columns(source, block, judged)
+                results = _columns(source, block, streamed.confidence(judged), threshold)
                 write(results)
                 summary.add(results.set_index(results.columns[0]))
         settings = _settings(cake, method, data, source, streamed.sample, standardize)
@@ -279,18 +282,18 @@ def _score(
         if "--report" in at:
             shown = f"a sample of {len(streamed.sample):,} of the {streamed.n_rows:,} rows of {name_of(data)}"
             write_page(at["--report"], cake._confidence, _points(source, streamed.sample), settings, threshold, shown)
-    scores, clusters, worst = summary.parts()
+    scores, clusters, reasons, worst = summary.parts()
     if as_json:
         told = {"input": data, "rows": summary.rows, "scored": summary.rows, "runs": cake.n_runs_}
         told |= {"geometry": streamed.geometry_method, "threshold": threshold, "passes": cake.n_passes_}
-        told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "settings": settings}
-        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
+        told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "reasons": reasons.to_dict()}
+        tell_json(told | {"ambiguous": records(worst, "id"), "settings": settings}, paths)
         return
     headline = (
         f"{summary.rows} points, {len(clusters)} clusters, {cake.n_runs_} runs, {streamed.geometry_method} "
         f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
     )
-    click.echo(lay_out(headline, scores, clusters, worst))
+    click.echo(lay_out(headline, scores, clusters, reasons, worst, threshold))
     if paths:
         click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.")
 
@@ -300,22 +303,11 @@ def _nowhere() -> Iterator[Callable[[pd.DataFrame], None]]:
     yield lambda frame: None
 
 
-def _columns(source: Source, block: Block, judged: dict[str, NDArray]) -> pd.DataFrame:
+def _columns(source: Source, block: Block, scored: Confidence, threshold: float) -> pd.DataFrame:
     """The columns that `score --out` writes, of some rows."""
     name = source.id if isinstance(source, FrameSource) and source.id else ROW
     ids = np.arange(block.before, block.before + len(block.X)) if block.ids is None else block.ids
-    fields = {
-        "label": "labels",
-        "score": "scores",
-        "standard_error": "standard_errors",
-        "stability": "stability",
-        "geometry": "geometry",
-        "silhouette_mean": "silhouette_mean",
-        "silhouette_std": "silhouette_std",
-        "consensus_strength": "consensus_strength",
-        "rival": "rival",
-    }
-    return pd.DataFrame({name: ids, **{column: judged[field] for column, field in fields.items()}})
+    return pd.DataFrame({name: ids, **scored.to_columns(threshold)})
 
 
 def _points(source: Source, sample: NDArray) -> Points:

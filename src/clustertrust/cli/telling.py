@@ -14,9 +14,20 @@ import pandas as pd
 
 from clustertrust import Confidence, __version__
 from clustertrust.cli.points import Points
-from clustertrust.summary import ambiguous_points, by_cluster, quantiles
+from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles
 
-__all__ = ["as_text", "name_of", "print_table", "records", "say", "settings_of", "summary_of", "tell", "tell_json"]
+__all__ = [
+    "as_json",
+    "as_text",
+    "name_of",
+    "print_table",
+    "records",
+    "say",
+    "settings_of",
+    "summary_of",
+    "tell",
+    "tell_json",
+]
 
 
 def settings_of(
@@ -41,13 +52,14 @@ def summary_of(scored: Confidence, threshold: float) -> dict[str, Any]:
         "threshold": threshold,
         "quantiles": quantiles(scored).to_dict(),
         "clusters": records(clusters, "label"),
-        "ambiguous": records(ambiguous_points(scored), "id"),
+        "reasons": by_reason(scored, threshold=threshold).to_dict(),
+        "ambiguous": records(ambiguous_points(scored, threshold=threshold), "id"),
     }
 
 
 def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
-    """Rows as JSON has them, the index under this name; `below 0.5` becomes `below_threshold`."""
-    names = {old: "below_threshold" if old.startswith("below ") else old.replace(" ", "_") for old in table.columns}
+    """Rows as JSON has them, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
+    names = {old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_") for old in table.columns}
     rows = table.rename(columns=names).rename_axis(name).reset_index().to_dict("records")
     return [{str(key): value for key, value in row.items()} for row in rows]
 
@@ -60,9 +72,14 @@ def say(what: str) -> None:
 
 def tell_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
     """Tell a machine."""
+    click.echo(as_json(told, paths))
+
+
+def as_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
+    """What a machine is told."""
     files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
     told = _plain(dict(told) | {"files": files, "version": __version__})
-    click.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))  # names of rows may be dates
+    return json.dumps(told, indent=2, ensure_ascii=False, default=str)  # names of rows may be dates
 
 
 def _plain(value: Any) -> Any:
@@ -75,12 +92,18 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(text: str, points: Points, paths: Mapping[str, Path], to_stdout: bool) -> None:
-    """Tell a person, beside the table where that has standard output."""
+def tell(
+    text: str,
+    points: Points,
+    paths: Mapping[str, Path],
+    to_stdout: bool,
+    fate: str = "have missing values and no score",
+) -> None:
+    """Tell a person, beside the table where that has standard output; `fate` of the rows that were left out."""
     click.echo(text, err=to_stdout)
     left = int((~points.kept).sum())
     if left:
-        click.echo(f"\n{left} of {len(points.kept)} rows have missing values and no score.", err=to_stdout)
+        click.echo(f"\n{left} of {len(points.kept)} rows {fate}.", err=to_stdout)
     if paths:
         click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.", err=to_stdout)
 
