@@ -9,8 +9,8 @@ import time
 from benchmarks.common import save
 
 QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
-FULL = [*QUICK, "million", "settling", "unseen", "agreement", "crash", "kill", "soak", "fuzz", "fashion", "growth"]
-FULL += ["scale", "plan"]
+FULL = [*QUICK, "million", "settling", "unseen", "reasons", "agreement", "crash", "kill", "soak", "fuzz", "fashion"]
+FULL += ["growth", "scale", "plan"]
 
 
 def main() -> None:

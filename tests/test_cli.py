@@ -34,7 +34,7 @@ NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
 X = pd.DataFrame(load_iris().data, columns=NAMES)
 IDS = [f"{i:03}" if i % 2 else f"Blüte {i:03}" for i in range(150)]
 RESULTS = ["label", "score", "standard_error", "stability", "geometry"]
-RESULTS += ["silhouette_mean", "silhouette_std", "consensus_strength", "rival"]
+RESULTS += ["silhouette_mean", "silhouette_std", "consensus_strength", "rival", "margin", "reason"]
 FAST = ["-k", "3", "--runs", "4"]
 NAMED = ["--id", "flower", "--drop", "species"]
 
@@ -83,7 +83,7 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
 
 def test_the_summary_is_the_librarys(folder, library):
     result = run("score", "plain.csv", *FAST, "--threshold", "0.7")
-    assert "below 0.7" in result.stdout
+    assert "up to 0.7" in result.stdout
     named = replace(library._confidence, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
     assert result.stdout == summarize(named, threshold=0.7) + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
@@ -140,7 +140,7 @@ def test_json_is_all_there_is(folder, library):
         scores = library.scores_[library.labels_ == row["label"]]
         assert row["points"] == len(scores)
         assert row["mean_score"] == pytest.approx(scores.mean())
-        assert row["below_threshold"] == pytest.approx((scores < 0.6).mean())
+        assert row["up_to_threshold"] == pytest.approx((scores <= 0.6).mean())
     worst = told["ambiguous"][0]
     assert library.scores_[IDS.index(worst["id"])] == library.scores_.min()
     assert told["settings"]["random_state"] == 0
@@ -392,7 +392,7 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     new = X.iloc[::-1] + 0.01
     new = pd.DataFrame(StandardScaler().fit(X).transform(new), columns=NAMES) if standardize else new
     table = read_table("p.csv", Reading(text=("who",))).data
-    assert list(table.columns) == ["who", "label", "score"]
+    assert list(table.columns) == ["who", *RESULTS]
     assert table["who"].tolist() == IDS
     assert_array_equal(table["label"], cake.predict(new))
     assert_allclose(table["score"], cake.score_samples(new), atol=1e-9)
@@ -405,7 +405,7 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
         assert_array_equal(CAKE.load("m").predict(new), cake.predict(new))
     assert len(run("predict", "m", "new.csv", "--id", "who", "--out", "-").stdout.splitlines()) == 151
     told = json.loads(run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout)
-    assert [row["below_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
+    assert [row["up_to_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
     assert sum(row["points"] for row in told["clusters"]) == 150
 
 
@@ -421,6 +421,22 @@ def test_predict_checks_columns(folder):
     run("predict", "unnamed", "x.npy")
     run("predict", "unnamed", "plain.csv")  # an array has no names to compare
     assert "has 3 columns to use; the model was fitted on 4" in run("predict", "unnamed", "few.csv", code=1).stderr
+
+
+def test_reasons_follow_the_threshold_and_rows_left_out_are_unassigned(holes):
+    how = ["--id", "flower", "--drop-missing"]
+    run("score", "holes.csv", *FAST, *how, "--threshold", "0.7", "--out", "s.csv", "--model", "m", "--report", "r.html")
+    run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
+    run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
+    for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", 0.5)):
+        table = read_table(path).data
+        assert_array_equal(table["reason"] == "core", table["score"] > threshold)
+        assert_array_equal(table["reason"] == "unassigned", table["score"].isna())
+        assert table["score"].isna().any()
+    told = json.loads(run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--json").stdout)
+    judged = read_table("p.csv").data.dropna(subset="score")
+    assert told["reasons"] == judged["reason"].value_counts().to_dict()
+    assert {row["reason"] for row in told["ambiguous"]} <= set(judged["reason"])
 
 
 def test_predict_on_one_row_and_on_missing_values(holes):
@@ -690,6 +706,12 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
         (["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"], 2, "hdbscan finds the number of clusters"),
         (["score", "plain.csv", "-k", "3", "--threshold", "7"], 2, "0<=x<=1"),
+        (["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"], 2, "Add --labels"),
+        (
+            ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],
+            2,
+            "--metric precomputed is for given partitions",
+        ),
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
         (["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"], 1, "leave metric out"),

@@ -209,6 +209,8 @@ def test_arrays_give_a_pandas_table_with_positions():
         "silhouette_std",
         "consensus_strength",
         "rival",
+        "margin",
+        "reason",
     ]
 
 
@@ -523,8 +525,9 @@ def test_explain_tells_what_the_attributes_hold():
         assert why.votes[why.label] == cake.consensus_strength_[i]
         assert sum(why.votes.values()) == pytest.approx(1.0)
         assert why.margin == pytest.approx(cake.votes_[i, why.label] - cake.votes_[i, why.rival])
-        weakest = "stability" if why.stability < why.geometry else "geometry"
-        assert why.weak == (weakest if min(why.stability, why.geometry) < 0.5 else None)
+        assert why.reason == cake.to_frame()["reason"][i]
+        assert (why.weak is None) == (why.reason == "core")
+        assert why.reason == "core" or cake.explain(i, threshold=why.score - 1e-9).reason == "core"
         assert f"Point {i}: cluster {why.label}, score {why.score:.3f}" in str(why)
     assert cake.explain(-1).point == 149
     with pytest.raises(IndexError, match="point=150 is out of range for 150 points"):

@@ -18,6 +18,7 @@ from sklearn.datasets import make_blobs
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.cli.large import Summary
+from clustertrust.reasons import REASONS
 
 ROWS = 20_000
 OPTIONS = ["-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--drop", "kind"]
@@ -67,6 +68,8 @@ def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, d
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)
     assert_allclose(scores["standard_error"], expected.standard_errors_, atol=1e-9)
+    assert scores["reason"].tolist() == expected.to_frame()["reason"].tolist()
+    assert_allclose(scores["margin"], expected.to_frame()["margin"], atol=1e-9)
     assert "passes over" in done.output
 
 
@@ -82,7 +85,9 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
         mine = expected.labels_ == cluster["label"]
         assert cluster["points"] == mine.sum()
         assert cluster["mean_score"] == pytest.approx(expected.scores_[mine].mean())
-        assert cluster["below_threshold"] == pytest.approx((expected.scores_[mine] < 0.5).mean())
+        assert cluster["up_to_threshold"] == pytest.approx((expected.scores_[mine] <= 0.5).mean())
+    counted = expected.to_frame()["reason"].value_counts()
+    assert told["reasons"] == counted[counted > 0].to_dict()
     worst = [point["score"] for point in told["ambiguous"]]
     assert worst == pytest.approx(np.sort(expected.scores_)[:5])
 
@@ -97,6 +102,7 @@ def test_model_judges_new_rows_as_the_library(table, tmp_path):
     scored, judged = pd.read_csv(tmp_path / "s.csv"), pd.read_csv(tmp_path / "p.csv")
     assert (scored["label"] == judged["label"]).mean() > 0.999  # votes are the same; a new point is no member
     assert_allclose(scored["score"], judged["score"], atol=5e-3)
+    assert (scored["reason"] == judged["reason"]).mean() > 0.99
 
 
 def test_columns_are_standardised_as_in_memory(table, tmp_path):
@@ -289,10 +295,12 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
     summary = Summary(0.5)
     for label in (0, 0, 1):
         block = pd.DataFrame({"label": [label] * 2, "rival": 0, "score": [0.2, 0.8], "stability": 1.0, "geometry": 0.5})
-        summary.add(block.assign(consensus_strength=1.0))
-    scores, clusters, worst = summary.parts()
+        reason = pd.Categorical(["boundary", "core"], categories=REASONS)
+        summary.add(block.assign(margin=1.0, reason=reason))
+    scores, clusters, reasons, worst = summary.parts()
+    assert reasons.to_dict() == {"core": 3, "boundary": 3}
     assert clusters["points"].tolist() == [4, 2]
-    assert clusters["below 0.5"].tolist() == [0.5, 0.5]
+    assert clusters["up to 0.5"].tolist() == [0.5, 0.5]
     assert scores[["minimum", "maximum"]].tolist() == [0.2, 0.8]
     assert worst["score"].tolist()[:3] == [0.2] * 3
 
@@ -300,15 +308,18 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
 def test_summary_leaves_points_without_a_score_out_of_the_means():
     summary = Summary(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
-    summary.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0))
-    _, clusters, _ = summary.parts()
+    reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
+    summary.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
+    _, clusters, reasons, _ = summary.parts()
     assert clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
+    assert reasons.to_dict() == {"fringe": 1, "unassigned": 1}
 
 
 def test_summary_of_nothing_but_points_without_a_score():
     summary = Summary(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan})
-    summary.add(block.assign(consensus_strength=1.0))
+    reason = pd.Categorical(["unassigned"] * 2, categories=REASONS)
+    summary.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
     assert summary.parts()[0].isna().all()
 
 

@@ -106,14 +106,14 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
     cake, file = iris
     page = visit(file)
     assert page.locator("h1").inner_text() == "Iris"
-    boundary = float(cake.scores_[20])  # a score that is its own threshold: kept
+    boundary = float(cake.scores_[20])  # a score that is its own threshold: not kept
     for threshold in (0.5, 0.8, 0, 1, 0.31, boundary):
         if threshold == boundary:
             page.locator("#number").fill(repr(threshold))
             page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         else:
             slide(page, threshold)
-        kept = cake.scores_ >= threshold
+        kept = cake.scores_ > threshold
         assert (number(page, "#kept"), number(page, "#dropped")) == (kept.sum(), (~kept).sum())
         for cluster in range(3):
             cells = page.locator(f'#clusters tr[data-cluster="{cluster}"] td').all_inner_texts()
@@ -128,7 +128,7 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
         rects = page.locator(f"#histogram rect.{name}")
         heights[name] = sum(rects.evaluate_all("(all) => all.map((r) => r.height.baseVal.value)"))
     # 0.4 is the border of a bin, so the area of each colour is the number of its points.
-    expected = (cake.scores_ >= 0.4).sum() / (cake.scores_ < 0.4).sum()
+    expected = (cake.scores_ > 0.4).sum() / (cake.scores_ <= 0.4).sum()
     assert heights["kept"] / heights["dropped"] == pytest.approx(expected, rel=0.02)
 
 
@@ -139,7 +139,7 @@ def test_the_table_sorts_pages_and_searches(visit, iris):
     worst = frame.sort_values(["score", "stability"], kind="stable")
     assert column(page, "id") == worst.index[:25].tolist()
     page.locator("#next").click()
-    assert column(page, "id") == worst[worst["score"] < 0.5].index[25:50].tolist()
+    assert column(page, "id") == worst[worst["score"] <= 0.5].index[25:50].tolist()
     page.locator("#show").select_option("all")
     for key in ("geometry", "score", "standard_error"):
         page.locator(f'#points th[data-key="{key}"] button').click()
@@ -156,7 +156,17 @@ def test_the_table_sorts_pages_and_searches(visit, iris):
     assert sorted(column(page, "id")) == sorted(name for name in frame.index if "flower 14" in name)
     page.locator("#search").fill("flower 50")
     assert column(page, "votes")[0].split("\n")[-1] == "1: 55 %, 2: 45 %"
-    assert column(page, "reason") == [cake.explain(50)._verdict()]
+    assert column(page, "reason") == [cake.explain(50)._verdict().replace("%", " %")]
+    page.locator("#search").fill("")
+    for threshold in (0.3, 0.8):  # what the page says follows the threshold, and so does a search for it
+        slide(page, threshold)
+        table = cake.to_frame(threshold)
+        for reason in ("core", "stable but isolated", "boundary", "fringe"):
+            page.locator("#search").fill(f"{reason}:")
+            assert page.locator("#listed").inner_text().split()[0] == str((table["reason"] == reason).sum())
+            shown = [text for text in column(page, "reason") if text]
+            assert all(text.lower().startswith(reason) for text in shown)
+    slide(page, 0.5)
     page.locator("#search").fill("nobody")
     assert page.locator("#points tbody").inner_text() == "No such points."
 
@@ -166,13 +176,15 @@ def test_the_download_holds_the_kept_rows(visit, iris):
     page = visit(file)
     slide(page, 0.62)
     found = download(page, "#download").set_index("flower")
-    expected = cake.to_frame().query("score >= 0.62")
+    expected = cake.to_frame(0.62).query("score > 0.62").astype({"reason": object})
     pd.testing.assert_frame_equal(found, expected, rtol=1e-6, check_dtype=False)
     assert (found["score"] == expected["score"]).all()  # to the last bit
     page.locator("#search").fill("flower 1")
     listed = download(page, "#download-table")
-    below = cake.to_frame().query("score < 0.62")
+    below = cake.to_frame().query("score <= 0.62")
     assert set(listed["flower"]) == {name for name in below.index if "flower 1" in name}
+    told = cake.to_frame(0.62)["reason"].astype(str)
+    assert listed.set_index("flower")["reason"].to_dict() == told[listed["flower"]].to_dict()
 
 
 def test_clusters_lassos_and_views_select(visit, iris):
@@ -208,7 +220,7 @@ def test_a_point_is_explained(visit, iris):
     page.get_by_role("button", name="flower 50").press("Enter")
     text = page.locator("#point").inner_text()
     assert page.evaluate("document.activeElement.id") == "point-title"
-    assert cake.explain(50)._verdict() in text
+    assert cake.explain(50)._verdict().replace("%", " %") in text
     assert "Cluster 1, rival 2" in text
     row = page.locator("#point .values tbody tr").first.inner_text().split("\t")
     means = load_iris(as_frame=True).data.groupby(cake.labels_).mean()["sepal length (cm)"]
@@ -242,7 +254,7 @@ def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
     page.mouse.click(*place(0.4, 1))  # the name of cluster b, at the middle of its points
     page.wait_for_selector("#clear")
     assert page.locator("#listed").inner_text() == "3 points in cluster b"
-    # A step in a colour: the point at 0.6 turns from blue to orange as the threshold passes it.
+    # A step in a colour: the point at 0.6 turns from blue to orange as the threshold reaches it.
     colour = f"""() => {{
       const canvas = document.createElement("canvas"); // a copy: to read twice from one canvas makes Chromium complain
       canvas.width = canvas.height = 2000;
@@ -251,10 +263,10 @@ def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
       return [...canvas.getContext("2d").getImageData(left, top, 1, 1).data];
     }}"""
     page.locator("#clear").click()
-    slide(page, 0.6)
+    slide(page, 0.59)
     red, _, blue, _ = page.evaluate(colour)
     assert blue > red
-    slide(page, 0.61)
+    slide(page, 0.6)
     red, _, blue, _ = page.evaluate(colour)
     assert red > blue
 
@@ -300,7 +312,7 @@ def test_points_without_score_or_cluster(visit, tmp_path):
     file = tmp_path / "report.html"
     result.report(file, X, threshold=0.5)
     page = visit(file)
-    kept = result.scores >= 0.5
+    kept = result.scores > 0.5
     unscored = np.isnan(result.scores)
     assert unscored.sum() == 2
     assert number(page, "#kept") == kept.sum()
@@ -366,10 +378,11 @@ def test_a_hundred_thousand_points_and_more(visit, tmp_path):
     assert time.perf_counter() - begin < 20  # about 1 s on an idle machine
     assert "show 100,000 of 120,000 points" in page.locator(".scatter").inner_text()
     slide(page, 0.7)
-    kept = frame["score"] >= 0.7
+    kept = frame["score"] > 0.7
     assert number(page, "#kept") == kept.sum()
     assert column(page, "id") == [str(i) for i in frame["score"].sort_values().index[:25]]
     found = download(page, "#download").set_index("id")
+    assert (found.pop("reason") == "core").all()
     pd.testing.assert_frame_equal(found, frame[kept], rtol=1e-6, check_dtype=False, check_names=False)
     # Twenty steps across the scatter with a frame each: slow drawing would take far longer than this.
     box = page.locator("#scatter canvas[tabindex]").bounding_box()

@@ -23,6 +23,8 @@ COLUMNS = [
     "silhouette_std",
     "consensus_strength",
     "rival",
+    "margin",
+    "reason",
 ]
 
 
@@ -139,7 +141,8 @@ class TestPointsThatNoRunAssigns:
         assert why.votes == {}
         assert why.margin == 0
         assert "Votes of the runs: none." in str(why)
-        assert str(why).endswith("No score: fewer than two runs assign this point.")
+        assert why.reason == "unassigned"
+        assert str(why).endswith("Unassigned: no score, since fewer than two runs assign this point.")
 
 
 def test_explain_a_contested_point(result):
@@ -165,7 +168,10 @@ def test_explain_a_point_on_which_all_agree(result):
     assert why.margin == 1.0
     assert (why.rival, why.weak) == (3, None)
     assert "Rival: cluster 3, the nearest other cluster." in str(why)
-    assert str(why).endswith("Neither component is weak.")
+    assert str(why).endswith("Core of 7: its score is above the threshold of 0.5.")
+    strict = result.explain(0, threshold=0.99)
+    assert (strict.reason, strict.threshold, strict.weak) == ("fringe", 0.99, "geometry")
+    assert "Fringe: the runs agree on it" in str(strict)
 
 
 def test_the_nearest_other_cluster_is_the_rival_where_all_votes_agree():
@@ -195,35 +201,20 @@ def test_votes_begin_with_the_label_also_in_a_tie():
 @pytest.mark.parametrize(
     ("runs", "point", "weak", "verdict"),
     [
-        # Geometry: point 2 is put with the far ones by all. Both: the runs do not even agree on it.
-        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Geometry is weak: it lies nearer to another cluster than to its own."),
+        # Point 2 is put with the far ones by all, or by two runs of three.
+        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Boundary between 1 and 0 (100% and 0% of the votes): it does"),
         (
             [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],
             2,
             "geometry",
-            "Both components are weak: the runs do not agree on where it belongs, "
-            "and it lies nearer to another cluster than to its own.",
+            "Boundary between 1 and 0 (67% and 33% of the votes): it does not clearly belong",
         ),
     ],
 )
 def test_weak_geometry(runs, point, weak, verdict):
     why = confidence([[0.0], [1.0], [2.0], [20.0], [21.0]], runs).explain(point)
-    assert why.weak == weak
-    assert str(why).endswith(verdict)
-
-
-@pytest.mark.parametrize(
-    ("first", "stability", "weak"),
-    [([0, 0, 0, 1, 1, 2, 2], 0.5, None), ([0, 0, 0, 1, 1, 1, 1], 0.25, "stability")],  # 0.5 is not weak
-)
-def test_weak_stability(first, stability, weak):
-    # Under `jaccard` a point can lie well and yet be in clusters of different sizes.
-    points = [[0.0], [0.1], [0.2], [100.0], [110.0], [200.0], [210.0]]
-    runs = [first, [0, 0, 0, 1, 2, 3, 4]]
-    why = confidence(points, runs, agreement="jaccard", normalization="affine").explain(3)
-    assert (why.stability, why.weak) == (stability, weak)
-    verdict = "Stability is weak: the runs do not agree on where it belongs." if weak else "Neither component is weak."
-    assert str(why).endswith(verdict)
+    assert (why.weak, why.reason) == (weak, "boundary")
+    assert str(why).splitlines()[-1].startswith(verdict)
 
 
 SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]]  # the third has one cluster more
@@ -298,7 +289,7 @@ def test_summary_tables(result):
     assert table.loc[7, "mean score"] == pytest.approx(result.scores[:4].mean())
     assert table.loc[3, "mean stability"] == 1
     assert table.loc[7, "mean geometry"] == pytest.approx(result.geometry[:4].mean())
-    assert_array_equal(table["below 0.9"], [np.mean(result.scores[4:] < 0.9), np.mean(result.scores[:4] < 0.9)])
+    assert_array_equal(table["up to 0.9"], [np.mean(result.scores[4:] <= 0.9), np.mean(result.scores[:4] <= 0.9)])
     worst = ambiguous_points(result, points=2)
     assert worst.index[0] == 3
     assert_array_equal(worst["score"], np.sort(result.scores)[:2])
@@ -319,8 +310,9 @@ def test_summary_text():
     assert parts[0] == "7 points, 2 clusters, 4 runs, exact silhouettes"
     assert parts[1].startswith("Scores (0: ambiguous, 1: sure)\n")
     assert parts[2].startswith("By cluster\n")
-    assert parts[3].startswith("Most ambiguous points\n")
-    assert parts[3].splitlines()[-1].startswith("d ")  # by the index that was given
+    assert parts[3] == "By reason (core: a score above 0.5)\ncore 6, boundary 1"
+    assert parts[4].startswith("Most ambiguous points\n")
+    assert parts[4].splitlines()[-1].startswith("d ")  # by the index that was given
 
 
 @pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")  # points without a score are the point here

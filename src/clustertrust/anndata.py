@@ -14,12 +14,16 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust.estimator import CAKE, confidence
+from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence
 
 __all__ = ["annotate", "representation", "score"]
 
 # Columns of Confidence.to_frame() that become `obs[f"{key}_{name}"]`.
-COLUMNS = ("score", "label", "stability", "geometry", "standard_error", "consensus_strength", "rival")
+COLUMNS = (
+    *("score", "label", "reason", "stability", "geometry", "silhouette_mean", "silhouette_std"),
+    *("standard_error", "consensus_strength", "rival", "margin"),
+)
 
 
 def score(
@@ -40,6 +44,7 @@ def score(
     agreement: str = "matching",
     unassigned: str = "skip",
     consensus: str = "medoid",
+    threshold: float = THRESHOLD,
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -51,9 +56,9 @@ def score(
     ----------
     adata : AnnData
         Annotated in place: `obs["cake_score"]` (0 to 1, higher is surer), `obs["cake_label"]` (the consensus,
-        categories of text as scanpy has them; missing where there is none), `obs["cake_stability"]`,
-        `obs["cake_geometry"]`, `obs["cake_standard_error"]`, `obs["cake_consensus_strength"]`, `obs["cake_rival"]`
-        and the settings in `uns["cake"]`.
+        categories of text as scanpy has them; missing where there is none), `obs["cake_reason"]` (why a cell is kept,
+        or what speaks against it, see :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under
+        names of the same kind, and the settings in `uns["cake"]`.
     use_rep : str
         Where distances are taken: a key of `obsm`, or "X".
     key : str
@@ -66,6 +71,8 @@ def score(
         None: 20.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
         See :class:`clustertrust.CAKE`.
+    threshold : float
+        Cells with a score above this have the reason "core".
     copy : bool
         Annotate a copy and return it.
 
@@ -116,7 +123,8 @@ def score(
         scored = CAKE(**building, **scoring, verbose=verbose).fit(X)._confidence
         settings |= building
     target = adata.copy() if copy else adata
-    annotate(target, scored.to_frame(), key=key, settings=settings | _found(scored))
+    settings |= {"threshold": threshold}
+    annotate(target, scored.to_frame(threshold), key=key, settings=settings | _found(scored))
     return target if copy else None
 
 
@@ -147,7 +155,7 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
         if name not in table:
             continue
         named = name in {"label", "rival"}
-        adata.obs[f"{key}_{name}"] = _categories(table[name]) if named else table[name].to_numpy()
+        adata.obs[f"{key}_{name}"] = _categories(table[name]) if named else table[name].array
     adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
 
 

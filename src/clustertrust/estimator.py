@@ -22,9 +22,11 @@ from clustertrust._parallel import memory_budget
 from clustertrust._validation import check_matrix, is_dask
 from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
-from clustertrust.geometry import Options, check_metric, check_options, is_precomputed
+from clustertrust.geometry import Options, check_metric, check_options, is_precomputed, silhouettes_of
+from clustertrust.kernels import backend
 from clustertrust.model_files import load_model, save_model
 from clustertrust.passes import Passes, passes_over
+from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring import Model, Scoring, score_ensemble
 from clustertrust.settling import build_until_settled
@@ -394,10 +396,38 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Mean of `score_samples(X)`, for model selection; y is ignored."""
         return float(np.mean(self.score_samples(X)))
 
-    def to_frame(self) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
+    def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
+        """Label, score, reason and the rest of unseen points: a table with the columns of `to_frame`.
+
+        Labels are those of `predict`, scores those of `score_samples`.
+
+        Parameters
+        ----------
+        X : (n_new, d) array, CSR matrix or frame
+        threshold : float
+            Above this a score is kept, and the reason is "core".
+
+        Returns
+        -------
+        DataFrame
+            One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+        """
+        if is_dask(X):
+            raise TypeError("judge makes a table in memory; give it X.compute(), or use predict and score_samples.")
+        frame = frame_of(X)
+        X, rows = self._place(X)
+        of, first = backend().meet(rows)
+        judged: dict[str, Any] = self._model.judge(rows[first], of, *silhouettes_of(self._model.geometry, rows, X))
+        return replace(self._confidence, **judged, frame=frame).to_frame(threshold)
+
+    def to_frame(self, threshold: float = THRESHOLD) -> Any:
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+
+        The column "reason" says why a point is kept, or what speaks against it where its score is not above `threshold`
+        (:mod:`clustertrust.reasons`); no other column depends on that.
+        """
         check_is_fitted(self)
-        return self._confidence.to_frame()
+        return self._confidence.to_frame(threshold)
 
     def report(
         self,
@@ -406,7 +436,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         *,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
-        threshold: float = 0.5,
+        threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
         """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
@@ -476,11 +506,11 @@ class CAKE(ClusterMixin, BaseEstimator):
                 setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self) -> str:
-        """A short text: quantiles of the scores, a table by cluster, the most ambiguous points."""
+        """A short text: quantiles of the scores, a table by cluster, reasons, the most ambiguous points."""
         check_is_fitted(self)
         return summarize(self._confidence)
 
-    def explain(self, point: int) -> Explanation:
-        """Why the point at this position scored as it did: votes, rival cluster, weak component."""
+    def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
+        """Why the point at this position scored as it did: votes, rival cluster, weak component, reason."""
         check_is_fitted(self)
-        return self._confidence.explain(point)
+        return self._confidence.explain(point, threshold)

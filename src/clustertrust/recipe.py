@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._parallel import count_threads
+from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
 from clustertrust.kernels import backend
@@ -198,7 +198,7 @@ def run_all(
     work = joblib.delayed(_work)
     parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
     results = parallel(work(X, recipe, r, seed, on_failure, kept) for r, seed in numbered)
-    done = list(_progress(results, len(numbered), verbose))
+    done = list(progress(results, len(numbered), "runs", verbose=verbose))
     failed = [result for result in done if isinstance(result, str)]
     if failed:
         tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
@@ -227,16 +227,3 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Chec
 def _with_data(run: Run, X: Any) -> Run:
     """The run with these training data, where it places points by them."""
     return replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
-
-
-def _progress(results: Iterable[Any], total: int, verbose: bool) -> Iterable[Any]:
-    """A progress bar on standard error, where somebody watches."""
-    if not verbose or not sys.stderr.isatty():
-        yield from results
-        return
-    for done, result in enumerate(results, 1):
-        filled = 30 * done // total
-        sys.stderr.write(f"\rruns [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}")
-        sys.stderr.flush()
-        yield result
-    sys.stderr.write("\n")

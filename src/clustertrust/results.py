@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import is_dask, is_frame, with_nothing
 from clustertrust.ensemble import Ensemble
+from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
 __all__ = ["Confidence", "Explanation"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-_WEAK = 0.5  # a component below this is called weak
 _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
 }
+# The weak component of reasons that tell; of others it is the smaller.
+_WEAK = {"core": None, "unassigned": None, "stable but isolated": "geometry", "compact but unstable": "stability"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,9 @@ class Explanation:
     rival : the label with the second most votes, or, where all votes agree, the nearest other cluster of the
         reference run; None where there is no other cluster
     margin : votes for the label less votes for the rival
-    weak : "stability" or "geometry", whichever is smaller; None where both are at least 0.5
+    reason : one of :data:`clustertrust.reasons.REASONS`, at this `threshold`
+    threshold : above this a score is kept
+    weak : "stability" or "geometry", as the reason has it, else the smaller; None for core and unassigned points
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     """
 
@@ -55,6 +59,8 @@ class Explanation:
     votes: dict[Any, float]
     rival: Any
     margin: float
+    reason: str
+    threshold: float
     weak: str | None
     agreement: str = "matching"
 
@@ -78,21 +84,18 @@ class Explanation:
         return "\n".join(lines)
 
     def _verdict(self) -> str:
+        """The reason as a sentence, with the names of the clusters."""
         if np.isnan(self.score):
-            return "No score: fewer than two runs assign this point."
+            return "Unassigned: no score, since fewer than two runs assign this point."
         if self.label is None:
-            return "No cluster: no run has a vote for this point."
-        if self.weak is None:
-            return "Neither component is weak."
-        unstable = "the runs do not agree on where it belongs"
-        nearer = (
-            "nearer to another cluster than" if self.silhouette_mean <= 0 else "almost as near to another cluster as"
-        )
-        if max(self.stability, self.geometry) < _WEAK:
-            return f"Both components are weak: {unstable}, and it lies {nearer} to its own."
-        if self.weak == "stability":
-            return f"Stability is weak: {unstable}."
-        return f"Geometry is weak: it lies {nearer} to its own."
+            return "Unassigned: no cluster, since no run has a vote for this point."
+        name = self.reason.capitalize()
+        if self.reason == "core":
+            return f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
+        if self.reason == "boundary" and self.rival is not None:
+            ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
+            name = f"{name} between {self.label} and {self.rival} ({ours:.0%} and {theirs:.0%} of the votes)"
+        return f"{name}: {SENTENCES[self.reason]}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,19 @@ class Confidence:
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if is_dask(getattr(self, f.name))}
         return replace(self, **importlib.import_module("dask").compute(arrays)[0]) if arrays else self
 
-    def to_columns(self) -> dict[str, NDArray]:
+    @property
+    def margin(self) -> Floats:
+        """(n,) votes for the label less votes for the rival."""
+        whole = self.compute()
+        return margins(whole.votes, whole.labels, whole.rival)
+
+    def reasons(self, threshold: float = THRESHOLD) -> pd.Categorical:
+        """(n,) why each point is kept, or what speaks against it: :func:`clustertrust.reasons.reasons`."""
+        whole = self.compute()
+        parts = (whole.labels, whole.scores, whole.stability, whole.silhouette_mean, whole.silhouette_std)
+        return reasons(*parts, threshold=threshold)
+
+    def to_columns(self, threshold: float = THRESHOLD) -> dict[str, Any]:
         """The columns of `to_frame`."""
         whole = self.compute()
         return {
@@ -157,14 +172,24 @@ class Confidence:
             "silhouette_std": whole.silhouette_std,
             "consensus_strength": whole.consensus_strength,
             "rival": self._named(whole.rival),
+            "margin": whole.margin,
+            "reason": whole.reasons(threshold),
         }
 
-    def to_frame(self) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
+    def to_frame(self, threshold: float = THRESHOLD) -> Any:
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+
+        The column "reason" says why a point is kept, or what speaks against it where its score is not above `threshold`
+        (:mod:`clustertrust.reasons`); no other column depends on that.
+        """
+        columns = self.to_columns(threshold)
         if self.frame is None or isinstance(self.frame, pd.DataFrame):
-            return pd.DataFrame(self.to_columns(), index=self.row_names())
-        columns = self.to_columns()  # polars takes text from lists, not from arrays of objects
-        return type(self.frame)({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
+            return pd.DataFrame(columns, index=self.row_names())
+        polars = importlib.import_module("polars")
+        names = columns.pop("reason")
+        # polars takes text from lists, not from arrays of objects
+        frame = polars.DataFrame({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
+        return frame.with_columns(reason=polars.Series(names.tolist(), dtype=polars.Enum(names.categories.tolist())))
 
     def row_names(self) -> pd.Index:
         """The index of the pandas frame that came in, else positions."""
@@ -179,7 +204,7 @@ class Confidence:
         *,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
-        threshold: float = 0.5,
+        threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
         """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
@@ -195,7 +220,7 @@ class Confidence:
         known = {"runs": self.n_runs, "silhouettes": self.geometry_method, "reference run": self.reference_run}
         write_report(
             path,
-            pd.DataFrame(self.to_columns(), index=index),
+            pd.DataFrame(self.to_columns(threshold), index=index),
             X,
             votes=pd.DataFrame(self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))),
             settings=known | dict(settings or {}),
@@ -208,8 +233,8 @@ class Confidence:
         """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""
         return with_nothing(self.label_names)[labels]
 
-    def explain(self, point: int) -> Explanation:
-        """Why the point at this position scored as it did: votes, rival cluster, weak component."""
+    def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
+        """Why the point at this position scored as it did: votes, rival cluster, weak component, reason."""
         n = len(self.scores)
         try:
             i = operator.index(point)
@@ -219,14 +244,16 @@ class Confidence:
             raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
         i %= n
         if is_dask(self.scores):
-            return replace(self.compute(slice(i, i + 1)).explain(0), point=i)
+            return replace(self.compute(slice(i, i + 1)).explain(0, threshold), point=i)
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
         order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie
         votes = {names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0}
         label, rival = int(self.labels[i]), int(self.rival[i])
-        share = [0.0 if at < 0 else float(self.votes[i, at]) for at in (label, rival)]
         c, g = float(self.stability[i]), float(self.geometry[i])
+        one = slice(i, i + 1)
+        parts = (self.labels, self.scores, self.stability, self.silhouette_mean, self.silhouette_std)
+        (reason,) = reasons(*(part[one] for part in parts), threshold=threshold)
         return Explanation(
             point=i,
             label=None if label < 0 else names[label],
@@ -238,8 +265,10 @@ class Confidence:
             silhouette_std=float(self.silhouette_std[i]),
             votes=votes,
             rival=None if rival < 0 else names[rival],
-            margin=share[0] - share[1],
-            weak=None if min(c, g) >= _WEAK or np.isnan(c) else "stability" if c < g else "geometry",
+            margin=float(margins(self.votes[one], self.labels[one], self.rival[one])[0]),
+            reason=reason,
+            threshold=float(threshold),
+            weak=_WEAK.get(reason, "stability" if c < g else "geometry"),
             agreement=self.agreement,
         )
 

@@ -108,8 +108,28 @@ class Model:
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],
-            "rival": _rivals(votes, of, nearest[:, self.reference]),
+            "rival": self._rivals(votes, of, nearest),
         }
+
+    def _rivals(self, votes: Votes, of: Ints, nearest: Ints) -> Ints:
+        """Label with the second most votes; where all votes agree, the nearest other cluster; -1: there is no other.
+
+        Nearest in the reference run; where that does not assign the point, what most other runs have nearest, in the
+        reference's names.
+        """
+        others = np.nan_to_num(votes.votes)
+        labelled = np.flatnonzero(votes.labels >= 0)
+        others[labelled, votes.labels[labelled]] = 0.0
+        second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
+        rivals = np.where(second >= 0, second, nearest[:, self.reference])
+        labels = votes.labels[of]
+        lost = np.flatnonzero((rivals < 0) & (labels >= 0))
+        if lost.size:
+            runs = np.full(lost.size, nearest.shape[1])
+            near = count_votes(self.cells, self.matchings, self.reference, nearest[lost], runs).votes
+            near[np.arange(lost.size), labels[lost]] = 0.0
+            rivals[lost] = np.where(near.max(axis=1) > 0, near.argmax(axis=1), -1)
+        return rivals
 
 
 def score_ensemble(
@@ -153,15 +173,6 @@ def score_ensemble(
         agreement=scoring.agreement,
         frame=frame,
     )
-
-
-def _rivals(votes: Votes, of: Ints, nearest: Ints) -> Ints:
-    """Label with the second most votes, else the nearest other cluster of the reference run."""
-    others = np.nan_to_num(votes.votes)
-    labelled = np.flatnonzero(votes.labels >= 0)
-    others[labelled, votes.labels[labelled]] = 0.0
-    second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
-    return np.where(second >= 0, second, nearest)
 
 
 def _warn_of_missing(scores: Floats) -> None:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, check_scores, tell
 from clustertrust.ensemble import assemble
 from clustertrust.geometry import Options, check_options, choose_geometry, silhouettes
+from clustertrust.reasons import above, check_threshold
 from clustertrust.recipe import Recipe, draw_seeds, run_all
 
 __all__ = ["AVERAGES", "COVERAGES", "AdaptiveSelection", "select_above", "select_adaptive", "select_top"]
@@ -129,10 +130,7 @@ def select_above(scores: Any, threshold: float) -> Bools:
     >>> select_above([0.9, 0.5, 0.2, float("nan")], 0.5).tolist()
     [True, False, False, False]
     """
-    threshold = _check_number("threshold", threshold)
-    if np.isnan(threshold):
-        raise ValueError("threshold=nan keeps nothing; give a number.")
-    return check_scores(scores) > threshold
+    return above(check_scores(scores), check_threshold(threshold))
 
 
 def select_adaptive(

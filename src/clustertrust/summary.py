@@ -1,4 +1,4 @@
-"""A Confidence record → a short text for a person: quantiles, a table by cluster, the most ambiguous points."""
+"""A Confidence record → a short text for a person: quantiles, clusters, reasons, the most ambiguous points."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust.reasons import THRESHOLD, above
 from clustertrust.results import Confidence
 
-__all__ = ["ambiguous_points", "by_cluster", "lay_out", "quantiles", "summarize"]
+__all__ = ["ambiguous_points", "by_cluster", "by_reason", "lay_out", "not_kept", "quantiles", "summarize"]
+
+
+# What is told of each ambiguous point.
+SHOWN = ["label", "rival", "score", "stability", "geometry", "margin", "reason"]
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
@@ -20,8 +25,13 @@ def quantiles(confidence: Confidence) -> pd.Series:
     return pd.Series(values, index=list(at), name="score")
 
 
-def by_cluster(confidence: Confidence, *, threshold: float = 0.5) -> pd.DataFrame:
-    """One row a consensus cluster: size, mean score, and the share of its points below `threshold`."""
+def not_kept(scores: Any, threshold: float) -> Any:
+    """Which points have a score that is not above the threshold; those without a score are neither kept nor counted."""
+    return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
+
+
+def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """One row a consensus cluster: size, mean score, and the share of its points with a score up to `threshold`."""
     table = pd.DataFrame(confidence.to_columns())
     groups = table.groupby("label", sort=True, dropna=False)
     return pd.DataFrame(
@@ -30,28 +40,36 @@ def by_cluster(confidence: Confidence, *, threshold: float = 0.5) -> pd.DataFram
             "mean score": groups["score"].mean(),
             "mean stability": groups["stability"].mean(),
             "mean geometry": groups["geometry"].mean(),
-            f"below {threshold:g}": groups["score"].apply(lambda score: float((score < threshold).mean())),
+            f"up to {threshold:g}": groups["score"].apply(lambda score: float(not_kept(score, threshold).mean())),
         }
     )
 
 
-def ambiguous_points(confidence: Confidence, *, points: int = 5) -> pd.DataFrame:
+def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
+    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`; those that no point has are left out."""
+    found = pd.Series(confidence.reasons(threshold)).value_counts(sort=False)
+    return found[found > 0].rename("points").rename_axis("reason")
+
+
+def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> pd.DataFrame:
     """The points with the lowest scores, the least sure first; equal scores by how little the runs agree."""
-    table = pd.DataFrame(confidence.to_columns())
+    table = pd.DataFrame(confidence.to_columns(threshold))
     table.index = confidence.row_names()
     worst = table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
-    return worst[["label", "rival", "score", "stability", "geometry", "consensus_strength"]]
+    return worst[SHOWN]
 
 
-def summarize(confidence: Confidence, *, threshold: float = 0.5, points: int = 5) -> str:
-    """Quantiles of the scores, a table by cluster and the most ambiguous points, as text."""
+def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> str:
+    """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     return lay_out(
         f"{n} points, {k} clusters, {_runs(confidence)}, {confidence.geometry_method} silhouettes",
         quantiles(confidence),
         by_cluster(confidence, threshold=threshold),
-        ambiguous_points(confidence, points=points),
+        by_reason(confidence, threshold=threshold),
+        ambiguous_points(confidence, threshold=threshold, points=points),
+        threshold,
     )
 
 
@@ -62,17 +80,26 @@ def _runs(confidence: Confidence) -> str:
     return f"{confidence.n_runs} runs{differ}"
 
 
-def lay_out(headline: str, scores: pd.Series, clusters: pd.DataFrame, ambiguous: pd.DataFrame) -> str:
+def lay_out(
+    headline: str,
+    scores: pd.Series,
+    clusters: pd.DataFrame,
+    reasons: pd.Series,
+    ambiguous: pd.DataFrame,
+    threshold: float,
+) -> str:
     """The text of a summary."""
 
     def text(table: Any) -> str:
         return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
+    counted = ", ".join(f"{name} {count}" for name, count in reasons.items())
     return "\n\n".join(
         [
             headline,
             f"Scores (0: ambiguous, 1: sure)\n{text(scores.to_frame().T)}",
             f"By cluster\n{text(clusters)}",
+            f"By reason (core: a score above {threshold:g})\n{counted}",
             f"Most ambiguous points\n{text(ambiguous)}",
         ]
     )

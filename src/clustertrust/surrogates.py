@@ -8,8 +8,7 @@ Journal of the Royal Statistical Society B 63 (2001): the box along the principa
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._parallel import count_threads
+from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.estimator import CAKE
@@ -235,17 +235,5 @@ def score_surrogates(
     work = joblib.delayed(_work)
     parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
     results = parallel(work(draws[name], X, plans, entropy, (first[name], b)) for name, b in jobs)
-    done = list(_progress(results, len(jobs), verbose))
+    done = list(progress(results, len(jobs), "surrogates", verbose=verbose))
     return {name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)}
-
-
-def _progress(results: Iterable[Any], total: int, verbose: bool) -> Iterator[Any]:
-    """Tell on standard error how far it is, where somebody watches."""
-    watched = verbose and sys.stderr.isatty()
-    for done, result in enumerate(results, 1):
-        if watched:
-            filled = 30 * done // total
-            end = "\n" if done == total else ""
-            sys.stderr.write(f"\rsurrogates [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}{end}")
-            sys.stderr.flush()
-        yield result

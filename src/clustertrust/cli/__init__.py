@@ -23,7 +23,7 @@ from clustertrust.cli.options import BUILDING, SCORING
 __all__ = ["cli", "main"]
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + the signal, as shells have it
-METHOD_NAMES = (*BUILDING, *SCORING)
+METHOD_NAMES = (*BUILDING, *SCORING, "n_surrogates", "level", "max_points")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -65,7 +65,8 @@ def _tell(error: Exception) -> int:
 
 def _as_typed(message: str) -> str:
     """One line, with parameters of the library as the options that stand for them: fusion='sum' is --fusion sum."""
-    options = {param.name: param.opts[0] for param in COMMANDS["score"].params if param.name in METHOD_NAMES}
+    params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
+    options = {param.name: param.opts[0] for param in params if param.name in METHOD_NAMES}
     pattern = rf"\b({'|'.join(METHOD_NAMES)})=('?)([\w.-]+)\2"
     return re.sub(pattern, lambda found: f"{options[found[1]]} {found[3]}", " ".join(message.split()))
 

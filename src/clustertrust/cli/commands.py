@@ -7,7 +7,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from clustertrust.cli.options import BUILDING, Columns, Method, Sections, column_options, method_options
+from clustertrust.cli.options import (
+    BUILDING,
+    Columns,
+    Method,
+    Numbers,
+    Sections,
+    column_options,
+    method_options,
+    profile_options,
+)
 from clustertrust.cli.outputs import check_outputs
 
 __all__ = ["COMMANDS"]
@@ -32,7 +41,7 @@ threshold_option = click.option(
     default=0.5,
     show_default=True,
     metavar="T",
-    help="Count the points of each cluster with a score below this.",
+    help="Scores above this are kept; counts and reasons go by it.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
 
@@ -109,6 +118,11 @@ def score(
 
     jobs.check_tools(data, columns, paths)
     if labels is None:
+        for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
+            if value == "precomputed":
+                raise click.UsageError(
+                    f"{option} precomputed is for given partitions: clusterers need the points. Add --labels."
+                )
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
@@ -123,7 +137,7 @@ def score(
 )
 @click.argument("model", type=STORED)
 @click.argument("data", type=INPUT)
-@click.option("--out", type=OUTPUT, metavar="FILE", help="Write label and score, one row a point; - prints CSV.")
+@click.option("--out", type=OUTPUT, metavar="FILE", help="Write labels, scores and reasons; - prints CSV.")
 @column_options
 @threshold_option
 @json_option
@@ -171,6 +185,90 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
     jobs.report(scores, data, columns, paths, threshold, title)
 
 
+@click.command(
+    "choose-k",
+    cls=Sections,
+    short_help="Find how many clusters a table bears.",
+    epilog="""\b
+    clustertrust choose-k data.csv --k 2:12 --plot k.png
+    clustertrust choose-k data.csv --k 2,3,5,8 --no-null --out k.csv""",
+)
+@click.argument("data", type=INPUT)
+@click.option("--k", "ks", type=Numbers(), default="2:12", show_default=True, help="Numbers of clusters to try.")
+@click.option("--out", type=OUTPUT, metavar="FILE", help="Write the table, one row a number; - prints it as CSV.")
+@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
+@click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")
+@click.option(
+    "--null/--no-null",
+    default=True,
+    show_default=True,
+    help="Compare with data without clusters. Without, it is some forty times faster and says less.",
+)
+@click.option(
+    "--surrogates",
+    "n_surrogates",
+    type=click.IntRange(min=2),
+    default=19,
+    show_default=True,
+    metavar="B",
+    help="Data sets without clusters, of each of two kinds.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    metavar="P",
+    help="Largest p-value at which some number of clusters stands out.",
+)
+@click.option(
+    "--max-points",
+    type=click.IntRange(min=2),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="Of more rows a random sample of this size is judged.",
+)
+@profile_options
+@column_options
+@json_option
+@debug_option
+@click.pass_context
+def choose_k(
+    ctx: click.Context,
+    data: str,
+    ks: tuple[int, ...],
+    out: str | None,
+    plot: str | None,
+    standardize: bool,
+    null: bool,
+    n_surrogates: int,
+    level: float,
+    max_points: int,
+    as_json: bool,
+    method: Method,
+    columns: Columns,
+) -> None:
+    """Cluster the rows of DATA with each number of clusters, beside data without clusters, and recommend one.
+
+    The recommendation is 1 where no number stands out from one cloud. DATA is read as by `clustertrust score`, but not
+    in blocks. --out and --plot take their format from the suffix of FILE; .json holds what --json prints.
+    """
+    paths = check_outputs({"--out": out, "--plot": plot}, {"DATA": data})
+    _check_reading(columns)
+    _check_streams(out, as_json)
+    refused = [_typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)]
+    if refused:
+        raise click.UsageError(f"With --no-null there are no surrogates; leave out {', '.join(refused)}.")
+    from clustertrust.cli import choosing, jobs
+
+    choosing.check_method(method)
+    choosing.check_table(paths.get("--out"))
+    jobs.check_tools(data, columns, {option: path for option, path in paths.items() if option != "--out"})
+    asked = choosing.Asked(ks, null, n_surrogates, level, max_points, standardize)
+    choosing.choose(data, columns, method, asked, paths, as_json, out == "-")
+
+
 @click.command(short_help="See it at work on the Iris flowers.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="FOLDER", help="Write the example's files there too.")
 @debug_option
@@ -203,4 +301,10 @@ def _typed(ctx: click.Context, name: str) -> str:
     return next(param.opts[0] for param in ctx.command.params if param.name == name)
 
 
-COMMANDS: dict[str, Any] = {"score": score, "predict": predict, "report": report, "demo": demo}
+COMMANDS: dict[str, Any] = {
+    "score": score,
+    "predict": predict,
+    "report": report,
+    "choose-k": choose_k,
+    "demo": demo,
+}

@@ -17,7 +17,7 @@ from clustertrust import CAKE, __version__, confidence
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, Preparation, read_points, spread
+from clustertrust.cli.points import RESULTS, ROW, Points, Preparation, read_points, spread
 from clustertrust.cli.telling import (
     as_text,
     name_of,
@@ -32,14 +32,9 @@ from clustertrust.cli.telling import (
 from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, need, read_table, write_table
 from clustertrust.model_files import read_about
-from clustertrust.summary import summarize
+from clustertrust.summary import not_kept, summarize
 
 __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
-
-RESULTS = (
-    *("label", "score", "standard_error", "stability", "geometry"),
-    *("silhouette_mean", "silhouette_std", "consensus_strength", "rival"),
-)
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
@@ -121,7 +116,7 @@ def score(
         settings = {"labels": Path(labels).name} | method.scoring()
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = settings_of(settings, scored, data, points, standardize)
-    table = spread(scored.to_frame(), points)
+    table = spread(scored.to_frame(threshold), points)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -151,27 +146,28 @@ def predict(
     if fitted is None and columns.impute is not None:
         raise ValueError(f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing.")
     names = getattr(cake, "feature_names_in_", None)
-    points = read_points(
-        data, columns, known=None if names is None else list(names), fitted=fitted, reserved=("label", "score")
-    )
+    points = read_points(data, columns, known=None if names is None else list(names), fitted=fitted, reserved=RESULTS)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(f"{data} has {points.X.shape[1]} columns; the model was fitted on {cake.n_features_in_}.")
-    found = pd.DataFrame(
-        {"label": cake.predict(points.X), "score": cake.score_samples(points.X)}, index=points.ids[points.kept]
-    )
+    found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
     table = spread(found, points)
     with staged(paths) as at:
         if "--out" in at:
             write_scores(at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__})
-    groups = found.groupby("label")["score"]
-    below = f"below {threshold:g}"
+    groups = found.assign(dropped=not_kept(found["score"], threshold)).groupby("label")
     clusters = pd.DataFrame(
-        {"points": groups.size(), "mean score": groups.mean(), below: groups.apply(lambda s: (s < threshold).mean())}
+        {
+            "points": groups.size(),
+            "mean score": groups["score"].mean(),
+            f"up to {threshold:g}": groups["dropped"].mean(),
+        }
     )
-    worst = found.sort_values("score", kind="stable").head(5)
+    reasons = found["reason"].value_counts(sort=False)
+    worst = found.sort_values("score", kind="stable").head(5)[["label", "score", "rival", "reason"]]
     if as_json:
         told = {"input": data, "model": model, "rows": len(points.kept), "scored": len(found), "threshold": threshold}
-        tell_json(told | {"clusters": records(clusters, "label"), "ambiguous": records(worst, "id")}, paths)
+        told |= {"clusters": records(clusters, "label"), "reasons": reasons[reasons > 0].to_dict()}
+        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
         return
     if to_stdout:
         print_table(table)

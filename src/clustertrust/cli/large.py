@@ -17,16 +17,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust import CAKE
+from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, Preparation
+from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
 from clustertrust.files import format_of, need
 from clustertrust.passes import Passes, Sample, passes_over
+from clustertrust.reasons import REASONS
 from clustertrust.sources import (
     SUFFIXES,
     Block,
@@ -39,23 +40,12 @@ from clustertrust.sources import (
     separator_of,
     suffix_of,
 )
-from clustertrust.summary import lay_out
+from clustertrust.summary import SHOWN, lay_out, not_kept
 
 __all__ = ["large_source", "score_large"]
 
 BINS = 10_000  # of the scores, for their quantiles
 AMBIGUOUS = 5  # points that the summary lists
-FIELDS = {
-    "label": "labels",
-    "score": "scores",
-    "standard_error": "standard_errors",
-    "stability": "stability",
-    "geometry": "geometry",
-    "silhouette_mean": "silhouette_mean",
-    "silhouette_std": "silhouette_std",
-    "consensus_strength": "consensus_strength",
-    "rival": "rival",
-}  # columns that are written, by name, and what they hold
 
 
 def large_source(data: str, columns: Columns, *, always: bool = False) -> Source | None:
@@ -77,7 +67,7 @@ def large_source(data: str, columns: Columns, *, always: bool = False) -> Source
 
 def _check_reading(data: str, columns: Columns) -> None:
     """Raise for ways of reading that blocks do not know."""
-    if columns.id in FIELDS:
+    if columns.id in RESULTS:
         raise ValueError(f"The column {columns.id!r} of {data} has the name of a result; rename it to use it as --id.")
     given = {"--separator": columns.separator, "--array": columns.array, "--use-rep": columns.use_rep}
     refused = [option for option, value in given.items() if value]
@@ -104,6 +94,7 @@ class Summary:
     threshold: float
     bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
+    reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
     rows: int = 0
     left_out: int = 0
@@ -114,16 +105,17 @@ class Summary:
         self.left_out += int(table["label"].isna().sum())
         known = table["score"].notna()
         self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
-        below = (table["score"] < self.threshold).astype(float)
-        counted = table.assign(points=1, known=known.astype(float), below=below).groupby("label")
-        sums = counted[["points", "known", "score", "stability", "geometry", "below"]].sum()
+        dropped = not_kept(table["score"], self.threshold).astype(float)
+        counted = table.assign(points=1, known=known.astype(float), dropped=dropped).groupby("label")
+        sums = counted[["points", "known", "score", "stability", "geometry", "dropped"]].sum()
         self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
-        named = ["label", "rival", "score", "stability", "geometry", "consensus_strength"]
-        both = table.loc[known, named] if self.worst is None else pd.concat([self.worst, table.loc[known, named]])
+        scored = table.loc[table["label"].notna(), "reason"].cat.codes
+        self.reasons += np.bincount(scored, minlength=len(REASONS))
+        both = table.loc[known, SHOWN] if self.worst is None else pd.concat([self.worst, table.loc[known, SHOWN]])
         self.worst = both.sort_values(["score", "stability"], kind="stable").head(AMBIGUOUS)
 
-    def parts(self) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
-        """Quantiles (to the width of a bin), a table by cluster, and the most ambiguous points."""
+    def parts(self) -> tuple[pd.Series, pd.DataFrame, pd.Series, pd.DataFrame]:
+        """Quantiles (to the width of a bin), tables by cluster and by reason, and the most ambiguous points."""
         assert self.clusters is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
@@ -131,10 +123,11 @@ class Summary:
         found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
         quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
         means = self.clusters[["score", "stability", "geometry"]].div(self.clusters["known"], axis=0)
-        means["below"] = self.clusters["below"] / self.clusters["points"]
-        means.columns = ["mean score", "mean stability", "mean geometry", f"below {self.threshold:g}"]
+        means["dropped"] = self.clusters["dropped"] / self.clusters["points"]
+        means.columns = ["mean score", "mean stability", "mean geometry", f"up to {self.threshold:g}"]
         means.insert(0, "points", self.clusters["points"].astype(int))
-        return quantiles, means, self.worst
+        reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
+        return quantiles, means, reasons[reasons > 0], self.worst
 
 
 @contextmanager
@@ -221,7 +214,8 @@ def score_large(
         points = _points(source, streamed.built.sample, preparation)
         scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
         with staged(paths) as at:
-            write_blocks(at.get("--out"), points.ids.name, streamed.scores(passes), summary)
+            blocks = ((block, streamed.confidence(judged)) for block, judged in streamed.scores(passes))
+            write_blocks(at.get("--out"), points.ids.name, blocks, summary)
             cake._keep(streamed.built.sample.X, streamed.model, scored)
             settings = settings_of(method.building() | method.scoring(), scored, data, points, standardize)
             settings |= {"rows": summary.rows, "rows_left_out": summary.left_out, "passes": cake.n_passes_}
@@ -236,14 +230,12 @@ def score_large(
     _tell(data, cake, summary, settings, paths, as_json)
 
 
-def write_blocks(
-    path: Path | None, name: Any, blocks: Iterable[tuple[Block, dict[str, NDArray]]], summary: Summary
-) -> None:
+def write_blocks(path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], summary: Summary) -> None:
     """Write the results of the blocks one below the other, rows that were left out empty, and sum them up."""
     at = 0
     with _nowhere() if path is None else WRITERS[suffix_of(path)](path) as write:
-        for block, judged in blocks:
-            results = _columns(block, judged)
+        for block, scored in blocks:
+            results = _columns(block, scored.to_columns(summary.threshold))
             results.insert(0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids)
             at += len(results)
             write(results)
@@ -253,19 +245,19 @@ def write_blocks(
 def _tell(
     data: str, cake: CAKE, summary: Summary, settings: Mapping[str, Any], paths: Mapping[str, Path], as_json: bool
 ) -> None:
-    scores, clusters, worst = summary.parts()
+    scores, clusters, reasons, worst = summary.parts()
     scored = summary.rows - summary.left_out
     if as_json:
         told = {"input": data, "rows": summary.rows, "scored": scored, "runs": cake.n_runs_}
         told |= {"geometry": cake.geometry_method_, "threshold": summary.threshold, "passes": cake.n_passes_}
         told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "settings": settings}
-        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
+        tell_json(told | {"reasons": reasons.to_dict(), "ambiguous": records(worst, "id")}, paths)
         return
     headline = (
         f"{scored} points, {len(clusters)} clusters, {cake.n_runs_} runs, {cake.geometry_method_} "
         f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
     )
-    click.echo(lay_out(headline, scores, clusters, worst))
+    click.echo(lay_out(headline, scores, clusters, reasons, worst, summary.threshold))
     tell_left_out(summary.left_out, summary.rows, paths)
 
 
@@ -306,13 +298,13 @@ def _nowhere() -> Iterator[Callable[[pd.DataFrame], None]]:
     yield lambda frame: None
 
 
-def _columns(block: Block, judged: dict[str, NDArray]) -> pd.DataFrame:
+def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
     """The columns that `score --out` writes, of some rows; those that were left out are empty."""
-    table = pd.DataFrame({column: judged[field] for column, field in FIELDS.items()})
+    table = pd.DataFrame(columns)
     if block.kept is None:
         return table
     table = table.astype({"label": "Int64", "rival": "Int64"}).set_axis(np.flatnonzero(block.kept), axis=0)
-    return table.reindex(range(len(block.kept)))
+    return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
 
 
 def _points(source: Source, sample: Sample, preparation: Preparation | None) -> Points:

@@ -14,21 +14,21 @@ from typing import Any
 
 import click
 
-__all__ = ["Columns", "Method", "Sections", "column_options", "method_options"]
+__all__ = ["Columns", "Method", "Numbers", "Sections", "column_options", "method_options", "profile_options"]
 
 
 class TableChoice(click.Choice):
-    """A choice among the names of one of the library's tables, and a few more."""
+    """A choice among the names of one of the library's tables, and a few more or less."""
 
-    def __init__(self, where: str, *more: str) -> None:
-        self.where, self.more, self.case_sensitive = where, more, True
+    def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
+        self.where, self.more, self.without, self.case_sensitive = where, more, without, True
 
     @functools.cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names, read at first use."""
         module, table = self.where.split(":")
         names = getattr(importlib.import_module(f"clustertrust.{module}"), table)
-        return tuple(sorted({*names, *self.more}))
+        return tuple(sorted({*names, *self.more} - {*self.without}))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check a name; shell completion, which reads half-typed commands, need not wait for the table."""
@@ -63,21 +63,55 @@ class Sections(click.Command):
                     formatter.write_dl(records)
 
 
-class Runs(click.ParamType):
-    """A number of runs, or auto."""
+class Numbers(click.ParamType):
+    """Numbers of clusters to try: 2:12 is from 2 to 12, 2,3,5 are these three."""
 
-    name = "runs"
+    name = "numbers"
+    most = 1000  # and no more: a slip of the finger shall not fill the memory
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """What help shows."""
-        return "N|auto"
+        return "LOW:HIGH|K,K,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return what was typed as whole numbers, rising."""
+        if isinstance(value, tuple):
+            return value
+        found: list[int] = []
+        for part in str(value).split(","):
+            ends = part.strip().split(":")
+            if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
+                self.fail(f"{value!r} names no numbers of clusters; give a range such as 2:12, or 2,3,5.", param, ctx)
+            low, high = int(ends[0]), int(ends[-1])
+            if high < low:
+                self.fail(f"{value!r} runs from {low} down to {high}; write {high}:{low}.", param, ctx)
+            if high - low >= self.most:
+                self.fail(f"{value!r} names more than {self.most} numbers; give fewer.", param, ctx)
+            found += range(low, high + 1)
+        if min(found) < 2 or len(found) < 2 or len(set(found)) < len(found):
+            self.fail(f"{value!r} must name at least two different numbers, each once and 2 or more.", param, ctx)
+        return tuple(sorted(found))
+
+
+class Runs(click.ParamType):
+    """A number of runs, or auto where the library can find it."""
+
+    name = "runs"
+
+    def __init__(self, *, auto: bool = True) -> None:
+        self.auto = auto
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What help shows."""
+        return "N|auto" if self.auto else "N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return what was typed as the library takes it."""
-        if value == "auto" or isinstance(value, int):
+        if isinstance(value, int) or (value == "auto" and self.auto):
             return value
         if not str(value).isdecimal() or int(value) < 2:
-            self.fail(f"{value!r} is no number of runs; give 2 or more, or auto.", param, ctx)
+            or_auto = ", or auto" if self.auto else ""
+            self.fail(f"{value!r} is no number of runs; give 2 or more{or_auto}.", param, ctx)
         return int(value)
 
 
@@ -200,113 +234,122 @@ class Method:
 BUILDING = ("n_clusters", "clusterer", "n_runs", "random_state", "resample", "left_out", "on_failure")
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
-METHOD_OPTIONS = [
-    click.option(
-        "-k",
-        "--clusters",
-        "n_clusters",
-        type=Clusters(),
-        help="Number of clusters; 8:12 lets each run draw its own from 8 to 12 (then --agreement jaccard).",
-    ),
-    click.option(
-        "--clusterer",
-        cls=TableOption,
-        metavar="NAME",
-        type=TableChoice("clusterers:CLUSTERERS"),
-        multiple=True,
-        default=("kmeans",),
-        show_default=True,
-        help="Method of the runs. Repeat it for a mix: runs are dealt in turn.",
-    ),
-    click.option("--runs", "n_runs", type=Runs(), default=20, show_default=True, help="Number of runs."),
-    click.option(
-        "--seed",
-        "random_state",
-        metavar="N",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="The same seed gives the same file.",
-    ),
-    click.option("--resample", type=Resample(), help="Fit each run on a share of the points, or a bootstrap."),
-    click.option(
-        "--left-out",
-        type=click.Choice(["skip", "predict"]),
-        default="skip",
-        show_default=True,
-        help="Points that a resampled run left out: not assigned, or placed by its model.",
-    ),
-    click.option(
-        "--on-failure",
-        type=click.Choice(["raise", "drop"]),
-        default="raise",
-        show_default=True,
-        help="Whether a run that fails ends the work.",
-    ),
-    click.option(
-        "--fusion",
-        type=TableChoice("fusion:FUSIONS"),
-        default="harmonic",
-        show_default=True,
-        help="How stability and geometry make a score.",
-    ),
-    click.option(
-        "--geometry",
-        type=TableChoice("geometry:GEOMETRIES", "auto"),
-        default="auto",
-        show_default=True,
-        help="What silhouettes compare.",
-    ),
-    click.option(
-        "--metric",
-        default="euclidean",
-        show_default=True,
-        help="Distance of exact silhouettes, any that scikit-learn knows.",
-    ),
-    click.option(
-        "--kernel",
-        type=TableChoice("geometry:KERNELS"),
-        default="self-tuning",
-        show_default=True,
-        help="Kernel of kernel silhouettes.",
-    ),
-    click.option(
-        "--normalization",
-        type=TableChoice("geometry:NORMALIZATIONS"),
-        default="clip",
-        show_default=True,
-        help="How silhouettes become a component between 0 and 1.",
-    ),
-    click.option(
-        "--agreement",
-        type=TableChoice("stability:AGREEMENTS"),
-        default="matching",
-        show_default=True,
-        help="When two runs agree on a point.",
-    ),
-    click.option(
-        "--unassigned",
-        type=TableChoice("stability:UNASSIGNED"),
-        default="skip",
-        show_default=True,
-        help="Runs that do not assign a point: left out, or counted against it.",
-    ),
-    click.option(
-        "--consensus",
-        type=TableChoice("consensus:CONSENSUS"),
-        default="medoid",
-        show_default=True,
-        help="Which run's labels the consensus is told in.",
-    ),
-    click.option(
-        "--jobs",
-        "n_jobs",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Threads; all cores if left out. Never changes a result.",
-    ),
-]
+CLUSTERS_OPTION = click.option(
+    "-k",
+    "--clusters",
+    "n_clusters",
+    type=Clusters(),
+    help="Number of clusters; 8:12 lets each run draw its own from 8 to 12 (then --agreement jaccard).",
+)
 
+
+def _shared_options(*, whole: bool) -> list[Callable]:
+    """How points are clustered and scored; `whole`: where nothing but points and a number of runs will do."""
+    return [
+        click.option(
+            "--clusterer",
+            cls=TableOption,
+            metavar="NAME",
+            type=TableChoice("clusterers:CLUSTERERS"),
+            multiple=True,
+            default=("kmeans",),
+            show_default=True,
+            help="Method of the runs. Repeat it for a mix: runs are dealt in turn.",
+        ),
+        click.option(
+            "--runs", "n_runs", type=Runs(auto=not whole), default=20, show_default=True, help="Number of runs."
+        ),
+        click.option(
+            "--seed",
+            "random_state",
+            metavar="N",
+            type=click.IntRange(0, 2**32 - 1),
+            default=0,
+            show_default=True,
+            help="The same seed gives the same file.",
+        ),
+        click.option("--resample", type=Resample(), help="Fit each run on a share of the points, or a bootstrap."),
+        click.option(
+            "--left-out",
+            type=click.Choice(["skip", "predict"]),
+            default="skip",
+            show_default=True,
+            help="Points that a resampled run left out: not assigned, or placed by its model.",
+        ),
+        click.option(
+            "--on-failure",
+            type=click.Choice(["raise", "drop"]),
+            default="raise",
+            show_default=True,
+            help="Whether a run that fails ends the work.",
+        ),
+        click.option(
+            "--fusion",
+            type=TableChoice("fusion:FUSIONS"),
+            default="harmonic",
+            show_default=True,
+            help="How stability and geometry make a score.",
+        ),
+        click.option(
+            "--geometry",
+            type=TableChoice("geometry:GEOMETRIES", "auto"),
+            default="auto",
+            show_default=True,
+            help="What silhouettes compare.",
+        ),
+        click.option(
+            "--metric",
+            default="euclidean",
+            show_default=True,
+            help="Distance of exact silhouettes, any that scikit-learn knows.",
+        ),
+        click.option(
+            "--kernel",
+            type=TableChoice("geometry:KERNELS", without=("precomputed",) if whole else ()),
+            default="self-tuning",
+            show_default=True,
+            help="Kernel of kernel silhouettes.",
+        ),
+        click.option(
+            "--normalization",
+            type=TableChoice("geometry:NORMALIZATIONS"),
+            default="clip",
+            show_default=True,
+            help="How silhouettes become a component between 0 and 1.",
+        ),
+        click.option(
+            "--agreement",
+            type=TableChoice("stability:AGREEMENTS"),
+            default="matching",
+            show_default=True,
+            help="When two runs agree on a point.",
+        ),
+        click.option(
+            "--unassigned",
+            type=TableChoice("stability:UNASSIGNED"),
+            default="skip",
+            show_default=True,
+            help="Runs that do not assign a point: left out, or counted against it.",
+        ),
+        click.option(
+            "--consensus",
+            type=TableChoice("consensus:CONSENSUS"),
+            default="medoid",
+            show_default=True,
+            help="Which run's labels the consensus is told in.",
+        ),
+        click.option(
+            "--jobs",
+            "n_jobs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Threads; all cores if left out. Never changes a result.",
+        ),
+    ]
+
+
+METHOD_OPTIONS = [CLUSTERS_OPTION, *_shared_options(whole=False)]
+PROFILE_OPTIONS = _shared_options(whole=True)
 
 HEADINGS = {
     "How points are clustered": BUILDING,
@@ -315,14 +358,14 @@ HEADINGS = {
 }
 
 
-def _bundled(name: str, record: type, options: Sequence[Callable]) -> Callable[[Callable], Callable]:
-    """Give a command these options, and hand them to it as one record."""
+def _bundled(name: str, record: type, options: Sequence[Callable], **fixed: Any) -> Callable[[Callable], Callable]:
+    """Give a command these options, and hand them to it as one record, in which `fixed` is not asked for."""
 
     def decorate(command: Callable) -> Callable:
         @functools.wraps(command)
         def with_record(*args: Any, **given: Any) -> Any:
-            values = {field.name: given.pop(field.name) for field in fields(record)}
-            return command(*args, **given, **{name: record(**values)})
+            values = {field.name: given.pop(field.name) for field in fields(record) if field.name not in fixed}
+            return command(*args, **given, **{name: record(**values, **fixed)})
 
         for option in reversed(options):
             option(with_record)
@@ -333,3 +376,4 @@ def _bundled(name: str, record: type, options: Sequence[Callable]) -> Callable[[
 
 column_options = _bundled("columns", Columns, COLUMN_OPTIONS)
 method_options = _bundled("method", Method, METHOD_OPTIONS)
+profile_options = _bundled("method", Method, PROFILE_OPTIONS, n_clusters=None)

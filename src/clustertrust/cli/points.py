@@ -19,6 +19,10 @@ from clustertrust.files import Reading, Table, is_number, read_table
 __all__ = ["Points", "Preparation", "read_file", "read_points", "spread"]
 
 ROW = "row"  # what rows are called where nothing names them
+RESULTS = (  # columns that are written
+    *("label", "score", "standard_error", "stability", "geometry"),
+    *("silhouette_mean", "silhouette_std", "consensus_strength", "rival", "margin", "reason"),
+)
 
 
 @dataclass(frozen=True)
@@ -136,10 +140,11 @@ def read_points(
 
 
 def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """A table of the used rows as one of all rows: names first, the rows that were left out empty."""
+    """A table of the used rows as one of all rows: names first, the rows that were left out empty and unassigned."""
     if not points.kept.all():
         whole = {name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)}
         table = table.astype(whole).set_axis(np.flatnonzero(points.kept), axis=0).reindex(range(len(points.kept)))
+        table["reason"] = table["reason"].fillna("unassigned")
     table = table.reset_index(drop=True)
     table.insert(0, str(points.ids.name), points.ids.to_numpy())
     return table

@@ -15,9 +15,10 @@ from scipy import sparse
 
 from clustertrust import Confidence, __version__
 from clustertrust.cli.points import Points
-from clustertrust.summary import ambiguous_points, by_cluster, quantiles
+from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles
 
 __all__ = [
+    "as_json",
     "as_text",
     "name_of",
     "print_table",
@@ -53,13 +54,14 @@ def summary_of(scored: Confidence, threshold: float) -> dict[str, Any]:
         "threshold": threshold,
         "quantiles": quantiles(scored).to_dict(),
         "clusters": records(clusters, "label"),
-        "ambiguous": records(ambiguous_points(scored), "id"),
+        "reasons": by_reason(scored, threshold=threshold).to_dict(),
+        "ambiguous": records(ambiguous_points(scored, threshold=threshold), "id"),
     }
 
 
 def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
-    """Rows as JSON has them, the index under this name; `below 0.5` becomes `below_threshold`."""
-    names = {old: "below_threshold" if old.startswith("below ") else old.replace(" ", "_") for old in table.columns}
+    """Rows as JSON has them, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
+    names = {old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_") for old in table.columns}
     rows = table.rename(columns=names).rename_axis(name).reset_index().to_dict("records")
     return [{str(key): value for key, value in row.items()} for row in rows]
 
@@ -72,9 +74,14 @@ def say(what: str) -> None:
 
 def tell_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
     """Tell a machine."""
+    click.echo(as_json(told, paths))
+
+
+def as_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
+    """What a machine is told."""
     files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
     told = _plain(dict(told) | {"files": files, "version": __version__})
-    click.echo(json.dumps(told, indent=2, ensure_ascii=False, default=str))  # names of rows may be dates
+    return json.dumps(told, indent=2, ensure_ascii=False, default=str)  # names of rows may be dates
 
 
 def _plain(value: Any) -> Any:
@@ -87,16 +94,28 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(text: str, points: Points, paths: Mapping[str, Path], to_stdout: bool) -> None:
-    """Tell a person, beside the table where that has standard output."""
+def tell(
+    text: str,
+    points: Points,
+    paths: Mapping[str, Path],
+    to_stdout: bool,
+    *fate: str,
+) -> None:
+    """Tell a person, beside the table where that has standard output; `fate` of the rows that were left out."""
     click.echo(text, err=to_stdout)
-    tell_left_out(int((~points.kept).sum()), len(points.kept), paths, to_stdout)
+    tell_left_out(int((~points.kept).sum()), len(points.kept), paths, to_stdout, *fate)
 
 
-def tell_left_out(left: int, rows: int, paths: Mapping[str, Path], to_stdout: bool = False) -> None:
-    """Tell a person which rows have no score, and what was written."""
+def tell_left_out(
+    left: int,
+    rows: int,
+    paths: Mapping[str, Path],
+    to_stdout: bool = False,
+    fate: str = "have missing values and no score",
+) -> None:
+    """Tell a person how many rows were left out, and what was written."""
     if left:
-        click.echo(f"\n{left} of {rows} rows have missing values and no score.", err=to_stdout)
+        click.echo(f"\n{left} of {rows} rows {fate}.", err=to_stdout)
     if paths:
         click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.", err=to_stdout)
 

@@ -62,7 +62,7 @@ def write_page(
 
     write_report(
         path,
-        scored.to_frame(),
+        scored.to_frame(threshold),
         points.unscaled,
         votes=votes_of(scored),
         settings=settings,

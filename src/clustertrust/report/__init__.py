@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust.reasons import THRESHOLD
 from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
-from clustertrust.report.details import LOWEST, pack_values, pack_view, pack_votes, sample
+from clustertrust.report.details import LOWEST, pack_reasons, pack_values, pack_view, pack_votes, sample
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
-from clustertrust.report.reasons import reasons
 from clustertrust.report.view import View, choose_view
 from clustertrust.storage import write_text
 
@@ -41,7 +41,7 @@ def write_report(
     votes: pd.DataFrame | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
-    threshold: float = 0.5,
+    threshold: float = THRESHOLD,
     embedding: Any = None,
 ) -> None:
     """Write a page to explore scores with: one HTML file, complete in itself, whole or not at all.
@@ -52,7 +52,8 @@ def write_report(
     table : pandas DataFrame
         One row a point, as `Confidence.to_frame()` gives it; its index names the points. The columns "label" and
         "score" are needed; "standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std",
-        "consensus_strength" and "rival" are shown where they are there, other columns are not.
+        "consensus_strength", "rival" and "margin" are shown where they are there, other columns are not; reasons are
+        told anew for the threshold that the page has.
     X : (n, d) array, CSR matrix or frame, optional
         The data. Two columns are the scatter; of more, their first two principal components. A point that is looked at
         is shown with its values, up to the 50 columns in which the clusters differ most.
@@ -62,7 +63,7 @@ def write_report(
         Names and values to print at the end of the page, so that the scores can be made again.
     title : str, optional
     threshold : float
-        Where the page starts: points with a score of at least this are kept.
+        Where the page starts: points with a score above this are kept.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, in place of those from X.
 
@@ -94,7 +95,7 @@ def build_report(
     votes: pd.DataFrame | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
-    threshold: float = 0.5,
+    threshold: float = THRESHOLD,
     embedding: Any = None,
 ) -> dict[str, Any]:
     """All that the page shows, as a dict that JSON can hold; arrays are packed by `clustertrust.report.packing`.
@@ -127,7 +128,6 @@ def build_report(
     rows = {name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4") for name in numeric.columns}
     if points.rivals:
         rows["rival"] = pack_codes(clusters.code(*points.rivals), k)
-    why = reasons(numeric.iloc[at], codes[at])
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": float(threshold),
@@ -141,7 +141,7 @@ def build_report(
         "drawn": None if drawn is None else pack(drawn, "u4"),
         "view": pack_view(view, at, codes, k),
         "votes": None if shares is None else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
-        "reasons": None if why is None else {"of": pack(why[0], "u1"), "texts": why[1]},
+        "reasons": pack_reasons(numeric, codes),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
         "settings": [[str(name), str(value)] for name, value in (settings or {}).items()],
         "versions": [["python", platform.python_version()], *_versions()],

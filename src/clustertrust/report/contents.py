@@ -29,7 +29,7 @@ Named = tuple[Ints, list[Hashable]]
 # Columns of numbers that the page knows what to do with, in the order of `Confidence.to_frame`.
 NUMBERS = (
     *("score", "standard_error", "stability", "geometry"),
-    *("silhouette_mean", "silhouette_std", "consensus_strength"),
+    *("silhouette_mean", "silhouette_std", "consensus_strength", "margin"),
 )
 
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
 from clustertrust.report.packing import pack, pack_codes
 from clustertrust.report.view import View
 
-__all__ = ["LOWEST", "choose_columns", "group_means", "pack_values", "pack_view", "pack_votes", "sample"]
+__all__ = [
+    "LOWEST",
+    "choose_columns",
+    "group_means",
+    "pack_reasons",
+    "pack_values",
+    "pack_view",
+    "pack_votes",
+    "sample",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -103,6 +114,24 @@ def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
         "clusters": pack_codes(columns[top], k),
         "shares": pack(np.take_along_axis(shares, top, axis=1), "f4"),
     }
+
+
+def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
+    """What would speak against each point, were its score not above the threshold, which the page moves.
+
+    None where the table has no components. `codes` (n,) are clusters, negative: none.
+    """
+    if not {"stability", "geometry"} <= set(table.columns):
+        return None
+    numbers = {name: table[name].to_numpy(np.float64, na_value=np.nan) for name in table.columns}
+    if {"silhouette_mean", "silhouette_std"} <= set(numbers):
+        placement = numbers["silhouette_mean"] - numbers["silhouette_std"]
+    else:  # S̃ is what is left of it; 0 mostly stands for less than 0
+        placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
+    found = doubts(numbers["stability"], placement)
+    found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
+    told = {"of": pack(found, "u1"), "names": list(REASONS), "sentences": [SENTENCES[name] for name in REASONS]}
+    return told | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
 def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from clustertrust.reasons import INSIDE, STABLE
+
 __all__ = ["render"]
 
 # In the order in which they use each other; together they are one script.
@@ -38,6 +40,8 @@ def render(contents: dict[str, Any]) -> str:
     parts = {
         "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         "title": html.escape(contents["title"]),
+        "stable": f"{STABLE:g}",
+        "inside": f"{INSIDE:g}",
         "style": style,
         "contents": _harmless_json(contents),
         "script": script,

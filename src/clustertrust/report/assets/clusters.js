@@ -84,7 +84,7 @@ class ClusterTable {
   update(threshold, chosen) {
     const at = threshold * SPARK.width;
     for (const row of this.rows) {
-      row.kept = row.scores.length - countBelow(row.scores, threshold);
+      row.kept = row.scores.length - countDropped(row.scores, threshold);
       row.cell.replaceChildren(count(row.kept), element("small", {}, ` ${percent(row.size ? row.kept / row.size : 0)}`));
       row.paths[0].setAttribute("d", row.outline(0, at));
       row.paths[1].setAttribute("d", row.outline(at, SPARK.width));

@@ -54,7 +54,7 @@ async function readContents() {
     const width = votes.shares.shape[1];
     data.votes = { width, clusters: await unpack(votes.clusters), shares: await unpack(votes.shares) };
   }
-  if (reasons) data.reasons = { texts: reasons.texts, of: await unpack(reasons.of) };
+  if (reasons) data.reasons = { ...reasons, of: await unpack(reasons.of) };
   if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
   return data;
 }
@@ -74,6 +74,30 @@ function votesOf(data, row) {
   return found;
 }
 
+// The rule of the whole library: a score at the threshold is not kept, and no score is not either.
+const isKept = (score, threshold) => score > threshold;
+
+// Number of the reason of a point, by its position among all: the file holds what would speak against each.
+function reasonOf({ all, reasons: { of, core, unassigned } }, i, threshold) {
+  return of[i] !== unassigned && isKept(all.score[i], threshold) ? core : of[i];
+}
+
+// The same in words; a boundary is between two clusters, with their shares of the votes where these are known.
+function reasonText(data, row, threshold) {
+  const { points, reasons: { names, sentences, boundary } } = data;
+  const code = reasonOf(data, data.position(row), threshold);
+  let head = names[code][0].toUpperCase() + names[code].slice(1);
+  if (code === boundary && points.rival?.[row] >= 0) {
+    head += ` between ${clusterName(data, points.label[row])} and ${clusterName(data, points.rival[row])}`;
+    if (points.consensus_strength && points.margin) {
+      const ours = points.consensus_strength[row];
+      const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
+      head += ` (${percent(ours)} and ${percent(theirs)} of the votes)`;
+    }
+  }
+  return `${head}: ${sentences[code]}`;
+}
+
 const clusterName = (data, code) => (code < 0 ? "none" : data.clusters[code]);
 const count = (n) => n.toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));
@@ -88,13 +112,13 @@ const digits = (value) => {
   return size >= 1e5 ? value.toFixed(0) : String(Number(value.toPrecision(5)));
 };
 
-// How many entries of a sorted array are smaller than the threshold.
-function countBelow(sorted, threshold) {
+// How many entries of a sorted array are not kept.
+function countDropped(sorted, threshold) {
   let low = 0, high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sorted[middle] < threshold) low = middle + 1;
-    else high = middle;
+    if (isKept(sorted[middle], threshold)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
@@ -120,13 +144,14 @@ function shape(tag, attributes = {}, text = "") {
 
 const $ = (id) => document.getElementById(id);
 
-function toCsv(data, positions) {
+function toCsv(data, positions, threshold) {
   const names = ["label", "score", "standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std",
-    "consensus_strength", "rival"].filter((name) => data.all[name]);
+    "consensus_strength", "rival", "margin", "reason"].filter((name) => data.all[name] || (name === "reason" && data.reasons));
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const cluster = (code) => quote(code < 0 ? data.unassigned : data.clusters[code]);
   const number = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)))); // stored in 32 bits
   const cell = (name, i) => {
+    if (name === "reason") return data.reasons.names[reasonOf(data, i, threshold)];
     const value = data.all[name][i];
     if (name === "label" || name === "rival") return cluster(value);
     return name === "score" ? (Number.isNaN(value) ? "" : String(value)) : number(value);

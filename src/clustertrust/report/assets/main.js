@@ -154,7 +154,7 @@ class Report {
 
   showCounts() {
     const { groups, threshold, scored, data: { n } } = this;
-    const dropped = groups.reduce((sum, group) => sum + countBelow(group.scores, threshold), 0);
+    const dropped = groups.reduce((sum, group) => sum + countDropped(group.scores, threshold), 0);
     for (const [name, number] of [["kept", scored - dropped], ["dropped", dropped]]) {
       $(name).textContent = count(number);
       $(`${name}-share`).textContent = percent(number / n);
@@ -180,7 +180,7 @@ class Report {
     selection.forEach((inside, row) => {
       if (!inside) return;
       total++;
-      kept += scores[row] >= this.threshold;
+      kept += isKept(scores[row], this.threshold);
       sizes.set(data.points.label[row], (sizes.get(data.points.label[row]) ?? 0) + 1);
     });
     const what = `${count(total)}${data.drawn ? " drawn" : ""} ${total === 1 ? "point" : "points"} ${this.selectionName}`;
@@ -255,8 +255,9 @@ class Report {
     when("show", "change", () => pointTable.ask({ show: $("show").value }));
     when("previous", "click", () => pointTable.turn(-1));
     when("next", "click", () => pointTable.turn(1));
-    when("download", "click", () => saveFile(toCsv(data, this.keptPositions()), "kept.csv"));
-    when("download-table", "click", () => saveFile(toCsv(data, [...pointTable.found].map(data.position)), "points.csv"));
+    when("download", "click", () => saveFile(toCsv(data, this.keptPositions(), this.threshold), "kept.csv"));
+    const listed = () => toCsv(data, [...pointTable.found].map(data.position), this.threshold);
+    when("download-table", "click", () => saveFile(listed(), "points.csv"));
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.letGo(); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
     this.printing.addEventListener("change", () => this.restyle());
@@ -274,7 +275,7 @@ class Report {
 
   keptPositions() {
     const positions = [];
-    for (let i = 0; i < this.data.n; i++) if (this.data.all.score[i] >= this.threshold) positions.push(i);
+    for (let i = 0; i < this.data.n; i++) if (isKept(this.data.all.score[i], this.threshold)) positions.push(i);
     return positions;
   }
 }

@@ -9,7 +9,7 @@ function describePoint(data, row, threshold) {
   const name = data.id(data.position(row));
   const cluster = points.label[row], rival = points.rival ? points.rival[row] : -1;
   const score = points.score[row];
-  const kind = Number.isNaN(score) ? "unscored" : score >= threshold ? "kept" : "dropped";
+  const kind = Number.isNaN(score) ? "unscored" : isKept(score, threshold) ? "kept" : "dropped";
   const error = points.standard_error ? points.standard_error[row] : NaN;
   const parts = [
     element("p", { class: "verdict" },
@@ -21,7 +21,7 @@ function describePoint(data, row, threshold) {
       ...(cluster < 0 ? ["In no cluster"] : ["Cluster ", element("b", {}, clusterName(data, cluster))]),
       ...(rival < 0 ? [] : [", rival ", element("b", {}, clusterName(data, rival))])),
   ];
-  if (data.reasons) parts.push(element("p", { class: "why" }, data.reasons.texts[data.reasons.of[row]]));
+  if (data.reasons) parts.push(element("p", { class: "why" }, reasonText(data, row, threshold)));
   const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
   const votes = votesOf(data, row).map(([code, share]) => meter(clusterName(data, code), share, percent(share)));

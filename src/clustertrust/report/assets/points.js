@@ -31,8 +31,12 @@ class PointTable {
     const { data } = this;
     if (key === "id") return this.ranks()[row];
     if (key === "votes") return this.strength(row);
-    if (key === "reason") return data.reasons.of[row];
+    if (key === "reason") return this.reason(row);
     return data.points[key][row];
+  }
+
+  reason(row) {
+    return reasonOf(this.data, this.data.position(row), this.threshold);
   }
 
   // Places of the ids in their order: 2 before 10, also inside text.
@@ -60,7 +64,7 @@ class PointTable {
     this.filter();
   }
 
-  // The order of all rows, which the threshold does not change: ties by score, then by stability, then as they came.
+  // The order of all rows, in which the threshold changes reasons alone: ties by score, then by stability, then as they came.
   arrange() {
     const { key, down } = this.sort;
     const { score, stability } = this.data.points;
@@ -84,23 +88,26 @@ class PointTable {
     this.cache ??= Array.from({ length: data.m }, (_, row) => [
       data.id(data.position(row)),
       clusterName(data, data.points.label[row]),
-      data.reasons?.texts[data.reasons.of[row]] ?? "",
     ].join("\n").toLowerCase());
     return this.cache;
   }
 
   // A query is looked for in a point's id, cluster and reason.
   filter() {
-    const { data: { points: { score } }, show, selection, threshold } = this;
+    const { data: { points: { score }, reasons }, show, selection, threshold } = this;
     const query = this.query.trim().toLowerCase();
     const texts = query ? this.texts() : null;
+    const why = reasons?.names.map((name, code) => `${name}: ${reasons.sentences[code]}`.toLowerCase().includes(query));
     const shown = {
-      all: () => true, kept: (value) => value >= threshold, dropped: (value) => value < threshold, unscored: Number.isNaN,
+      all: () => true,
+      kept: (value) => isKept(value, threshold),
+      dropped: (value) => !Number.isNaN(value) && !isKept(value, threshold),
+      unscored: Number.isNaN,
     }[show];
     const wanted = (row) => {
       if (selection && !selection[row]) return false;
       if (!shown(score[row])) return false;
-      return !texts || texts[row].includes(query);
+      return !texts || texts[row].includes(query) || (why && why[this.reason(row)]);
     };
     const found = new Uint32Array(this.order.length);
     let size = 0;
@@ -112,6 +119,7 @@ class PointTable {
 
   update(threshold, selection, selectionName) {
     Object.assign(this, { threshold, selection, selectionName });
+    if (this.sort.key === "reason") this.arrange();
     this.filter();
   }
 
@@ -150,7 +158,7 @@ class PointTable {
   describe() {
     const at = digits(this.threshold);
     const kind = {
-      all: "", kept: ` with a score of at least ${at}`, dropped: ` with a score below ${at}`, unscored: " without a score",
+      all: "", kept: ` with a score above ${at}`, dropped: ` with a score up to ${at}`, unscored: " without a score",
     }[this.show];
     const which = this.selection ? ` ${this.selectionName}` : "";
     const query = this.query.trim() ? `, matching “${this.query.trim()}”` : "";
@@ -168,11 +176,11 @@ class PointTable {
       return wrap(button);
     }
     if (key === "label" || key === "rival") return wrap(clusterName(data, data.points[key][row]));
-    if (key === "reason") return wrap(data.reasons.texts[data.reasons.of[row]]);
+    if (key === "reason") return wrap(reasonText(data, row, this.threshold));
     if (key === "votes") return wrap(...voteBar(data, row));
     const value = data.points[key][row];
     if (key !== "score") return wrap(fixed(value));
-    const kind = Number.isNaN(value) ? "unscored" : value >= this.threshold ? "kept" : "dropped";
+    const kind = Number.isNaN(value) ? "unscored" : isKept(value, this.threshold) ? "kept" : "dropped";
     return wrap(element("span", { class: `score ${kind}` }, fixed(value)));
   }
 }

@@ -27,8 +27,7 @@ function colorIndices(scores, threshold, indices) {
   for (let row = 0; row < scores.length; row++) {
     const score = scores[row];
     if (Number.isNaN(score)) indices[row] = NONE;
-    else if (score < threshold) indices[row] = 1 + Math.floor((score / threshold) * (LEVELS - 1));
-    else if (threshold === 1) indices[row] = 128 + LEVELS - 1;
+    else if (!isKept(score, threshold)) indices[row] = 1 + (threshold && Math.floor((score / threshold) * (LEVELS - 1)));
     else indices[row] = 128 + Math.floor(((score - threshold) / (1 - threshold)) * (LEVELS - 1));
   }
 }

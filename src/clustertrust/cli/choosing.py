@@ -1,0 +1,123 @@
+"""`clustertrust choose-k`: read, `clustertrust.choose_k`, write, tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clustertrust import KProfile, choose_k
+from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.outputs import staged
+from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.telling import as_json as told_as_json
+from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
+from clustertrust.clusterers import CLUSTERERS, cluster_parameter
+from clustertrust.files import FORMATS, format_of, need, write_table
+from clustertrust.null import VERDICT
+
+__all__ = ["Asked", "check_method", "check_table", "choose"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command asks beside the method: the numbers of clusters, and what they are compared with."""
+
+    ks: tuple[int, ...]
+    null: bool
+    n_surrogates: int
+    level: float
+    max_points: int
+    standardize: bool
+
+
+def check_method(method: Method) -> None:
+    """Raise for a clusterer that finds the number of clusters itself."""
+    finds = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is None]
+    if finds:
+        raise click.UsageError(f"{finds[0]} finds the number of clusters itself; take another --clusterer.")
+
+
+def check_table(out: Path | None) -> None:
+    """Raise for a file that cannot hold the table, before the work."""
+    if out is None or out.suffix.lower() == ".json":
+        return
+    try:
+        wanted = format_of(out)
+    except ValueError as error:
+        raise click.UsageError(f"--out {error} Choose one, or .json.") from error
+    need(wanted)
+    if FORMATS[wanted].write is None:
+        raise click.UsageError(f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix.")
+
+
+def choose(
+    data: str,
+    columns: Columns,
+    method: Method,
+    asked: Asked,
+    paths: Mapping[str, Path],
+    as_json: bool,
+    to_stdout: bool,
+) -> None:
+    """Profile a range of k."""
+    points = read_points(data, columns, standardize=asked.standardize)
+    judged = min(int(points.kept.sum()), asked.max_points)
+    if asked.ks[-1] >= judged:
+        raise ValueError(f"--k goes up to {asked.ks[-1]}, and there are {judged} points to judge; stay below that.")
+    say(f"Judging {judged:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
+    how = method.building() | method.scoring()
+    del how["n_clusters"]
+    profile = choose_k(
+        points.X,
+        asked.ks,
+        null=VERDICT if asked.null else None,
+        n_surrogates=asked.n_surrogates,
+        level=asked.level,
+        max_points=asked.max_points,
+        verbose=True,
+        **how,
+    )
+    told = {"input": data, "rows": len(points.kept)} | numbers_of(profile)
+    told |= {"settings": settings_of(how, asked, points)}
+    table = profile.to_frame().reset_index()
+    with staged(paths) as at:
+        if "--out" in at and paths["--out"].suffix.lower() == ".json":
+            at["--out"].write_text(told_as_json(told, paths) + "\n", encoding="utf-8")
+        elif "--out" in at:
+            write_table(table, at["--out"])
+        if "--plot" in at:
+            draw(at["--plot"], profile)
+    if as_json:
+        tell_json(told, paths)
+        return
+    if to_stdout:
+        print_table(table)
+    tell(profile.summary(), points, paths, to_stdout, "have missing values and were left out")
+
+
+def numbers_of(profile: KProfile) -> dict[str, Any]:
+    """The profile as JSON has it."""
+    names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
+    return {name: getattr(profile, name) for name in names} | {"profile": records(profile.to_frame(), "n_clusters")}
+
+
+def settings_of(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
+    """All that is needed to make the profile again."""
+    settings = {name: value for name, value in how.items() if value is not None and name != "n_jobs"}
+    settings |= asdict(asked)
+    return settings | {"rows_left_out": int((~points.kept).sum())}
+
+
+def draw(path: Path, profile: KProfile) -> None:
+    """Scores over k, beside those of data without clusters."""
+    from matplotlib.figure import Figure  # no window, no state
+
+    from clustertrust.displays.k_profile import KProfileDisplay
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    KProfileDisplay.from_profile(profile, ax=figure.subplots())
+    figure.savefig(path, dpi=150)

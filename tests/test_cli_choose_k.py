@@ -1,0 +1,234 @@
+"""`clustertrust choose-k`: the library's profile in a file, a picture and a few lines; nothing half-written."""
+
+import inspect
+import io
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs
+from sklearn.preprocessing import StandardScaler
+from test_cli import _read, files, process, run
+
+import clustertrust
+from clustertrust import choose_k
+from clustertrust.cli import choosing
+from clustertrust.cli.commands import COMMANDS
+from clustertrust.files import FORMATS, read_table
+
+X = pd.DataFrame(make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"])
+FEW = ["--k", "2:4", "--runs", "3"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X.to_csv("x.csv", index=False)
+    named = X.assign(name=[f"p{i}" for i in range(60)], kind="s")
+    named.loc[[3, 7], "b"] = np.nan
+    named.to_csv("named.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return choose_k(X, range(2, 5), n_runs=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return choose_k(X, range(2, 5), n_runs=3, random_state=0, null=None)
+
+
+def test_it_says_what_the_library_says(folder, profile):
+    result = run("choose-k", "x.csv", *FEW)
+    assert result.stdout == profile.summary() + "\n"
+    assert result.stderr == ""
+    assert profile.best == 3
+    assert "3 clusters: the fewest within one standard error" in result.stdout
+    assert files(folder) == ["named.csv", "x.csv"]
+
+
+@pytest.mark.parametrize("suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"])
+def test_every_format_holds_the_table(folder, quick, suffix):
+    run("choose-k", "x.csv", *FEW, "--no-null", "--out", f"k{suffix}")
+    found = read_table(f"k{suffix}").data
+    pd.testing.assert_frame_equal(found, quick.to_frame().reset_index(), check_dtype=False)
+
+
+def test_json_in_a_file_is_what_is_printed(folder, profile):
+    told = json.loads(run("choose-k", "x.csv", *FEW, "--json", "--out", "k.json", "--plot", "k.png").stdout)
+    assert told == json.loads(Path("k.json").read_text(), parse_constant=pytest.fail)
+    assert Path("k.png").read_bytes().startswith(b"\x89PNG")
+    assert (told["best"], told["strongest"], told["structured"]) == (3, profile.strongest, True)
+    assert told["p_value"] == pytest.approx(profile.p_value)
+    assert [row["n_clusters"] for row in told["profile"]] == [2, 3, 4]
+    assert [row["adjusted"] for row in told["profile"]] == pytest.approx(profile.adjusted.tolist())
+    assert told["files"] == {"out": "k.json", "plot": "k.png"}
+    assert told["settings"]["ks"] == [2, 3, 4]
+    assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
+
+
+def test_standard_input_and_output(folder, quick):
+    result = run("choose-k", "-", *FEW, "--no-null", "--out", "-", stdin=Path("x.csv").read_bytes())
+    table = pd.read_csv(io.StringIO(result.stdout), float_precision="round_trip")
+    assert_allclose(table["score"], quick.mean_score)
+    assert "Not compared with data without clusters" in result.stderr
+
+
+def test_columns_and_missing_values_are_read_as_by_score(folder):
+    how = ["--id", "name", "--drop", "kind", "--standardize", "--no-null"]
+    told = run("choose-k", "named.csv", *FEW, *how, code=1).stderr
+    assert "missing or infinite values in 2 of 60 rows" in told
+    result = run("choose-k", "named.csv", *FEW, *how, "--drop-missing", "--out", "k.csv")
+    assert "2 of 60 rows have missing values and were left out." in result.stdout
+    kept = StandardScaler().fit_transform(X.drop(index=[3, 7]))
+    expected = choose_k(kept, range(2, 5), n_runs=3, random_state=0, null=None)
+    assert_allclose(read_table("k.csv").data["score"], expected.mean_score, atol=1e-9)
+    assert "58 points" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("2:5", [2, 3, 4, 5]), ("2,3,5", [2, 3, 5]), ("5,2", [2, 5]), ("2:4, 8", [2, 3, 4, 8]), ("2:3", [2, 3])],
+)
+def test_ranges_and_lists(folder, typed, meant):
+    run("choose-k", "x.csv", "--k", typed, "--runs", "2", "--no-null", "--out", "k.csv")
+    assert read_table("k.csv").data["n_clusters"].tolist() == meant
+
+
+def test_the_librarys_defaults_are_the_commands(folder):
+    typed = COMMANDS["choose-k"].make_context("choose-k", ["x.csv"], obj={}).params
+    defaults = {name: param.default for name, param in inspect.signature(choose_k).parameters.items()}
+    shared = {name: typed[name] for name in defaults if name in typed}
+    assert len(shared) == 20
+    theirs = {name: defaults[name] for name in shared}
+    # A seed, so that the same file gives the same table, and names as options have them.
+    assert shared == theirs | {"ks": tuple(defaults["ks"]), "clusterer": ("kmeans",), "random_state": 0, "null": True}
+
+
+def test_every_option_reaches_the_library(folder, monkeypatch):
+    typed = "--k 2,4 --clusterer gmm --clusterer kmeans --runs 4 --seed 7 --resample 0.9 --left-out predict "
+    typed += "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine --jobs 1 "
+    typed += "--agreement jaccard --unassigned disagree --consensus best-reference --surrogates 39 --level 0.1 "
+    typed += "--max-points 50"
+    meant = {"clusterer": ["gmm", "kmeans"], "n_runs": 4, "random_state": 7, "resample": 0.9, "left_out": "predict"}
+    meant |= {"on_failure": "drop", "fusion": "product", "geometry": "kernel", "kernel": "rbf", "n_jobs": 1}
+    meant |= {"normalization": "affine", "agreement": "jaccard", "unassigned": "disagree"}
+    meant |= {"consensus": "best-reference", "n_surrogates": 39, "level": 0.1, "max_points": 50}
+    seen = {}
+
+    def recorded(data, ks, **how):
+        seen.update(how, ks=ks)
+        return choose_k(data, ks, **how | {"null": None})
+
+    monkeypatch.setattr(choosing, "choose_k", recorded)
+    run("choose-k", "x.csv", *typed.split())
+    assert {name: seen[name] for name in meant} == meant
+    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), True)
+    assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric"}
+    run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
+    assert (seen["null"], seen["metric"]) == (None, "cosine")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"),
+    [
+        (["none.csv"], 2, "'none.csv' does not exist"),
+        (["."], 2, "is a directory"),
+        (["x.csv", "--k", "3"], 2, "'3' must name at least two different numbers, each once and 2 or more"),
+        (["x.csv", "--k", "1:4"], 2, "each once and 2 or more"),
+        (["x.csv", "--k", "2,2"], 2, "each once and 2 or more"),
+        (["x.csv", "--k", "4:2"], 2, "runs from 4 down to 2; write 2:4"),
+        (["x.csv", "--k", "two"], 2, "give a range such as 2:12, or 2,3,5"),
+        (["x.csv", "--k", "2:3:4"], 2, "give a range such as 2:12"),
+        (["x.csv", "--k", "2:99999999999"], 2, "names more than 1000 numbers"),
+        (["x.csv", "--k", "2:60"], 1, "--k goes up to 60, and there are 60 points to judge; stay below that"),
+        (["x.csv", "--k", "2:30", "--max-points", "20"], 1, "there are 20 points to judge"),
+        (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
+        (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
+        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix has no surrogates"),
+        (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
+        (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
+        (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
+        (["x.csv", *FEW, "--surrogates", "9"], 1, "--surrogates 9 allows no p-value below 0.1, so that --level 0.05"),
+        (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the suffixes"),
+        (["x.csv", "--out", "k.h5ad"], 2, "is no h5ad; choose another suffix"),
+        (["x.csv", "--plot", "k.gif"], 2, "its suffix must be one of .png"),
+        (["x.csv", "--out", "x.csv"], 2, "is the same file as DATA"),
+        (["x.csv", "--out", "-", "--json"], 2, "would both print to standard output"),
+        (["named.csv", *FEW], 1, "columns that are not numbers: name ('p0'), kind ('s')"),
+    ],
+)
+def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
+    before = files(folder)
+    assert told in run("choose-k", *typed, code=code).stderr
+    assert files(folder) == before
+
+
+def test_outputs_appear_together_or_not_at_all(folder, monkeypatch):
+    Path("k.csv").write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(choosing, "draw", fail)
+    before = files(folder)
+    told = run("choose-k", "x.csv", *FEW, "--no-null", "--out", "k.csv", "--plot", "k.png", code=1).stderr
+    assert "No space left on device" in told
+    assert files(folder) == before
+    assert Path("k.csv").read_text() == "old"
+
+
+def test_stopped_in_the_middle_nothing_is_left(folder):
+    before = files(folder)
+    code = """
+from clustertrust.cli import choosing, cli
+real = choosing.choose_k
+def choose_k(*args, **how):
+    print("now", flush=True)
+    return real(*args, **how)
+choosing.choose_k = choose_k
+cli(["choose-k", "x.csv", "--surrogates", "100000", "--out", "k.csv"])
+"""
+    running = process(code=code, cwd=folder)
+    assert running.stdout.readline() == "now\n"
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=120)
+    assert (running.returncode, err.strip()) == (130, "Stopped; nothing is half-written.")
+    assert files(folder) == before
+
+
+def test_somebody_who_watches_sees_it_move(folder):
+    import pty
+
+    ours, theirs = pty.openpty()
+    running = process("choose-k", "x.csv", *FEW, cwd=folder, stderr=theirs)
+    os.close(theirs)
+    running.communicate(timeout=300)
+    told = b""
+    while chunk := _read(ours):
+        told += chunk
+    os.close(ours)
+    assert told.startswith(b"Judging 60 points of x.csv with 3 numbers of clusters.")
+    assert b"runs [##############################] 3/3" in told
+    assert b"surrogates [##############################] 38/38" in told
+
+
+def test_help_lists_it(folder):
+    assert "choose-k" in run().stdout
+    text = run("choose-k", "--help").stdout
+    options = [param.opts[0] for param in COMMANDS["choose-k"].params if param.opts[0].startswith("-")]
+    for option in options:
+        assert option in text
+    assert "precomputed" not in text
+
+
+def test_the_command_line_alone_does_not_load_it():
+    code = "import sys, clustertrust.cli; print({'clustertrust.cli.choosing', 'clustertrust.null'} & set(sys.modules))"
+    assert process(code=code).communicate(timeout=300)[0].strip() == "set()"
