@@ -35,7 +35,8 @@ class Explanation:
     rival : the label with the second most votes, or, where all votes agree, the nearest other cluster of the
         reference run; None where there is no other cluster
     margin : votes for the label less votes for the rival
-    weak : "stability" or "geometry", whichever is smaller; None where both are at least 0.5
+    weak : "stability", "geometry" or "persistence", whichever is smallest; None where all are at least 0.5
+    persistence : its persistence; None where that is no part of the score
     """
 
     point: int
@@ -50,6 +51,7 @@ class Explanation:
     rival: Any
     margin: float
     weak: str | None
+    persistence: float | None = None
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
@@ -64,6 +66,10 @@ class Explanation:
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
             f"less its spread of {self.silhouette_std:.3f}."
         )
+        if self.persistence is not None:
+            lines.append(
+                f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take their own spread."
+            )
         lines.append(self._verdict())
         return "\n".join(lines)
 
@@ -73,11 +79,13 @@ class Explanation:
         if self.label is None:
             return "No cluster: no run has a vote for this point."
         if self.weak is None:
-            return "Neither component is weak."
+            return "Neither component is weak." if self.persistence is None else "No component is weak."
         unstable = "the runs do not agree on where it belongs"
         nearer = (
             "nearer to another cluster than" if self.silhouette_mean <= 0 else "almost as near to another cluster as"
         )
+        if self.weak == "persistence":
+            return "Persistence is weak: a cluster of another spread or shape explains it better, or none does."
         if max(self.stability, self.geometry) < _WEAK:
             return f"Both components are weak: {unstable}, and it lies {nearer} to its own."
         if self.weak == "stability":
@@ -96,6 +104,8 @@ class Confidence:
     geometry : (n,) S̃, mean less spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
     standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where the score is 0
+    persistence : (n,) share of its posterior that the label keeps when clusters take their own spread and shape; None
+        where it is no part of the score
     labels : (n,) consensus label, -1 where no run has a vote
     label_names : (k,) what the reference run calls each label
     consensus_strength : (n,) share of the runs voting for the label
@@ -125,6 +135,7 @@ class Confidence:
     ensemble: Ensemble = field(repr=False)
     n_runs: int
     sampling_error: float = 0.0
+    persistence: Floats | None = None
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
 
     def to_columns(self) -> dict[str, NDArray]:
@@ -135,6 +146,7 @@ class Confidence:
             "standard_error": self.standard_errors,
             "stability": self.stability,
             "geometry": self.geometry,
+            **({} if self.persistence is None else {"persistence": self.persistence}),
             "silhouette_mean": self.silhouette_mean,
             "silhouette_std": self.silhouette_std,
             "consensus_strength": self.consensus_strength,
@@ -203,20 +215,22 @@ class Confidence:
         votes = {names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0}
         label, rival = int(self.labels[i]), int(self.rival[i])
         share = [0.0 if at < 0 else float(self.votes[i, at]) for at in (label, rival)]
-        c, g = float(self.stability[i]), float(self.geometry[i])
+        components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
+        if self.persistence is not None:
+            components["persistence"] = float(self.persistence[i])
+        weakest = min(reversed(components), key=components.__getitem__)  # of equals the last
         return Explanation(
             point=i,
             label=None if label < 0 else names[label],
             score=float(self.scores[i]),
             standard_error=float(self.standard_errors[i]),
-            stability=c,
-            geometry=g,
+            **components,
             silhouette_mean=float(self.silhouette_mean[i]),
             silhouette_std=float(self.silhouette_std[i]),
             votes=votes,
             rival=None if rival < 0 else names[rival],
             margin=share[0] - share[1],
-            weak=None if min(c, g) >= _WEAK or np.isnan(c) else "stability" if c < g else "geometry",
+            weak=None if components[weakest] >= _WEAK or np.isnan(self.stability[i]) else weakest,
         )
 
 

@@ -37,7 +37,7 @@ from clustertrust.summary import summarize
 __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
 RESULTS = (
-    *("label", "score", "standard_error", "stability", "geometry"),
+    *("label", "score", "standard_error", "stability", "geometry", "persistence"),
     *("silhouette_mean", "silhouette_std", "consensus_strength", "rival"),
 )
 
