@@ -1,5 +1,7 @@
 """Persistence: a slow version in plain loops, scikit-learn's mixture, invariances, limits, and its way into scores."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
@@ -307,6 +309,10 @@ def test_reasons():
     assert told.persistence == cake.persistence_[weak]
     assert f"Persistence {told.persistence:.3f}" in str(told)
     assert "another spread or shape" in str(told)
+    both = replace(told, stability=0.2, geometry=0.1, weak="geometry")
+    assert "All components are weak" in str(both)
+    assert "Two components are weak" in str(replace(both, persistence=0.9))
+    assert "Both components are weak" in str(replace(both, persistence=None))
     sure = cake.explain(int(np.argmax(cake.scores_)))
     assert sure.weak is None
     assert "No component is weak." in str(sure)

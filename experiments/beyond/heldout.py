@@ -304,6 +304,7 @@ FROM_R = {  # folder, classes, and columns left out, of the tables that pydatase
     "fgl": ("MASS", ["type"], []),
     "skulls": ("HSAUR", ["epoch"], []),
 }
+SIMULATED = ("banana", "ring", "twonorm")  # of KEEL, drawn by others
 REAL = ("wine", "penguins", *FROM_R, *KEEL)
 
 

@@ -87,7 +87,9 @@ class Explanation:
         if self.weak == "persistence":
             return "Persistence is weak: a cluster of another spread or shape explains it better, or none does."
         if max(self.stability, self.geometry) < _WEAK:
-            return f"Both components are weak: {unstable}, and it lies {nearer} to its own."
+            third = self.persistence
+            which = "Both components" if third is None else "All components" if third < _WEAK else "Two components"
+            return f"{which} are weak: {unstable}, and it lies {nearer} to its own."
         if self.weak == "stability":
             return f"Stability is weak: {unstable}."
         return f"Geometry is weak: it lies {nearer} to its own."

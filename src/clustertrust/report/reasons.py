@@ -32,9 +32,10 @@ def reasons(table: pd.DataFrame, codes: NDArray[np.integer]) -> tuple[NDArray[np
     known = "silhouette_mean" in table.columns
     mean = table["silhouette_mean"].to_numpy(np.float64, na_value=np.nan) if known else np.ones(len(table))
     p = table["persistence"].to_numpy(np.float64, na_value=np.nan) if "persistence" in table.columns else None
-    lower = np.zeros(len(table), bool) if p is None else (p <= np.minimum(c, g)) & (p < _WEAK)
+    third = np.ones(len(table)) if p is None else p
+    lower = third <= np.minimum(c, g)
     # Points that are alike in all of these get the same sentence.
-    alike = np.column_stack([np.isnan(score), codes < 0, c < g, c < _WEAK, g < _WEAK, mean <= 0, lower])
+    alike = np.column_stack([np.isnan(score), codes < 0, c < g, c < _WEAK, g < _WEAK, mean <= 0, lower, third < _WEAK])
     _, first, of = np.unique(alike @ (1 << np.arange(alike.shape[1])), return_index=True, return_inverse=True)
     sentences = [
         _sentence(score[i], c[i], g[i], mean[i], None if p is None else p[i], assigned=codes[i] >= 0) for i in first
