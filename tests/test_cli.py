@@ -807,7 +807,11 @@ def test_completion():
     start = "from clustertrust.cli import cli; cli(prog_name='clustertrust')"
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == ["plain,--fusion"]
     words |= {"COMP_WORDS": "clustertrust score --fusion ", "COMP_CWORD": "3"}
-    assert process(code=start, env=words).communicate(timeout=300)[0].split() == ["plain,harmonic", "plain,product"]
+    assert process(code=start, env=words).communicate(timeout=300)[0].split() == [
+        "plain,harmonic",
+        "plain,product",
+        "plain,refined",
+    ]
 
 
 def test_the_command_line_alone_loads_nothing_heavy():

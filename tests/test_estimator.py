@@ -402,7 +402,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         ({"n_runs": 1}, ValueError, "n_runs=1 must be at least 2"),
         ({"n_runs": "many"}, (TypeError, ValueError), "n_runs='many'"),
         ({"clusterer": "k-means"}, ValueError, r"clusterer='k-means' is not known.*'kmeans'"),
-        ({"fusion": "sum"}, ValueError, r"fusion='sum' is not known.*\['harmonic', 'product'\]"),
+        ({"fusion": "sum"}, ValueError, r"fusion='sum' is not known.*\['harmonic', 'product', 'refined'\]"),
         ({"normalization": "none"}, ValueError, r"normalization='none' is not known.*\['affine', 'clip'\]"),
         ({"agreement": "vote"}, ValueError, r"agreement='vote' is not known.*\['jaccard', 'matching'\]"),
         ({"unassigned": "drop"}, ValueError, r"unassigned='drop' is not known.*\['disagree', 'skip'\]"),

@@ -31,7 +31,9 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
         assert (tmp_path / "images" / f"clusterers-{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("name", "shorter"), [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3})])
+@pytest.mark.parametrize(
+    ("name", "shorter"), [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3}), ("plot_ranking", {})]
+)
 def test_short_forms_of_the_examples_draw_their_picture(name, shorter, tmp_path, monkeypatch, capsys):
     example = load(name)
     (tmp_path / "images").mkdir()

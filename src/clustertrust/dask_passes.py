@@ -181,7 +181,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, geometry: str, options: Options, s
     """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are asked for."""
     check_options(geometry, options)
     passes = DaskPasses(X, labels=ensemble.labels)
-    geometry = check_streaming(passes, geometry, options.metric, scoring.consensus)
+    geometry = check_streaming(passes, geometry, options.metric, scoring.consensus, scoring.fusion)
     if options.centers is not None:
         ensemble = ensemble.with_centers(options.centers)
     if geometry == "centroid" and ensemble.centers is not None and ensemble.centers[0].shape[1] != passes.n_features:

@@ -22,10 +22,12 @@ from clustertrust._parallel import memory_budget
 from clustertrust._validation import check_matrix, is_dask
 from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed, silhouettes_of
 from clustertrust.kernels import backend
 from clustertrust.model_files import load_model, save_model
 from clustertrust.passes import Passes, passes_over
+from clustertrust.persistence import check_coordinates
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring import Model, Scoring, score_ensemble
@@ -132,8 +134,10 @@ class CAKE(ClusterMixin, BaseEstimator):
         Points that a resampled run left out are not assigned in it, or placed by its model.
     on_failure : {"raise", "drop"}
         Whether a run that fails ends the fit or is left out.
-    fusion : {"harmonic", "product"}
-        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃.
+    fusion : {"harmonic", "product", "refined"}
+        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃. "refined" is the mean of the first and of
+        persistence (see :mod:`clustertrust.persistence`): not the paper's, often a better ranking, for dense points and
+        the Euclidean metric.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         What a silhouette compares. "exact": mean distances to the members of clusters. "centroid": distances to
         their centres. "rms": root-mean-square distances to the members, as cheap as "centroid" and closer to
@@ -170,8 +174,10 @@ class CAKE(ClusterMixin, BaseEstimator):
     geometry_ : (n,) S̃, mean less spread of the point's silhouette over the runs
     geometry_method_ : str, the geometry used
     silhouette_mean_, silhouette_std_ : (n,)
+    persistence_ : (n,) share of its posterior that the label keeps when clusters take their own spread and shape; None
+        unless `fusion="refined"`
     standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. Where all runs but any one give the
-        score 0, it is 0; that is no certainty.
+        score 0, it is 0; that is no certainty. `persistence_` is held fixed in it.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -281,6 +287,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         X = check_matrix(X, estimator=self)
         if self.geometry in {"exact", "auto"}:
             check_metric(X, options)
+        if scoring.refines:
+            check_coordinates(self.geometry, self.metric, X)
         how: dict[str, Any] = {
             "n_clusters": self.n_clusters,
             "vary": self.vary,
@@ -326,7 +334,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
         scoring.check()
         check_options(self.geometry, Options(self.metric, self.metric_params, self.kernel, self.kernel_params))
-        geometry = check_streaming(passes, self.geometry, self.metric, self.consensus)
+        geometry = check_streaming(passes, self.geometry, self.metric, self.consensus, self.fusion)
         check_left_out(self.resample, self.left_out)
         build = partial(
             build_ensemble,
@@ -348,9 +356,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         return streamed
 
     def __sklearn_tags__(self) -> Any:
-        """Say that sparse input is welcome."""
+        """Say that sparse input is welcome, but to persistence."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.fusion not in WITH_PERSISTENCE
         return tags
 
     def _place(self, X: Any) -> tuple[Any, Ints]:
@@ -417,7 +425,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         frame = frame_of(X)
         X, rows = self._place(X)
         of, first = backend().meet(rows)
-        judged: dict[str, Any] = self._model.judge(rows[first], of, *silhouettes_of(self._model.geometry, rows, X))
+        judged: dict[str, Any] = self._model.judge(rows[first], of, *silhouettes_of(self._model.geometry, rows, X), X)
         return replace(self._confidence, **judged, frame=frame).to_frame(threshold)
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:

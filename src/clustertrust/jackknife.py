@@ -13,10 +13,12 @@ from clustertrust.stability import Stability, pairs
 __all__ = ["standard_errors"]
 
 Floats = NDArray[np.float64]
-Fuse = Callable[[Floats, Floats], Floats]
+Fuse = Callable[..., Floats]
 
 
-def standard_errors(of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse) -> Floats:
+def standard_errors(
+    of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse, p: Floats | None = None
+) -> Floats:
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
     θ₋ᵣ is the score without run r. c₋ᵣ = (T - T_r) / C(R_i - 1, 2) and the mean and std of the other
@@ -28,16 +30,19 @@ def standard_errors(of: NDArray[np.integer], stability: Stability, s: Floats, no
     stability : the stability of those rows, with per-run sums
     s : (n, R) silhouettes, NaN where a run does not count
     normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
+    p : (n,) persistence, where `fuse` takes it as well; held fixed, so that the error is that of c and S̃ alone
     """
     return np.concatenate(
         [
-            _of_block(of[rows], stability, s[rows], normalize, fuse)
+            _of_block(of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],))
             for rows in blocks(len(s), 16 * 8 * s.shape[1])  # small ones: what a block needs stays in the cache
         ]
     )
 
 
-def _of_block(of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse) -> Floats:
+def _of_block(
+    of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse, more: tuple[Floats, ...]
+) -> Floats:
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]
     runs[runs < 3] = np.nan  # what follows is then NaN without a division by zero
@@ -54,7 +59,7 @@ def _of_block(of: NDArray[np.integer], stability: Stability, s: Floats, normaliz
     variance = (squares.sum(axis=1, keepdims=True) - squares) / (runs - 1) - shift**2
     g = normalize(mean - shift, np.sqrt(np.maximum(variance, 0.0)))
 
-    scores = fuse(np.clip(c, 0.0, 1.0), g)
+    scores = fuse(np.clip(c, 0.0, 1.0), g, *more)
     if not everywhere:
         scores[~counted] = 0.0
     spread = scores - scores.sum(axis=1, keepdims=True) / runs

@@ -58,6 +58,8 @@ def save_model(
     frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
     arrays |= {f"confidence/{name}": getattr(confidence, name) for name in _ARRAYS} | frame_arrays | _data_to_arrays(X)
+    if confidence.persistence is not None:
+        arrays["confidence/persistence"] = confidence.persistence
     if isinstance(model.cells, Totals):  # of more points than X has
         arrays |= _totals_to_arrays(model.cells)
     meta = {
@@ -129,6 +131,8 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
         found = arrays[f"confidence/{name}"]
         if found.size and not -1 <= found.min() <= found.max() < votes.shape[1]:
             raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
+    if "confidence/persistence" in arrays:
+        expect(arrays, "confidence/persistence", (len(votes),))
     if meta["reference_run"] not in range(ensemble.n_runs):
         raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
     return Confidence(
@@ -140,6 +144,7 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
         n_runs=ensemble.n_runs,
         sampling_error=meta["sampling_error"],
         agreement=meta["params"]["agreement"],
+        persistence=arrays.get("confidence/persistence"),
         frame=_frame_from_arrays(meta["frame"], arrays),
     )
 
@@ -165,7 +170,8 @@ def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any,
         raise ValueError(f"its data have {X.shape[0]} points, and its labels {len(ensemble.labels)}")
     cells = meet(ensemble.labels)
     _, geometry = build_geometry(X, ensemble, cells, meta["geometry_method"], options)
-    return Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
+    model = Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
+    return model.refined(X) if scoring.refines else model
 
 
 def _totals_to_arrays(totals: Totals) -> Arrays:

@@ -30,8 +30,11 @@ class Row(NamedTuple):
     weakest: tuple[int, int, float]  # label, points and mean score of the cluster with the lowest mean score
 
 
-def _means_without_each_run(model: Model, s: Floats) -> Iterator[list[float]]:
-    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or matched again."""
+def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
+    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or matched again.
+
+    Persistence p, where it is a part of the score, is held fixed.
+    """
     cells = model.cells
     assert isinstance(cells, Cells)  # all points are here
     by_cell, of = model.stability(cells.rows), cells.of
@@ -41,7 +44,7 @@ def _means_without_each_run(model: Model, s: Floats) -> Iterator[list[float]]:
         agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]
         c = np.divide(agreed, left, out=np.full(len(left), np.nan), where=left > 0)[of]
         g = normalize(*mean_and_std(np.delete(s, r, axis=1)))
-        yield [mean_score(values) for values in (fuse(c, g), c, g)]
+        yield [mean_score(values) for values in (fuse(c, g, *(() if p is None else (p,))), c, g)]
 
 
 def _jackknife(without: Floats) -> Floats:
@@ -61,7 +64,8 @@ def judge(X: NDArray, plan: Plan, seeds: Sequence[int], n_jobs: int | None, verb
     own = built.cells.rows[built.cells.of]
     known = silhouettes_of(built, own)
     model, scored = score_ensemble(X, ensemble, plan.geometry, plan.options, plan.scoring, None, known)
-    without = np.array(list(_means_without_each_run(model, model.component(known[0], own)[0])))
+    s = model.component(known[0], own)[0]
+    without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
     by_cluster = cluster_means(scored.scores, scored.labels)
     at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
     scores = scored.scores[~np.isnan(scored.scores)]

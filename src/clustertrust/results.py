@@ -26,8 +26,7 @@ _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
 }
-# The weak component of reasons that tell; of others it is the smaller.
-_WEAK = {"core": None, "unassigned": None, "stable but isolated": "geometry", "compact but unstable": "stability"}
+_WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}  # reasons that name a component
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,10 @@ class Explanation:
     margin : votes for the label less votes for the rival
     reason : one of :data:`clustertrust.reasons.REASONS`, at this `threshold`
     threshold : above this a score is kept
-    weak : "stability" or "geometry", as the reason has it, else the smaller; None for core and unassigned points
+    weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason has it, else the
+        smallest; None for core and unassigned points
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    persistence : its persistence; None where that is no part of the score
     """
 
     point: int
@@ -63,6 +64,7 @@ class Explanation:
     threshold: float
     weak: str | None
     agreement: str = "matching"
+    persistence: float | None = None
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
@@ -80,6 +82,10 @@ class Explanation:
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
             f"less its spread of {self.silhouette_std:.3f}."
         )
+        if self.persistence is not None:
+            lines.append(
+                f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take their own spread."
+            )
         lines.append(self._verdict())
         return "\n".join(lines)
 
@@ -95,7 +101,10 @@ class Explanation:
         if self.reason == "boundary" and self.rival is not None:
             ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
             name = f"{name} between {self.label} and {self.rival} ({ours:.0%} and {theirs:.0%} of the votes)"
-        return f"{name}: {SENTENCES[self.reason]}"
+        told = f"{name}: {SENTENCES[self.reason]}"
+        if self.weak == "persistence":
+            told += " Persistence is weakest: a cluster of another spread or shape explains it better, or none does."
+        return told
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,8 @@ class Confidence:
     geometry : (n,) S̃, mean less spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
     standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where the score is 0
+    persistence : (n,) share of its posterior that the label keeps when clusters take their own spread and shape; None
+        where it is no part of the score
     labels : (n,) consensus label, -1 where no run has a vote
     label_names : (k,) what the reference run calls each label
     consensus_strength : (n,) share of the runs voting for the label
@@ -140,6 +151,7 @@ class Confidence:
     n_runs: int
     sampling_error: float = 0.0
     agreement: str = "matching"
+    persistence: Floats | None = None
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
@@ -168,6 +180,7 @@ class Confidence:
             "standard_error": whole.standard_errors,
             "stability": whole.stability,
             "geometry": whole.geometry,
+            **({} if whole.persistence is None else {"persistence": whole.persistence}),
             "silhouette_mean": whole.silhouette_mean,
             "silhouette_std": whole.silhouette_std,
             "consensus_strength": whole.consensus_strength,
@@ -250,7 +263,9 @@ class Confidence:
         order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie
         votes = {names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0}
         label, rival = int(self.labels[i]), int(self.rival[i])
-        c, g = float(self.stability[i]), float(self.geometry[i])
+        components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
+        if self.persistence is not None:
+            components["persistence"] = float(self.persistence[i])
         one = slice(i, i + 1)
         parts = (self.labels, self.scores, self.stability, self.silhouette_mean, self.silhouette_std)
         (reason,) = reasons(*(part[one] for part in parts), threshold=threshold)
@@ -259,8 +274,7 @@ class Confidence:
             label=None if label < 0 else names[label],
             score=float(self.scores[i]),
             standard_error=float(self.standard_errors[i]),
-            stability=c,
-            geometry=g,
+            **components,
             silhouette_mean=float(self.silhouette_mean[i]),
             silhouette_std=float(self.silhouette_std[i]),
             votes=votes,
@@ -268,9 +282,17 @@ class Confidence:
             margin=float(margins(self.votes[one], self.labels[one], self.rival[one])[0]),
             reason=reason,
             threshold=float(threshold),
-            weak=_WEAK.get(reason, "stability" if c < g else "geometry"),
+            weak=_weakest(reason, components),
             agreement=self.agreement,
         )
+
+
+def _weakest(reason: str, components: dict[str, float]) -> str | None:
+    """The component to blame: the smallest, of equals the last; of two, the one that the reason names."""
+    if reason in {"core", "unassigned"}:
+        return None
+    weakest = min(reversed(components), key=components.__getitem__)
+    return weakest if weakest == "persistence" else _WEAK.get(reason, weakest)
 
 
 def frame_of(X: Any) -> Any:

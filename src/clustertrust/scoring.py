@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
-from clustertrust.cells import Clusters, meet
+from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.dissimilarity import Geometry
 from clustertrust.ensemble import Ensemble
-from clustertrust.fusion import FUSIONS
+from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.geometry import (
     NORMALIZATIONS,
     Options,
     build_geometry,
+    check_points,
     mean_and_std,
     sampling_error,
     silhouettes_of,
@@ -25,6 +26,7 @@ from clustertrust.geometry import (
 )
 from clustertrust.jackknife import standard_errors
 from clustertrust.matching import Matchings, match_runs
+from clustertrust.persistence import Refinement, check_coordinates, refine
 from clustertrust.results import Confidence
 from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
 
@@ -48,6 +50,11 @@ class Scoring:
         """(m,) number of runs that count for rows of labels."""
         return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)
 
+    @property
+    def refines(self) -> bool:
+        """Whether persistence is a part of the score."""
+        return self.fusion in WITH_PERSISTENCE
+
     def check(self) -> None:
         """Raise for an unknown name."""
         check_choice("fusion", self.fusion, FUSIONS)
@@ -66,6 +73,7 @@ class Model:
     matchings: Matchings
     geometry: Geometry
     reference: int
+    refinement: Refinement | None = None  # there where the fusion takes persistence, and a point has a label
 
     def stability(self, rows: Ints) -> Stability:
         """Stability of rows of labels by the training matchings."""
@@ -83,28 +91,43 @@ class Model:
         mean, std = mean_and_std(s)
         return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
 
+    def refined(self, X: Any) -> Model:
+        """The same with the mixtures that persistence needs, fitted to the training points X."""
+        cells = self.cells
+        assert isinstance(cells, Cells)  # all points are here
+        labels = self.votes(cells.rows).labels[cells.of]
+        return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
+
+    def persistence(self, X: Any, labels: Ints) -> Floats | None:
+        """Persistence of points with these consensus labels; None where the fusion does not take it."""
+        if not self.scoring.refines:
+            return None
+        return np.zeros(len(labels)) if self.refinement is None else self.refinement.persistence(X, labels)
+
     def score(self, X: Any, rows: Ints) -> Floats:
         """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
         *_, g = self.component(silhouettes_of(self.geometry, rows, X)[0], rows)
-        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g)
+        p = self.persistence(X, self.votes(rows).labels)
+        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
-    def judge(self, rows: Ints, of: Ints, raw: Floats, nearest: Ints) -> dict[str, NDArray]:
-        """The fields of `Confidence` of training points, by name.
+    def judge(self, rows: Ints, of: Ints, raw: Floats, nearest: Ints, X: Any = None) -> dict[str, NDArray]:
+        """The fields of `Confidence`, by name.
 
         Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point. `raw` and `nearest`
-        (n, R) are their silhouettes and nearest other clusters.
+        (n, R) are their silhouettes and nearest other clusters. X are the points, for a fusion with persistence.
         """
         fuse, normalize = FUSIONS[self.scoring.fusion], NORMALIZATIONS[self.scoring.normalization]
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
-        return {
-            "scores": fuse(c, g),
+        p = self.persistence(X, votes.labels[of])
+        return ({} if p is None else {"persistence": p}) | {
+            "scores": fuse(c, g, *(() if p is None else (p,))),
             "stability": c,
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse),
+            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],
@@ -147,6 +170,8 @@ def score_ensemble(
     `frame` is what the table of results shall look like; `known` the silhouettes and nearest other clusters of all
     runs, where they have been computed before. `quiet`: say nothing of what the user hears from a later call.
     """
+    if scoring.refines:
+        check_coordinates(geometry, options.metric, X)
     cells = meet(ensemble.labels)
     name, built = build_geometry(X, ensemble, cells, geometry, options)
     if not quiet:
@@ -156,7 +181,11 @@ def score_ensemble(
     reference = CONSENSUS[scoring.consensus](cells, matchings, scoring.count_runs(cells.rows))
     model = Model(scoring, cells, matchings, built, reference)
     raw, nearest = silhouettes_of(built, cells.rows[cells.of]) if known is None else known
-    judged = model.judge(cells.rows, cells.of, raw, nearest)
+    points = None
+    if scoring.refines:
+        points = check_points(X, len(cells.of), geometry, options)
+        model = model.refined(points)
+    judged = model.judge(cells.rows, cells.of, raw, nearest, points)
     if not quiet:
         _warn_of_missing(judged["scores"])
 

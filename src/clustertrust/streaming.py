@@ -28,6 +28,7 @@ from clustertrust.clusterers import Run
 from clustertrust.consensus import most_central
 from clustertrust.dissimilarity import Centers
 from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.geometry import silhouettes_of, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import match_runs
@@ -156,12 +157,13 @@ class Streamed:
         return max(1, int(self.model.cells.n_clusters[self.model.reference]))
 
 
-def check_streaming(passes: Passes, geometry: str, metric: Any, consensus: str) -> str:
+def check_streaming(passes: Passes, geometry: str, metric: Any, consensus: str, fusion: str) -> str:
     """Return the geometry; raise for what needs all points at once."""
     wanted = {
         "geometry": (geometry, [*GEOMETRIES, "auto"]),
         "metric": (metric, ["euclidean"]),
         "consensus": (consensus, ["medoid"]),
+        "fusion": (fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
     }
     for name, (value, possible) in wanted.items():
         if not isinstance(value, str) or value not in possible:

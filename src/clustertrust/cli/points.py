@@ -20,7 +20,7 @@ __all__ = ["Points", "Preparation", "read_file", "read_points", "spread"]
 
 ROW = "row"  # what rows are called where nothing names them
 RESULTS = (  # columns that are written
-    *("label", "score", "standard_error", "stability", "geometry"),
+    *("label", "score", "standard_error", "stability", "geometry", "persistence"),
     *("silhouette_mean", "silhouette_std", "consensus_strength", "rival", "margin", "reason"),
 )
 

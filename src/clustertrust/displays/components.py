@@ -20,7 +20,7 @@ from clustertrust.displays.shared import (
     scale_top,
     scatter_look,
 )
-from clustertrust.fusion import FUSIONS
+from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def fusion_of(confidence: Confidence) -> str | None:
     """Name of the fusion that gives these scores from their components; None where no fusion does."""
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
+        if name in WITH_PERSISTENCE:  # of a third component: no lines in this plane
+            continue
         if np.allclose(fuse(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
             return name
     return None

@@ -202,6 +202,11 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def _of(cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any) -> ConvergenceDisplay:
+        if scoring.refines:
+            raise ValueError(
+                f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is not followed run by "
+                "run; score with fusion='harmonic' to see how stability and geometry settle."
+            )
         labels, final = confidence.ensemble.labels, confidence.scores
         at = check_prefixes(n_runs, confidence.n_runs)
         (again, _), *_ = scores_of_prefixes(labels, s, [confidence.n_runs], scoring)

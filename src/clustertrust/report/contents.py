@@ -28,7 +28,7 @@ Named = tuple[Ints, list[Hashable]]
 
 # Columns of numbers that the page knows what to do with, in the order of `Confidence.to_frame`.
 NUMBERS = (
-    *("score", "standard_error", "stability", "geometry"),
+    *("score", "standard_error", "stability", "geometry", "persistence"),
     *("silhouette_mean", "silhouette_std", "consensus_strength", "margin"),
 )
 
