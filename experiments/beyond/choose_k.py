@@ -45,7 +45,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(300, 5, 19, 1, ("S1", "S2", "S4", "S5", "Ir", "Bc"))
-FULL = Size(1000, 10, 19, 2, data.CHEAPEST_FIRST)
+FULL = Size(1000, 10, 19, 1, data.CHEAPEST_FIRST)
 
 
 def by_cake(profile: KProfile) -> dict[str, int]:

@@ -44,7 +44,7 @@ class Size(NamedTuple):
 
 # 1/20 is 0.05 to the point: with 19 surrogates the level is not blurred by the grid of p-values.
 QUICK = Size(200, 5, 19, 20, ("Ir", "S4"), range(2, 5), 500)
-FULL = Size(300, 10, 19, 200, data.ALL, range(2, 13), 1000)
+FULL = Size(300, 10, 19, 100, data.ALL, range(2, 13), 1000)
 
 
 # Clouds without clusters, and a k at which k-means cuts them well
