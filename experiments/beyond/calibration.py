@@ -28,7 +28,7 @@ from clustertrust.calibration import Calibrator, RiskThreshold, map_clusters, re
 from clustertrust.calibration.classes import majority
 from clustertrust.evaluation import correctness
 from experiments import data, drawing
-from experiments.beyond import RESULTS
+from experiments.beyond import RESULTS, into_page
 from experiments.page import markdown, save_figure
 from experiments.results import write
 from experiments.runs import hushed
@@ -310,6 +310,8 @@ def main() -> None:
         stem: Path = out / f"calibration_{part}"
         write(stem.with_suffix(".csv"), table.to_csv(index=False, float_format="%.6g"))
         write(stem.with_suffix(".md"), page(table) + "\n")
+        if size is FULL:
+            into_page("calibration.md", part, page(table).split("\n\nAlpha")[0])  # without the sets one by one
         save_figure(picture(table), stem.with_suffix(".png"))
         print(page(table))
 
