@@ -231,6 +231,17 @@ def test_a_point_is_explained(visit, iris):
     assert page.evaluate("document.activeElement.textContent") == "flower 50"
 
 
+def test_a_third_component_is_shown(visit, tmp_path):
+    X = load_iris(as_frame=True).data
+    cake = CAKE(3, fusion="refined", random_state=0).fit(X)
+    cake.report(tmp_path / "refined.html", X)
+    page = visit(tmp_path / "refined.html")
+    worst = int(column(page, "id")[0])
+    assert column(page, "persistence")[0] == f"{cake.persistence_[worst]:.3f}"
+    page.locator("#points tbody tr").first.get_by_role("button").first.click()
+    assert "Persistence" in page.locator("#point").inner_text()
+
+
 def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
     X = [[0.0, 10.0], [1.0, 10.0], [0.0, 20.0], [1.0, 20.0], [0.4, 12.0]]
     frame = pd.DataFrame({"label": list("aabbb"), "score": [0.1, 0.6, 0.9, 0.8, 0.3]}, index=list("vwxyz"))

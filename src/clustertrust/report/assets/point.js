@@ -1,7 +1,8 @@
 // The panel on one point: why it scored as it did, and its values beside those of the two clusters it could belong to.
 
 const COMPONENTS = {
-  stability: "Stability", geometry: "Geometry", silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
+  stability: "Stability", geometry: "Geometry", persistence: "Persistence",
+  silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
 };
 
 function describePoint(data, row, threshold) {

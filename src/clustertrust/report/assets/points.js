@@ -8,6 +8,7 @@ const COLUMNS = [
   { key: "standard_error", text: "±", number: true, about: "standard error of the score over the runs" },
   { key: "stability", text: "Stability", number: true, about: "share of run pairs that agree on it" },
   { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
+  { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
   { key: "votes", text: "Votes", about: "share of the runs for each cluster; sorted by the largest" },
   { key: "rival", text: "Rival", about: "second most votes, else the nearest other cluster" },
   { key: "reason", text: "Why" },
