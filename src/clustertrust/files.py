@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr
+from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr, pack
 
 __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
 
@@ -346,7 +346,7 @@ def _write_npy(table: pd.DataFrame, path: Path) -> None:
 
 def _write_npz(table: pd.DataFrame, path: Path) -> None:
     with path.open("wb") as file:  # a path would get a second suffix in capital letters
-        np.savez_compressed(file, allow_pickle=False, **{str(name): _plain(c) for name, c in table.items()})
+        pack(file, {str(name): _plain(c) for name, c in table.items()})
 
 
 def _plain(column: pd.Series) -> NDArray:

@@ -49,9 +49,10 @@ class Step:
 
     def log_joint(self, Z: Floats) -> Floats:
         """log(share_j N(z; mean_j, root_j root_jᵀ)) of points (b, d): (b, k)."""
-        out = np.empty((len(Z), len(self.shares)))
+        out = np.zeros((len(Z), len(self.shares)))
         for j, (mean, root) in enumerate(zip(self.means, self.roots, strict=True)):
-            out[:, j] = -0.5 * (solve_triangular(root, (Z - mean).T, lower=True) ** 2).sum(axis=0)
+            if root.size:  # 0 where the data have no spread at all, which not every SciPy can solve
+                out[:, j] = -0.5 * (solve_triangular(root, (Z - mean).T, lower=True) ** 2).sum(axis=0)
         return out + np.log(self.shares) + self.peaks
 
     @property

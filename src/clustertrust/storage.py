@@ -25,6 +25,7 @@ __all__ = [
     "expect",
     "expect_finite",
     "hash_data",
+    "pack",
     "read_arrays",
     "read_meta",
     "write_arrays",
@@ -52,12 +53,17 @@ def write_text(path: Path, text: str) -> None:
 
 def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
     """Write arrays and what is said of them; a crash leaves the old file or the new one."""
-    for name, array in arrays.items():
-        if array.dtype == object:
-            raise TypeError(f"The array {name!r} holds Python objects, which cannot be stored.")
     head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
     text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
-    _replace(path, lambda file: np.savez_compressed(file, allow_pickle=False, **{_META: text}, **arrays))
+    _replace(path, lambda file: pack(file, {_META: text, **arrays}))
+
+
+def pack(file: Any, arrays: dict[str, Any]) -> None:
+    """Write an NPZ archive, never by pickling. NumPy before 2.1 would take `allow_pickle` for the name of an array."""
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"The array {name!r} holds Python objects, which cannot be stored.")
+    np.savez_compressed(file, **arrays)
 
 
 def _replace(path: Path, write: Any) -> None:
