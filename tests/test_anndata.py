@@ -43,6 +43,15 @@ def test_kmeans_scores_are_the_estimators(adata):
     assert (settings["use_rep"], settings["geometry"]) == ("X_pca", "exact")
 
 
+def test_all_columns_are_there_and_none_of_earlier_scores(adata):
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, fusion="refined")
+    cake = CAKE(3, n_runs=3, fusion="refined", random_state=0).fit(X)
+    assert {name for name in adata.obs if name.startswith("cake_")} == {f"cake_{name}" for name in cake.to_frame()}
+    assert_array_equal(adata.obs["cake_persistence"], cake.persistence_)
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
+    assert "cake_persistence" not in adata.obs
+
+
 def test_leiden_is_the_default(adata):
     clustertrust.anndata.score(adata, n_runs=3)
     cake = CAKE(clusterer="leiden", n_runs=3, random_state=0).fit(X)

@@ -706,6 +706,11 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
         (["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"], 2, "hdbscan finds the number of clusters"),
         (["score", "plain.csv", "-k", "3", "--threshold", "7"], 2, "0<=x<=1"),
+        (
+            ["score", "plain.csv", "-k", "3", "--threshold", "nan"],
+            2,
+            "'nan' is no number; give one in the range 0",
+        ),
         (["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"], 2, "Add --labels"),
         (
             ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],

@@ -71,6 +71,11 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     assert [row["adjusted"] for row in told["profile"]] == pytest.approx(profile.adjusted.tolist())
     assert told["files"] == {"out": "k.json", "plot": "k.png"}
     assert told["settings"]["ks"] == [2, 3, 4]
+    assert told["settings"]["level"] == 0.05
+    again = ["named.csv", "--id", "name", "--drop", "kind", *FEW, "--no-null", "--impute", "mean", "--json"]
+    settings = json.loads(run("choose-k", *again).stdout)["settings"]
+    assert (settings["null"], settings["impute"], settings["rows_left_out"]) == (False, True, 0)
+    assert not {"level", "n_surrogates"} & set(settings)  # with --no-null they are refused
     assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
 
 
@@ -150,6 +155,12 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--k", "2:99999999999"], 2, "names more than 1000 numbers"),
         (["x.csv", "--k", "2:60"], 1, "--k goes up to 60, and there are 60 points to judge; stay below that"),
         (["x.csv", "--k", "2:30", "--max-points", "20"], 1, "there are 20 points to judge"),
+        (
+            ["x.csv", *FEW, "--resample", "0.05"],
+            1,
+            "--resample 0.05 leaves each run 3 of 60 points",
+        ),
+        (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
         (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
         (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix has no surrogates"),

@@ -189,6 +189,61 @@ def test_an_ensemble_is_scored_as_in_memory_and_as_by_the_fit(points, options):
     pd.testing.assert_frame_equal(scored.to_frame(), expected.to_frame(), atol=1e-12, rtol=0)
 
 
+def test_a_record_of_dask_data_says_what_its_stability_is(points):
+    X = da.from_array(points, chunks=(ROWS, 3))
+    found = confidence(X, build(X), agreement="jaccard")
+    assert found.agreement == "jaccard"
+    assert "how far its clusters in two runs overlap" in str(found.explain(0))
+
+
+def test_labels_in_another_form_have_a_column_a_run(points):
+    runs = build(da.from_array(points, chunks=(ROWS, 3)))
+    assert_array_equal(runs.with_labels(runs.labels.persist()).n_clusters, runs.n_clusters)
+    for labels, told in ((np.zeros((9, 3), int), r"shape \(9, 3\)"), ([[0] * 5], "type list")):
+        with pytest.raises(ValueError, match=rf"labels has {told}; give an \(n, 5\) array"):
+            runs.with_labels(labels)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_the_report_of_more_points_than_the_sample_is_made_without_them(points, tmp_path):
+    found = fit(da.from_array(points, chunks=(ROWS, 3)))
+    assert len(found._X) < len(points)
+    found.report(tmp_path / "r.html")
+    assert "The data were not given" in (tmp_path / "r.html").read_text()
+    found.report(tmp_path / "r.html", points)
+    assert "The data were not given" not in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_displays_draw_dask_records_as_those_in_memory(points):
+    figures = pytest.importorskip("matplotlib.figure")
+    from clustertrust import displays
+
+    truth = np.arange(len(points)) % 4
+    more = {name: [truth] for name in ("CoverageAccuracyDisplay", "DecileDisplay", "RiskCoverageDisplay")}
+    more["ScoreScatterDisplay"] = [points]
+    kinds = [name for name in displays.__all__ if hasattr(getattr(displays, name), "from_estimator")]
+    assert len(kinds) == 9
+    X = da.from_array(points, chunks=(ROWS, 3))
+    cake, runs = fit(X), confidence(X, build(X))
+    in_memory = confidence(points, runs.ensemble.compute(), geometry="rms")
+    for name in kinds:
+        display = getattr(displays, name)
+
+        def draw(method, record, *given, made_by=display):
+            return vars(getattr(made_by, method)(record, *given, ax=figures.Figure().add_subplot()))
+
+        if name == "ConvergenceDisplay":
+            with pytest.raises(ValueError, match=r"larger than memory, or Dask's.*fit a sample"):
+                draw("from_estimator", cake)
+            continue
+        drawn = draw("from_estimator", cake, *more.get(name, []))
+        assert not any(hasattr(value, "dask") for value in drawn.values())
+        drawn, wanted = (draw("from_confidence", record, *more.get(name, [])) for record in (runs, in_memory))
+        for key in {"scores", "counts", "aurc", "accuracy", "accuracies"} & set(drawn):
+            assert_allclose(np.hstack(drawn[key]), np.hstack(wanted[key]), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [da.from_array, lambda labels, chunks: labels], ids=["Dask", "NumPy"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
 def test_given_labels_may_be_any_whole_numbers_in_any_blocks(points, kind, dtype):

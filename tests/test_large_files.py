@@ -141,6 +141,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--out", "-"], "go to a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
+        (["--fusion", "refined"], "A single file of at most a quarter of --memory is judged whole."),
     ],
 )
 def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(table, tmp_path, monkeypatch, more, what):
@@ -313,6 +314,20 @@ def test_summary_leaves_points_without_a_score_out_of_the_means():
     _, clusters, reasons, _ = summary.parts()
     assert clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
     assert reasons.to_dict() == {"fringe": 1, "unassigned": 1}
+
+
+def test_summary_takes_each_mean_over_what_is_known():
+    # One run alone assigns the second point: it has a silhouette, and no score.
+    summary = Summary(0.5)
+    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
+    reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
+    summary.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
+    assert summary.parts()[1].loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
+
+
+def test_runs_of_several_k_are_told_as_in_memory(table):
+    done = score(table / "x.csv", *OPTIONS, "-k", "2:4", "--agreement", "jaccard")
+    assert ", 4 runs of 2 to 3 clusters, rms silhouettes; " in done.stdout.splitlines()[0]
 
 
 def test_summary_of_nothing_but_points_without_a_score():

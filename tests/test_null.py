@@ -265,9 +265,15 @@ def test_other_clusterers_and_noise():
     assert null.means["gaussian"].max() < 0.5
 
 
+def test_the_summary_tells_runs_of_several_k():
+    null = null_reference(BLOBS, vary={"n_clusters": range(2, 5)}, agreement="jaccard", **FEW)
+    k = null.confidence.ensemble.n_clusters
+    assert f" runs of {k.min()} to {k.max()} clusters: mean score" in null.summary()
+
+
 def test_the_summary_says_what_was_found(iris):
     text = iris.summary()
-    assert "150 points, 3 clusters, 4 runs" in text
+    assert "150 points, 3 clusters, 4 runs: mean score" in text
     assert "permuted" in text
     assert "no part of the verdict" in text
     low = dict.fromkeys(iris.families, np.zeros(19))

@@ -23,6 +23,7 @@ from clustertrust import CAKE, choose_k, confidence, null_reference
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import WITH_PERSISTENCE, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
+from clustertrust.summary import ambiguous_points, by_cluster
 
 
 def two_spreads(seed=0, n=150):
@@ -366,6 +367,32 @@ def test_distances_and_sparse_data_are_refused():
     ):
         with pytest.raises(ValueError, match=r"fusion='refined' takes no sparse data.*TruncatedSVD"):
             call()
+
+
+@pytest.mark.parametrize("method", ["predict", "score_samples", "score", "judge"])
+def test_new_points_are_not_sparse_either(cake, method):
+    with pytest.raises(ValueError, match=r"fusion='refined' takes no sparse data"):
+        getattr(cake, method)(csr_array(X))
+
+
+@pytest.mark.parametrize("how", [{"metric": "cosine"}, {"geometry": "kernel"}])
+def test_what_has_no_coordinates_is_told_before_a_fit(how):
+    def never(X, rng):
+        raise AssertionError("clustered")
+
+    for call in (null_reference, lambda X, **more: choose_k(X, [2, 3], **more)):
+        with pytest.raises(ValueError, match="does not judge by"):
+            call(X, clusterer=never if call is null_reference else "kmeans", fusion="refined", **how)
+
+
+def test_summaries_show_it_and_only_where_it_is_there(cake):
+    by_hand = pd.Series(cake.persistence_).groupby(cake.labels_).mean()
+    assert_allclose(by_cluster(cake._confidence)["mean persistence"], by_hand, rtol=1e-12)
+    worst = ambiguous_points(cake._confidence)
+    assert_array_equal(worst["persistence"], cake.persistence_[worst.index])
+    plainly = CAKE(3, n_runs=3, random_state=0).fit(X)
+    assert "persistence" in cake.summary()
+    assert "persistence" not in plainly.summary()
 
 
 def test_data_larger_than_memory_are_refused(tmp_path):

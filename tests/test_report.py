@@ -317,7 +317,8 @@ def test_the_report_of_a_record_without_data_says_so(tmp_path):
     contents = embedded((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert contents["clusters"] == ["a", "b"]
     assert contents["view"]["is_plane"]
-    assert dict(contents["settings"]) == {"runs": "2", "silhouettes": "exact", "reference run": "0"}
+    told = {"runs": "2", "silhouettes": "exact", "reference run": "0", "agreement": "matching"}
+    assert dict(contents["settings"]) == told
 
 
 # What is refused
@@ -334,7 +335,9 @@ def test_the_report_of_a_record_without_data_says_so(tmp_path):
         ({"table": table(score=["a", "b", "c", "d"])}, r"table\['score'\] must be a column of numbers"),
         ({"table": table(label=[0.5, 1, 2, 3])}, r"table\['label'\] contains .*0.5.*, which is no label"),
         ({"threshold": 1.2}, "threshold=1.2 must be a number from 0 to 1"),
-        ({"threshold": "0.5"}, "threshold='0.5' must be a number from 0 to 1"),
+        ({"threshold": "0.5"}, "threshold='0.5' must be a number, such as 0.5"),
+        ({"threshold": True}, "threshold=True must be a number, such as 0.5"),
+        ({"threshold": float("nan")}, "threshold=nan keeps nothing; give a number"),
         ({"X": [[1.0], [2.0]]}, "X has 2 points and table has 4"),
         ({"X": pd.DataFrame({"a": list("abcd")})}, r"X has columns that are not numbers: \['a'\]"),
         ({"votes": np.ones((4, 2))}, "votes is a ndarray; give a pandas DataFrame"),

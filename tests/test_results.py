@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from clustertrust import CAKE, Confidence, confidence
-from clustertrust.summary import ambiguous_points, by_cluster, quantiles, summarize
+from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
 
 X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
 # Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.
@@ -321,3 +321,26 @@ def test_summary_leaves_points_without_a_score_out():
     assert not quantiles(result).isna().any()
     assert 0 not in ambiguous_points(result, points=7).index
     assert by_cluster(result)["points"].sum() == 7
+
+
+@pytest.mark.filterwarnings("ignore:Runs .* have one cluster:UserWarning")
+def test_one_cluster_is_near_to_no_other():
+    told = str(confidence(X, [[0] * 7] * 3).explain(0)).splitlines()[-1]
+    assert told == "Stable but isolated: the runs agree on it, and there is no other cluster to compare its own with."
+    told = str(confidence(X, [[0, 0, 0, 1, 2, 2, 2]] * 3).explain(3)).splitlines()[-1]  # alone, beside two others
+    assert told.startswith("Stable but isolated: the runs agree on it, but its own cluster is hardly nearer")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "error", "told"),
+    [
+        (float("nan"), ValueError, "threshold=nan keeps nothing"),
+        ("0.5", TypeError, "threshold='0.5' must be a number"),
+        (None, TypeError, "threshold=None must be a number"),
+        (True, TypeError, "threshold=True must be a number"),
+    ],
+)
+@pytest.mark.parametrize("told_by", [summarize, by_cluster, by_reason, ambiguous_points])
+def test_summaries_refuse_what_is_no_threshold(result, told_by, threshold, error, told):
+    with pytest.raises(error, match=told):
+        told_by(result, threshold=threshold)

@@ -21,7 +21,7 @@ __all__ = ["annotate", "representation", "score"]
 
 # Columns of Confidence.to_frame() that become `obs[f"{key}_{name}"]`.
 COLUMNS = (
-    *("score", "label", "reason", "stability", "geometry", "silhouette_mean", "silhouette_std"),
+    *("score", "label", "reason", "stability", "geometry", "persistence", "silhouette_mean", "silhouette_std"),
     *("standard_error", "consensus_strength", "rival", "margin"),
 )
 
@@ -152,10 +152,11 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
     """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key)
     for name in COLUMNS:
-        if name not in table:
-            continue
-        named = name in {"label", "rival"}
-        adata.obs[f"{key}_{name}"] = _categories(table[name]) if named else table[name].array
+        column = f"{key}_{name}"
+        if name in table:
+            adata.obs[column] = _categories(table[name]) if name in {"label", "rival"} else table[name].array
+        elif column in adata.obs:  # of earlier scores, and no part of these
+            del adata.obs[column]
     adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
 
 

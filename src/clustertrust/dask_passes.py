@@ -198,6 +198,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, geometry: str, options: Options, s
         geometry_method=geometry,
         ensemble=ensemble,
         n_runs=ensemble.n_runs,
+        agreement=scoring.agreement,
     )
 
 

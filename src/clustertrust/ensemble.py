@@ -165,6 +165,9 @@ class Ensemble:
 
     def with_labels(self, labels: Any) -> Ensemble:
         """Return the same runs with these labels (n, R), of other points or in another form."""
+        if getattr(labels, "ndim", None) != 2 or labels.shape[1] != self.n_runs:
+            told = f"shape {labels.shape}" if hasattr(labels, "shape") else f"type {type(labels).__name__}"
+            raise ValueError(f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the runs.")
         runs = self.runs and tuple(replace(run, labels=labels[:, r]) for r, run in enumerate(self.runs))
         return replace(self, labels=labels, runs=runs)
 

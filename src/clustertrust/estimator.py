@@ -27,7 +27,7 @@ from clustertrust.geometry import Options, check_metric, check_options, is_preco
 from clustertrust.kernels import backend
 from clustertrust.model_files import load_model, save_model
 from clustertrust.passes import Passes, passes_over
-from clustertrust.persistence import check_coordinates
+from clustertrust.persistence import check_coordinates, check_dense
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring import Model, Scoring, score_ensemble
@@ -365,6 +365,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
         check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
+        if self._model.scoring.refines:
+            check_dense(X)
         return X, self._model.cells.encode(self.ensemble_.place(X))
 
     def _judge_dask(self, X: Any, what: str) -> Any:
@@ -453,14 +455,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         ----------
         path : path of the file
         X : (n, d) array, CSR matrix or frame, optional
-            What to draw and to show of each point, in place of the data of the fit.
+            What to draw and to show of each point, in place of the data of the fit. Of data larger than memory, or
+            Dask's, a sample alone was kept: without `X` the scatter then shows stability and geometry.
         settings : dict, optional
             More names and values to print, after the parameters of this estimator.
         title, threshold, embedding
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        if X is None:
+        if X is None and self._X.shape[0] == len(self.scores_):
             names = getattr(self, "feature_names_in_", None)
             X = self._X if names is None or sparse.issparse(self._X) else pd.DataFrame(self._X, columns=names)
         known = self.get_params(deep=False)

@@ -26,6 +26,7 @@ from clustertrust.estimator import CAKE
 from clustertrust.geometry import check_metric
 from clustertrust.recipe import spawn_seeds
 from clustertrust.results import Confidence
+from clustertrust.summary import runs_of
 from clustertrust.surrogates import (
     FAMILIES,
     VERDICT,
@@ -169,7 +170,7 @@ class NullReference:
     def summary(self) -> str:
         """A short text: the mean score beside those of the surrogates, the verdict, a table by cluster."""
         k, m = len(self.confidence.label_names), len(self.points)
-        lines = [f"{m} points, {k} clusters, {self.confidence.n_runs} runs: mean score {self.mean:.3f}"]
+        lines = [f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"]
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", no part of the verdict"
             lines.append(

@@ -29,7 +29,7 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._validation import check_count, check_matrix
 from clustertrust.labels import read_labels
 
-__all__ = ["Refinement", "check_coordinates", "noise_weight", "persistence", "refine"]
+__all__ = ["Refinement", "check_coordinates", "check_dense", "noise_weight", "persistence", "refine"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -235,6 +235,11 @@ def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
             f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does not judge by; choose "
             "metric='euclidean' and another geometry, or fusion='harmonic'."
         )
+    check_dense(X)
+
+
+def check_dense(X: Any) -> None:
+    """Raise for sparse points, known or new."""
     if sparse.issparse(X):
         raise ValueError(
             "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() where that fits, "

@@ -102,6 +102,8 @@ class Explanation:
             ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
             name = f"{name} between {self.label} and {self.rival} ({ours:.0%} and {theirs:.0%} of the votes)"
         told = f"{name}: {SENTENCES[self.reason]}"
+        if self.reason == "stable but isolated" and self.rival is None:
+            told = f"{name}: the runs agree on it, and there is no other cluster to compare its own with."
         if self.weak == "persistence":
             told += " Persistence is weakest: a cluster of another spread or shape explains it better, or none does."
         return told
@@ -231,6 +233,7 @@ class Confidence:
             return
         index = self.row_names()
         known = {"runs": self.n_runs, "silhouettes": self.geometry_method, "reference run": self.reference_run}
+        known |= {"agreement": self.agreement}
         write_report(
             path,
             pd.DataFrame(self.to_columns(threshold), index=index),

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clustertrust.reasons import THRESHOLD, above
+from clustertrust.reasons import THRESHOLD, above, check_threshold
 from clustertrust.results import Confidence
 
-__all__ = ["ambiguous_points", "by_cluster", "by_reason", "lay_out", "not_kept", "quantiles", "summarize"]
+__all__ = ["ambiguous_points", "by_cluster", "by_reason", "lay_out", "not_kept", "quantiles", "runs_of", "summarize"]
 
 
-# What is told of each ambiguous point.
-SHOWN = ["label", "rival", "score", "stability", "geometry", "margin", "reason"]
+# What is told of each ambiguous point, where it is there.
+SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
@@ -32,16 +32,15 @@ def not_kept(scores: Any, threshold: float) -> Any:
 
 def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
     """One row a consensus cluster: size, mean score, and the share of its points with a score up to `threshold`."""
+    threshold = check_threshold(threshold)
     table = pd.DataFrame(confidence.to_columns())
     groups = table.groupby("label", sort=True, dropna=False)
+    parts = [name for name in ("score", "stability", "geometry", "persistence") if name in table]
+    dropped = groups["score"].apply(lambda score: float(not_kept(score, threshold).mean()))
     return pd.DataFrame(
-        {
-            "points": groups.size(),
-            "mean score": groups["score"].mean(),
-            "mean stability": groups["stability"].mean(),
-            "mean geometry": groups["geometry"].mean(),
-            f"up to {threshold:g}": groups["score"].apply(lambda score: float(not_kept(score, threshold).mean())),
-        }
+        {"points": groups.size()}
+        | {f"mean {name}": groups[name].mean() for name in parts}
+        | {f"up to {threshold:g}": dropped}
     )
 
 
@@ -56,7 +55,7 @@ def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, po
     table = pd.DataFrame(confidence.to_columns(threshold))
     table.index = confidence.row_names()
     worst = table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
-    return worst[SHOWN]
+    return worst[[name for name in SHOWN if name in worst]]
 
 
 def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> str:
@@ -64,7 +63,7 @@ def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: i
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     return lay_out(
-        f"{n} points, {k} clusters, {_runs(confidence)}, {confidence.geometry_method} silhouettes",
+        f"{n} points, {k} clusters, {runs_of(confidence)}, {confidence.geometry_method} silhouettes",
         quantiles(confidence),
         by_cluster(confidence, threshold=threshold),
         by_reason(confidence, threshold=threshold),
@@ -73,7 +72,7 @@ def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: i
     )
 
 
-def _runs(confidence: Confidence) -> str:
+def runs_of(confidence: Confidence) -> str:
     """How many runs there are, and of how many clusters where they differ."""
     k = confidence.ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""

@@ -24,6 +24,7 @@ from clustertrust._validation import check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import Options, check_options, is_precomputed
+from clustertrust.persistence import check_coordinates
 from clustertrust.recipe import Recipe, draw_seeds, run_all
 from clustertrust.results import Confidence, frame_of
 from clustertrust.scoring import Scoring, score_ensemble
@@ -155,6 +156,8 @@ class Plan:
         check_options(cake.geometry, options)
         if is_precomputed(cake.geometry, options):
             raise ValueError("A precomputed matrix has no surrogates: give the points, and another metric or kernel.")
+        if scoring.refines:  # told before a fit, not after all of them
+            check_coordinates(cake.geometry, cake.metric, None)
         check_choice("on_failure", cake.on_failure, ["drop", "raise"])
         recipe = Recipe.of(cake.clusterer, cake.n_clusters, cake.vary, cake.resample, cake.left_out, n_points)
         n_runs = check_count("n_runs", cake.n_runs, at_least=2)

@@ -68,6 +68,11 @@ def choose(
     judged = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= judged:
         raise ValueError(f"--k goes up to {asked.ks[-1]}, and there are {judged} points to judge; stay below that.")
+    if isinstance(method.resample, float) and asked.ks[-1] > (left := int(method.resample * judged + 1e-9)):
+        raise ValueError(
+            f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run {left} of {judged} "
+            "points; stay below that, or give a larger share."
+        )
     say(f"Judging {judged:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
     how = method.building() | method.scoring()
     del how["n_clusters"]
@@ -109,7 +114,10 @@ def settings_of(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[st
     """All that is needed to make the profile again."""
     settings = {name: value for name, value in how.items() if value is not None and name != "n_jobs"}
     settings |= asdict(asked)
-    return settings | {"rows_left_out": int((~points.kept).sum())}
+    if not asked.null:  # then they are not options that could be given again
+        del settings["n_surrogates"], settings["level"]
+    impute = bool(points.preparation and points.preparation.impute)
+    return settings | {"impute": impute, "rows_left_out": int((~points.kept).sum())}
 
 
 def draw(path: Path, profile: KProfile) -> None:

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from clustertrust.cli.options import (
     BUILDING,
+    Between,
     Columns,
     Method,
     Numbers,
@@ -37,7 +38,7 @@ debug_option = click.option(
 )
 threshold_option = click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=Between(0, 1),
     default=0.5,
     show_default=True,
     metavar="T",
@@ -215,7 +216,7 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Between(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     metavar="P",

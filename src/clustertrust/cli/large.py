@@ -40,12 +40,13 @@ from clustertrust.sources import (
     separator_of,
     suffix_of,
 )
-from clustertrust.summary import SHOWN, lay_out, not_kept
+from clustertrust.summary import SHOWN, lay_out, not_kept, runs_of
 
 __all__ = ["large_source", "score_large"]
 
 BINS = 10_000  # of the scores, for their quantiles
 AMBIGUOUS = 5  # points that the summary lists
+PARTS = ["score", "stability", "geometry"]  # whose means it tells
 
 
 def large_source(data: str, columns: Columns, *, always: bool = False) -> Source | None:
@@ -106,12 +107,15 @@ class Summary:
         known = table["score"].notna()
         self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
         dropped = not_kept(table["score"], self.threshold).astype(float)
-        counted = table.assign(points=1, known=known.astype(float), dropped=dropped).groupby("label")
-        sums = counted[["points", "known", "score", "stability", "geometry", "dropped"]].sum()
+        # A point that one run alone assigns has a silhouette and no score: each column has a count of its own.
+        counts = {f"known {name}": table[name].notna().astype(float) for name in PARTS}
+        counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
+        sums = counted[["points", *PARTS, *counts, "dropped"]].sum()
         self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
         scored = table.loc[table["label"].notna(), "reason"].cat.codes
         self.reasons += np.bincount(scored, minlength=len(REASONS))
-        both = table.loc[known, SHOWN] if self.worst is None else pd.concat([self.worst, table.loc[known, SHOWN]])
+        rows = table.loc[known, [name for name in SHOWN if name in table]]
+        both = rows if self.worst is None else pd.concat([self.worst, rows])
         self.worst = both.sort_values(["score", "stability"], kind="stable").head(AMBIGUOUS)
 
     def parts(self) -> tuple[pd.Series, pd.DataFrame, pd.Series, pd.DataFrame]:
@@ -122,10 +126,10 @@ class Summary:
         at = {"minimum": 1e-12, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0 - 1e-12}
         found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
         quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
-        means = self.clusters[["score", "stability", "geometry"]].div(self.clusters["known"], axis=0)
-        means["dropped"] = self.clusters["dropped"] / self.clusters["points"]
-        means.columns = ["mean score", "mean stability", "mean geometry", f"up to {self.threshold:g}"]
-        means.insert(0, "points", self.clusters["points"].astype(int))
+        sums = self.clusters
+        means = pd.DataFrame({"points": sums["points"].astype(int)})
+        means = means.assign(**{f"mean {name}": sums[name] / sums[f"known {name}"] for name in PARTS})
+        means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
         return quantiles, means, reasons[reasons > 0], self.worst
 
@@ -208,6 +212,9 @@ def score_large(
     with contextlib.ExitStack() as connected:
         if scheduler is not None:
             passes = connected.enter_context(on_workers(source, scheduler))
+            passes.remedy = "Without --scheduler a file of at most a quarter of --memory is judged whole"
+        else:
+            passes.remedy = "A single file of at most a quarter of --memory is judged whole"
         streamed = cake._stream(passes, checkpoint)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         summary = Summary(threshold)
@@ -254,7 +261,7 @@ def _tell(
         tell_json(told | {"reasons": reasons.to_dict(), "ambiguous": records(worst, "id")}, paths)
         return
     headline = (
-        f"{scored} points, {len(clusters)} clusters, {cake.n_runs_} runs, {cake.geometry_method_} "
+        f"{scored} points, {len(clusters)} clusters, {runs_of(cake._confidence)}, {cake.geometry_method_} "
         f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
     )
     click.echo(lay_out(headline, scores, clusters, reasons, worst, summary.threshold))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 
-__all__ = ["Columns", "Method", "Numbers", "Sections", "column_options", "method_options", "profile_options"]
+__all__ = ["Between", "Columns", "Method", "Numbers", "Sections", "column_options", "method_options", "profile_options"]
 
 
 class TableChoice(click.Choice):
@@ -61,6 +62,17 @@ class Sections(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+class Between(click.FloatRange):
+    """A number in a range; `nan`, which compares with nothing, is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return what was typed as a number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number; give one in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 class Numbers(click.ParamType):
@@ -288,7 +300,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             type=TableChoice("fusion:FUSIONS"),
             default="harmonic",
             show_default=True,
-            help="How stability and geometry make a score.",
+            help="How the components make a score; refined takes a third, persistence.",
         ),
         click.option(
             "--geometry",

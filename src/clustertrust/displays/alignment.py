@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,7 +157,9 @@ class AlignmentDisplay(Display):
         cls, confidence: Confidence, *, runs: tuple[int, int] | None = None, ax: Axes | None = None
     ) -> AlignmentDisplay:
         """Draw two runs of a record; None: its reference run and the run that agrees least with it."""
-        ensemble, reference = check_confidence(confidence).ensemble, confidence.reference_run
+        confidence = check_confidence(confidence)
+        confidence = replace(confidence, ensemble=confidence.ensemble.compute())  # labels may be in a Dask array
+        ensemble, reference = confidence.ensemble, confidence.reference_run
         first, second = (reference, least_like(ensemble, reference)) if runs is None else check_runs(runs, ensemble)
         titles = [f"run {r} (reference)" if r == reference else f"run {r}" for r in (first, second)]
         alignment = align(run_labels(confidence, first), run_labels(confidence, second))

@@ -39,7 +39,7 @@ _ROW = 0.85  # height of the tallest bar; the next row begins at 1
 
 def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
     """Scores of the points that have one, and their clusters, whose members are positions among these points."""
-    there = ~np.isnan(check_confidence(confidence).scores)
+    there = ~np.isnan(confidence.scores)
     return confidence.scores[there], groups_of(confidence.labels[there], confidence.label_names)
 
 
@@ -107,6 +107,7 @@ class ScoreDistributionDisplay(Display):
     ) -> ScoreDistributionDisplay:
         """Draw the scores of a record in `n_bins` bins."""
         n_bins = check_count("n_bins", n_bins, at_least=1)
+        confidence = check_confidence(confidence)
         scores, groups = scored_groups(confidence)
         rows = [scores, *(scores[group.members] for group in groups)]
         names = ["all", *(group.name for group in groups)]
@@ -203,6 +204,7 @@ class ScoreBarsDisplay(Display):
     @classmethod
     def from_confidence(cls, confidence: Confidence, *, ax: Axes | None = None) -> ScoreBarsDisplay:
         """Draw the scores of a record."""
+        confidence = check_confidence(confidence)
         scores, groups = scored_groups(confidence)
         display = cls(
             scores=[np.sort(scores[group.members])[::-1] for group in groups],

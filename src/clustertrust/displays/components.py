@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_STABILITY = {"jaccard": "overlap of its clusters in two runs", "matching": "share of run pairs that agree"}
+
 
 def fusion_of(confidence: Confidence) -> str | None:
     """Name of the fusion that gives these scores from their components; None where no fusion does."""
@@ -51,6 +53,8 @@ class StabilityGeometryDisplay(Display):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
+    agreement : {"matching", "jaccard"}
+        What stability averages over pairs of runs.
 
     Attributes
     ----------
@@ -71,11 +75,14 @@ class StabilityGeometryDisplay(Display):
     'harmonic'
     """
 
-    def __init__(self, *, stability: Floats, geometry: Floats, scores: Floats, fusion: str | None) -> None:
+    def __init__(
+        self, *, stability: Floats, geometry: Floats, scores: Floats, fusion: str | None, agreement: str = "matching"
+    ) -> None:
         self.stability = stability
         self.geometry = geometry
         self.scores = scores
         self.fusion = fusion
+        self.agreement = agreement
 
     @classmethod
     def from_estimator(
@@ -99,11 +106,13 @@ class StabilityGeometryDisplay(Display):
         scatter_kw: dict[str, Any] | None = None,
     ) -> StabilityGeometryDisplay:
         """Draw the components of a record; `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`."""
+        confidence = check_confidence(confidence)
         display = cls(
-            stability=check_confidence(confidence).stability,
+            stability=confidence.stability,
             geometry=confidence.geometry,
             scores=confidence.scores,
             fusion=fusion_of(confidence),
+            agreement=confidence.agreement,
         )
         return display.plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
@@ -145,7 +154,7 @@ class StabilityGeometryDisplay(Display):
         title = "Stability and geometry" + ("" if self.fusion is None else f", lines of equal score ({self.fusion})")
         ax.set(
             xlabel="geometry: how far inside its cluster",
-            ylabel="stability: share of run pairs that agree",
+            ylabel=f"stability: {_STABILITY[self.agreement]}",
             title=title,
         )
         self._tell(sample_note(len(self.scores), len(order)), missing_note(self.scores))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, check_count
-from clustertrust.cells import meet
+from clustertrust.cells import Cells, meet
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
@@ -160,6 +160,11 @@ class ConvergenceDisplay(Display):
         """
         confidence = confidence_of(cake)
         model = cake._model
+        if not isinstance(model.cells, Cells):
+            raise ValueError(
+                "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes to follow run by run; "
+                "fit a sample of the rows that fits into memory."
+            )
         s, _ = silhouettes_of(model.geometry, model.cells.rows[model.cells.of])
         return cls._of(confidence, s, model.scoring, n_runs).plot(ax, quantity=quantity)
 
@@ -194,7 +199,7 @@ class ConvergenceDisplay(Display):
         quantity, ax
             As for :meth:`plot`.
         """
-        check_confidence(confidence)
+        confidence = check_confidence(confidence)
         scoring = Scoring(fusion, normalization, agreement, unassigned, consensus="medoid")
         scoring.check()
         s = _silhouettes(confidence, X, silhouettes)

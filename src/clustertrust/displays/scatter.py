@@ -200,7 +200,8 @@ class ScoreScatterDisplay(Display):
         ax, max_points, scatter_kw
             As for :meth:`plot`.
         """
-        view = view_of(X, embedding, len(check_confidence(confidence).scores))
+        confidence = check_confidence(confidence)
+        view = view_of(X, embedding, len(confidence.scores))
         return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
     @classmethod

@@ -82,24 +82,24 @@ def require_matplotlib() -> None:
 
 
 def confidence_of(cake: Any) -> Confidence:
-    """The record inside a fitted CAKE."""
+    """The record inside a fitted CAKE, in memory."""
     if not isinstance(cake, CAKE):
         raise TypeError(
             f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], and to a "
             "Confidence record use from_confidence."
         )
     check_is_fitted(cake)
-    return cake._confidence
+    return cake._confidence.compute()
 
 
 def check_confidence(confidence: Any) -> Confidence:
-    """Return the record, or say what was given in its place."""
+    """Return the record, in memory also where it is of Dask data, or say what was given in its place."""
     if not isinstance(confidence, Confidence):
         raise TypeError(
             f"confidence={confidence!r} must be the record that clustertrust.confidence returns; for a CAKE use "
             "from_estimator."
         )
-    return confidence
+    return confidence.compute()
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ _MOST_NUMBERED = 12  # bins, up to which accuracies and scores are written besid
 
 def judged(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
     """Scores of the points that have one, and whether each is right after the best matching of these points."""
-    scores = check_confidence(confidence).scores
+    confidence = check_confidence(confidence)
+    scores = confidence.scores
     truth = np.asarray(y)
     if truth.shape != scores.shape:
         raise ValueError(f"y has shape {truth.shape}; give the true class of each of the {scores.size} points.")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import numbers
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust.reasons import THRESHOLD
+from clustertrust.reasons import THRESHOLD, check_threshold
 from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
 from clustertrust.report.details import LOWEST, pack_reasons, pack_values, pack_view, pack_votes, sample
 from clustertrust.report.packing import pack, pack_codes, pack_index
@@ -51,9 +50,9 @@ def write_report(
     path : path of the file
     table : pandas DataFrame
         One row a point, as `Confidence.to_frame()` gives it; its index names the points. The columns "label" and
-        "score" are needed; "standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std",
-        "consensus_strength", "rival" and "margin" are shown where they are there, other columns are not; reasons are
-        told anew for the threshold that the page has.
+        "score" are needed; "standard_error", "stability", "geometry", "persistence", "silhouette_mean",
+        "silhouette_std", "consensus_strength", "rival" and "margin" are shown where they are there, other columns are
+        not; reasons are told anew for the threshold that the page has.
     X : (n, d) array, CSR matrix or frame, optional
         The data. Two columns are the scatter; of more, their first two principal components. A point that is looked at
         is shown with its values, up to the 50 columns in which the clusters differ most.
@@ -109,8 +108,8 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
-    if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
-        raise ValueError(f"threshold={threshold!r} must be a number from 0 to 1.")
+    if not 0 <= check_threshold(threshold) <= 1:
+        raise ValueError(f"threshold={threshold!r} must be a number from 0 to 1, where the slider of the page ends.")
     points = read_table(table)
     numeric = points.numbers
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
