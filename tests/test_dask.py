@@ -241,7 +241,8 @@ def test_displays_draw_dask_records_as_those_in_memory(points):
         assert not any(hasattr(value, "dask") for value in drawn.values())
         drawn, wanted = (draw("from_confidence", record, *more.get(name, [])) for record in (runs, in_memory))
         for key in {"scores", "counts", "aurc", "accuracy", "accuracies"} & set(drawn):
-            assert_allclose(np.hstack(drawn[key]), np.hstack(wanted[key]), rtol=1e-9, atol=1e-12)
+            ours, theirs = (np.hstack(of[key] if isinstance(of[key], list) else [of[key]]) for of in (drawn, wanted))
+            assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [da.from_array, lambda labels, chunks: labels], ids=["Dask", "NumPy"])
