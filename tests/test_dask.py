@@ -341,7 +341,8 @@ def test_workers_fit_the_runs(points, client, tmp_path, made_by):
     else:
         build_ensemble(X, clusterer, n_runs=4, random_state=0)
     seen = {int(path.name) for path in tmp_path.iterdir()}
-    assert seen == set(client.run(os.getpid).values())  # both of them, and not this process
+    assert seen  # one worker may have been quick enough to fit all of them
+    assert seen <= set(client.run(os.getpid).values())  # and not this process
 
 
 def test_without_a_client_the_runs_stay_here(points, tmp_path):
