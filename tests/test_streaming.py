@@ -320,3 +320,17 @@ def test_text_columns_are_told_and_can_be_left_out(tmp_path):
     assert_array_equal(block.X, [[1.0], [2.0]])
     with pytest.raises(ValueError, match="no column 'w'"):
         open_source(tmp_path / "x.csv", use=["w"])
+
+
+@pytest.mark.parametrize("suffix", ["npy", "csv"])
+def test_every_pass_tells_how_far_it_is(points, tmp_path, monkeypatch, capsys, suffix):
+    file = tmp_path / f"x.{suffix}"
+    np.save(file, points) if suffix == "npy" else pd.DataFrame(points, columns=list("abc")).to_csv(file, index=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with sklearn.config_context(working_memory=0.1):
+        cake = CAKE(3, n_runs=3, random_state=0, verbose=True).fit(file)
+    n = len(points)
+    told = [line.split("\r")[-1] for line in capsys.readouterr().err.split("\n")]
+    bar = f"[{'#' * 30}] {n}/{n}"
+    assert told[0] == f"sampling {bar if suffix == 'npy' else n}"  # of a CSV only reading tells how many rows there are
+    assert sum(line.endswith(bar) for line in told[1:]) == cake.n_passes_ - 1

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Result = TypeVar("Result")
 WIDTH = 30
 
 
-def progress(results: Iterable[Result], total: int, what: str, *, verbose: bool) -> Iterator[Result]:
-    """Yield the results, and tell after each how many of `total` are there."""
+def progress(
+    results: Iterable[Result],
+    total: int | None,
+    what: str,
+    *,
+    verbose: bool,
+    size: Callable[[Result], int] = lambda result: 1,
+) -> Iterator[Result]:
+    """Yield the results, and tell after each how far it is; None: how much there is to do is not known.
+
+    `size` is how much of `total` a result stands for.
+    """
     if not verbose or not sys.stderr.isatty():
         yield from results
         return
-    for done, result in enumerate(results, 1):
-        filled = WIDTH * done // total
-        end = "\n" if done == total else ""
-        sys.stderr.write(f"\r{what} [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}{end}")
-        sys.stderr.flush()
+    done = 0
+    for result in results:
         yield result
+        done += size(result)
+        filled = WIDTH if not total else WIDTH * min(done, total) // total
+        told = f"{done}" if total is None else f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}"
+        sys.stderr.write(f"\r{what} {told}")
+        sys.stderr.flush()
+    sys.stderr.write("\n")

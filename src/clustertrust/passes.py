@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._parallel import _AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._progress import progress
 from clustertrust.sources import Block, Source
 from clustertrust.totals import Totals
 
@@ -86,25 +86,14 @@ class LocalPasses(Passes):
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
-        blocks = self._counted(self.source.blocks(self.rows), what)
+        read = self.source.blocks(self.rows)
+        blocks = progress(read, self.n_rows, what, verbose=self.verbose, size=lambda block: len(block.X))
         with one_thread():
             yield from map_blocks(function, blocks, self.threads)  # type: ignore[arg-type]
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks."""
         return sum_in_pairs(self.map(function, what))
-
-    def _counted(self, blocks: Iterable[Block], what: str) -> Iterator[Block]:
-        """Show how far it is, where somebody watches."""
-        shown = self.verbose and sys.stderr.isatty()
-        for block in blocks:
-            yield block
-            if shown:
-                of = f"/{self.n_rows}" if self.n_rows else ""
-                sys.stderr.write(f"\r{what}: {block.before + len(block.X)}{of} rows")
-                sys.stderr.flush()
-        if shown:
-            sys.stderr.write("\n")
 
 
 def rows_of_block(n_features: int, n_runs: int) -> int:
