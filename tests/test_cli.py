@@ -864,17 +864,23 @@ def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
         assert err.strip() == "Stopped; nothing is half-written."
 
 
-def test_somebody_who_watches_is_told_what_happens(folder):
+def watched(*args, **how):
+    """What a command says on standard error where that is a terminal."""
     import pty
 
     ours, theirs = pty.openpty()
-    running = process("score", "plain.csv", *FAST, "--out", "s.csv", cwd=folder, stderr=theirs)
+    running = process(*args, stderr=theirs, **how)
     os.close(theirs)
     running.communicate(timeout=300)
     told = b""
     while chunk := _read(ours):
         told += chunk
     os.close(ours)
+    return told
+
+
+def test_somebody_who_watches_is_told_what_happens(folder):
+    told = watched("score", "plain.csv", *FAST, "--out", "s.csv", cwd=folder)
     assert told.startswith(b"Scoring 150 points of plain.csv.")
     assert b"4/4" in told
     assert b"Writing s.csv." in told

@@ -3,7 +3,6 @@
 import inspect
 import io
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
-from test_cli import _read, files, process, run
+from test_cli import files, process, run, watched
 
 import clustertrust
 from clustertrust import choose_k
@@ -145,7 +144,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     ("typed", "code", "told"),
     [
         (["none.csv"], 2, "'none.csv' does not exist"),
-        (["."], 2, "is a directory"),
+        (["."], 2, "'.' is a folder; name one file"),
         (["x.csv", "--k", "3"], 2, "'3' must name at least two different numbers, each once and 2 or more"),
         (["x.csv", "--k", "1:4"], 2, "each once and 2 or more"),
         (["x.csv", "--k", "2,2"], 2, "each once and 2 or more"),
@@ -163,7 +162,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
         (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
-        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix has no surrogates"),
+        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix will not do here"),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
@@ -216,16 +215,7 @@ cli(["choose-k", "x.csv", "--surrogates", "100000", "--out", "k.csv"])
 
 
 def test_somebody_who_watches_sees_it_move(folder):
-    import pty
-
-    ours, theirs = pty.openpty()
-    running = process("choose-k", "x.csv", *FEW, cwd=folder, stderr=theirs)
-    os.close(theirs)
-    running.communicate(timeout=300)
-    told = b""
-    while chunk := _read(ours):
-        told += chunk
-    os.close(ours)
+    told = watched("choose-k", "x.csv", *FEW, cwd=folder)
     assert told.startswith(b"Judging 60 points of x.csv with 3 numbers of clusters.")
     assert b"runs [##############################] 3/3" in told
     assert b"surrogates [##############################] 38/38" in told

@@ -155,7 +155,7 @@ class Plan:
         scoring.check()
         check_options(cake.geometry, options)
         if is_precomputed(cake.geometry, options):
-            raise ValueError("A precomputed matrix has no surrogates: give the points, and another metric or kernel.")
+            raise ValueError("A precomputed matrix will not do here: give the points, and another metric or kernel.")
         if scoring.refines:  # told before a fit, not after all of them
             check_coordinates(cake.geometry, cake.metric, None)
         check_choice("on_failure", cake.on_failure, ["drop", "raise"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -22,9 +23,20 @@ from clustertrust.cli.outputs import check_outputs
 
 __all__ = ["COMMANDS"]
 
+
+class OneFile(click.Path):
+    """A file that is there; a folder is told, with what to do."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if os.path.isdir(value):
+            self.fail(f"{value!r} is a folder; name one file (`clustertrust score` alone takes folders).", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 TABLES = click.Path(exists=True, allow_dash=True)
-INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True)
-STORED = click.Path(exists=True, dir_okay=False)
+INPUT = OneFile(exists=True, allow_dash=True)
+STORED = OneFile(exists=True)
 OUTPUT = click.Path()
 
 
