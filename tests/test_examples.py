@@ -32,7 +32,8 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "shorter"), [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3}), ("plot_ranking", {})]
+    ("name", "shorter"),
+    [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3}), ("plot_ranking", {}), ("plot_reasons", {})],
 )
 def test_short_forms_of_the_examples_draw_their_picture(name, shorter, tmp_path, monkeypatch, capsys):
     example = load(name)
