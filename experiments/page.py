@@ -110,6 +110,11 @@ def _held(holds: Any, table: pd.DataFrame) -> str:
         return "–"
 
 
+def cells_differ(count: int) -> str:
+    """In words."""
+    return f"{count} cell{'s differ' if count > 1 else ' differs'}"
+
+
 def section(name: str, experiment: Experiment, table: pd.DataFrame) -> str:
     """A table: how much agrees, why not the rest, and every cell."""
     lines = [f"### {name}\n\n{experiment.title}. [CSV](results/{name}.csv)"]
@@ -118,12 +123,12 @@ def section(name: str, experiment: Experiment, table: pd.DataFrame) -> str:
     for cause, explains in experiment.causes.items():
         explained = open_cells[explains(open_cells)] if len(open_cells) else open_cells
         if len(explained):
-            lines.append(f"- {len(explained)} cells differ: {cause}")
+            lines.append(f"- {cells_differ(len(explained))}: {cause}")
             open_cells = open_cells.drop(explained.index)
     if len(open_cells):
         sets = open_cells["dataset"].value_counts(sort=False)
         lines.append(
-            f"- {len(open_cells)} cells differ, cause not found: {', '.join(f'{s} {n}' for s, n in sets.items())}"
+            f"- {cells_differ(len(open_cells))}, cause not found: {', '.join(f'{s} {n}' for s, n in sets.items())}"
         )
     for note, rows in table[table["note"] != ""].groupby("note"):
         lines.append(f"- {', '.join(rows['dataset'].unique())} {note}.")

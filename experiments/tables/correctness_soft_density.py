@@ -20,7 +20,7 @@ from experiments import runs
 from experiments.correctness import KEYS, Signals, measure
 from experiments.data import Case
 from experiments.protocols import Protocol
-from experiments.results import Experiment
+from experiments.results import COMMON_CAUSES, Experiment
 
 DTYPE = "float64"  # of the authors' notebook for this table; elsewhere Fm stays float32
 GENTLE = 1.2  # a fuzziness at which memberships do not collapse to 1/k in many dimensions, as they do at 2
@@ -67,4 +67,11 @@ EXPERIMENT = Experiment(
     title="Consensus correctness: CAKE beside fuzzy c-means and local outlier factors",
     run=lambda name, protocol: {"printed": printed, "fair": fair}[protocol.name](name, protocol),
     keys=KEYS,
+    causes=COMMON_CAUSES
+    | {
+        "the columns of Lt are whole numbers, so many neighbours are equally far; which of them count moves LOF1 by "
+        "0.0003 from one way of searching to another (trees, all pairs). That is the likely cause, not a proven one.": (
+            lambda rows: (rows["dataset"] == "Lt") & rows["signal"].str.startswith("LOF")
+        ),
+    },
 )
