@@ -152,8 +152,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--k", "two"], 2, "give a range such as 2:12, or 2,3,5"),
         (["x.csv", "--k", "2:3:4"], 2, "give a range such as 2:12"),
         (["x.csv", "--k", "2:99999999999"], 2, "names more than 1000 numbers"),
-        (["x.csv", "--k", "2:60"], 1, "--k goes up to 60, and there are 60 points to judge; stay below that"),
-        (["x.csv", "--k", "2:30", "--max-points", "20"], 1, "there are 20 points to judge"),
+        (["x.csv", "--k", "2:60"], 1, "--k goes up to 60; stay below the number of points to judge, 60"),
+        (["x.csv", "--k", "2:30", "--max-points", "20"], 1, "stay below the number of points to judge, 20"),
         (
             ["x.csv", *FEW, "--resample", "0.05"],
             1,

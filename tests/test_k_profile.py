@@ -241,7 +241,7 @@ def test_the_display_draws_what_is_there(blobs):
         ([2, 3, 3], ValueError, "each once"),
         ([1, 2], ValueError, "ks=1 must be at least 2"),
         ([2, 2.5], TypeError, "ks=2.5 must be a whole number"),
-        ([2, 150], ValueError, "goes up to 150, but there are 150 points"),
+        ([2, 150], ValueError, "goes up to 150; stay below the number of points, 150"),
     ],
 )
 def test_bad_ranges(ks, kind, message):

@@ -266,7 +266,8 @@ def draw_level(rows: pd.DataFrame) -> Any:
 def draw_sets(rows: pd.DataFrame) -> Any:
     """Mean score against k beside the two families, one panel a data set."""
     names = list(dict.fromkeys(rows["dataset"]))
-    figure, axes = drawing.grid(-(-len(names) // 5), 5, height=1.9, title="Mean score and null, k by k")
+    title = "Mean score of the data and of data without clusters, k by k (dots: called structured)"
+    figure, axes = drawing.grid(-(-len(names) // 5), 5, height=1.9, title=title)
     for ax, name in zip(axes.flat, names, strict=False):
         of = rows[rows["dataset"] == name]
         ax.plot(of["k"], of["mean score"], color=drawing.BLUE, label="data")
@@ -277,6 +278,10 @@ def draw_sets(rows: pd.DataFrame) -> Any:
         ax.set_title(f"{name} ({of['classes'].iloc[0]} classes)", fontsize=9)
     for ax in axes.flat[len(names) :]:
         ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("clusters, k", fontsize=9)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("mean score", fontsize=9)
     axes[0, 0].legend(fontsize=7)
     return figure
 

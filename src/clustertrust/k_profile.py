@@ -201,7 +201,7 @@ def check_range(ks: Any, n_points: int) -> list[int]:
     if len(checked) < 2 or len(set(checked)) < len(checked):
         raise ValueError(f"ks={ks!r} must hold at least two different numbers, each once, such as range(2, 13).")
     if checked[-1] >= n_points:
-        raise ValueError(f"ks={ks!r} goes up to {checked[-1]}, but there are {n_points} points; stay below that.")
+        raise ValueError(f"ks={ks!r} goes up to {checked[-1]}; stay below the number of points, {n_points}.")
     return checked
 
 

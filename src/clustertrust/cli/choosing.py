@@ -67,7 +67,7 @@ def choose(
     points = read_points(data, columns, standardize=asked.standardize)
     judged = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= judged:
-        raise ValueError(f"--k goes up to {asked.ks[-1]}, and there are {judged} points to judge; stay below that.")
+        raise ValueError(f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {judged}.")
     if isinstance(method.resample, float) and asked.ks[-1] > (left := int(method.resample * judged + 1e-9)):
         raise ValueError(
             f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run {left} of {judged} "
