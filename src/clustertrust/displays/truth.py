@@ -148,7 +148,7 @@ class RiskCoverageDisplay(Display):
             title="Risk and coverage",
             xlim=(0, 1),
         )
-        top = max(0.01, *(np.max(line.get_ydata()) for line in ax.lines))
+        top = max(0.01, *(np.asarray(line.get_ydata(), dtype=float).max() for line in ax.lines))
         ax.set_ylim(-0.02 * top, 1.05 * top)  # a risk of 0 stays visible above the axis
         ax.legend(fontsize="small")
         self._tell(self.missing)
