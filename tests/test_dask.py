@@ -417,6 +417,16 @@ def test_near_the_fit_in_memory(spread, ari, mean, largest):
 # What a fit leaves behind
 
 
+def test_tables_have_the_row_names_of_the_frame(points):
+    given = pd.DataFrame(points[:3000], columns=list("xyz"), index=pd.Index([f"cell {i:04}" for i in range(3000)]))
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_pandas(given, npartitions=3)
+    cake = fit(frame)
+    assert cake.to_frame().index.tolist() == given.index.tolist()
+    assert confidence(frame, cake.ensemble_).to_frame().index.equals(frame.compute().index)
+    assert cake.explain(2500).point == 2500
+
+
 def test_table_summary_reasons_and_file_of_a_fit(points, tmp_path):
     X = da.from_array(points[:3000], chunks=(ROWS, 3))
     cake, expected = fit(X), fit(points[:3000], geometry="rms")  # the sample is all of the data

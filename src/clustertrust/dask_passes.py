@@ -47,6 +47,7 @@ class DaskPasses(Passes):
         dask = importlib.import_module("dask")
         self._delayed, self._compute = dask.delayed, dask.compute
         self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
+        self._frame = None if self.columns is None else X[[]]  # for the names of its rows
         if self.columns is None:
             if X.ndim != 2:
                 raise ValueError(f"X has shape {X.shape}; it must have rows and columns.")
@@ -111,13 +112,14 @@ class DaskPasses(Passes):
         return self._stack(self._tasks(_New(model, placers, what)), {"labels": np.int64, "scores": np.float64}[what])
 
     def judge(self, judge: Judge, n_clusters: int) -> dict[str, Any]:
-        """The fields of `Confidence` of all points as Dask arrays, computed when they are asked for."""
+        """The fields of `Confidence` of all points as Dask arrays and frame, computed when they are asked for."""
         tasks = self._tasks(judge)
         wide = {"votes": [n_clusters]}
-        return {
+        fields = {
             name: self._stack([task[name] for task in tasks], dtype, *wide.get(name, []))
             for name, dtype in judge.fields.items()
         }
+        return fields | {"frame": self._frame}
 
     def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
         """Results of the blocks, one below the other, as a Dask array."""

@@ -158,8 +158,14 @@ class Confidence:
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
         """Return the record with its arrays in memory where they are Dask's, all in one go; of some `rows` alone."""
-        arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if is_dask(getattr(self, f.name))}
-        return replace(self, **importlib.import_module("dask").compute(arrays)[0]) if arrays else self
+        if not is_dask(self.scores):
+            return self
+        names = [f.name for f in fields(self) if f.name != "frame" and is_dask(getattr(self, f.name))]
+        found: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
+        found = importlib.import_module("dask").compute(found)[0]
+        if is_dask(self.frame):  # apart: Dask warns of arrays and frames together, and its frames have no positions
+            found["frame"] = self.frame.compute() if rows == slice(None) else None
+        return replace(self, **found)
 
     @property
     def margin(self) -> Floats:
@@ -194,9 +200,12 @@ class Confidence:
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
 
-        The column "reason" says why a point is kept, or what speaks against it where its score is not above `threshold`
-        (:mod:`clustertrust.reasons`); no other column depends on that.
+        Of a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason" says why a point is
+        kept, or what speaks against it where its score is not above `threshold` (:mod:`clustertrust.reasons`); no other
+        column depends on that.
         """
+        if is_dask(self.scores):
+            return self.compute().to_frame(threshold)
         columns = self.to_columns(threshold)
         if self.frame is None or isinstance(self.frame, pd.DataFrame):
             return pd.DataFrame(columns, index=self.row_names())
