@@ -27,7 +27,7 @@ from clustertrust.cli import cli, jobs
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
 from clustertrust.clusterers import CLUSTERERS
-from clustertrust.files import FORMATS, Reading, read_table
+from clustertrust.files import EXACT, FORMATS, Reading, read_table
 from clustertrust.summary import summarize
 
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -72,7 +72,7 @@ def files(folder):
 
 def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library):
     result = run("score", "iris.csv", *FAST, *NAMED, "--out", "scores.csv")
-    table = pd.read_csv("scores.csv", dtype={"flower": str}, float_precision="round_trip")
+    table = pd.read_csv("scores.csv", dtype={"flower": str}, **EXACT)
     assert list(table.columns) == ["flower", *RESULTS]
     assert table["flower"].tolist() == IDS
     for name in RESULTS:
@@ -121,7 +121,7 @@ def test_a_frames_own_index_names_the_rows(folder):
 
 def test_standard_input_and_output(folder, library):
     result = run("score", "-", *FAST, *NAMED, "--out", "-", stdin=Path("iris.csv").read_bytes())
-    table = pd.read_csv(io.StringIO(result.stdout), float_precision="round_trip")
+    table = pd.read_csv(io.StringIO(result.stdout), **EXACT)
     assert_array_equal(table["score"], library.scores_)
     assert "By cluster" in result.stderr
     tsv = X.to_csv(index=False, sep="\t")

@@ -18,7 +18,7 @@ import clustertrust
 from clustertrust import choose_k
 from clustertrust.cli import choosing
 from clustertrust.cli.commands import COMMANDS
-from clustertrust.files import FORMATS, read_table
+from clustertrust.files import EXACT, FORMATS, read_table
 
 X = pd.DataFrame(make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"])
 FEW = ["--k", "2:4", "--runs", "3"]
@@ -80,7 +80,7 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
 
 def test_standard_input_and_output(folder, quick):
     result = run("choose-k", "-", *FEW, "--no-null", "--out", "-", stdin=Path("x.csv").read_bytes())
-    table = pd.read_csv(io.StringIO(result.stdout), float_precision="round_trip")
+    table = pd.read_csv(io.StringIO(result.stdout), **EXACT)
     assert_allclose(table["score"], quick.mean_score)
     assert "Not compared with data without clusters" in result.stderr
 

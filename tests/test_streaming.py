@@ -17,6 +17,7 @@ from strategies import few, labelings
 from clustertrust import CAKE, Ensemble, confidence, streaming
 from clustertrust.cells import meet
 from clustertrust.dissimilarity import cluster_means, cluster_variances
+from clustertrust.files import EXACT
 from clustertrust.matching import match_runs
 from clustertrust.passes import LocalPasses, sample_rows, sum_in_pairs
 from clustertrust.sources import ArraySource, bytes_in_memory, open_source
@@ -27,7 +28,9 @@ COLUMNS = ["x", "y", "z"]
 
 @pytest.fixture(scope="module")
 def points():
-    return make_blobs(6000, 3, centers=4, cluster_std=2.0, random_state=0)[0]
+    made = make_blobs(6000, 3, centers=4, cluster_std=2.0, random_state=0)[0]
+    made.flags.writeable = False  # shared by the tests of this module
+    return made
 
 
 @pytest.fixture
@@ -177,7 +180,7 @@ def test_k_means_goes_on_where_the_sample_ended(points, tmp_path):
 def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
     pd.DataFrame(points, columns=COLUMNS).to_csv(tmp_path / "x.csv", index=False)
     cake = CAKE(4, n_runs=5, random_state=0).fit(tmp_path / "x.csv")
-    expected = CAKE(4, n_runs=5, random_state=0).fit(pd.read_csv(tmp_path / "x.csv", float_precision="round_trip"))
+    expected = CAKE(4, n_runs=5, random_state=0).fit(pd.read_csv(tmp_path / "x.csv", **EXACT))
     assert_array_equal(cake.scores_, expected.scores_)
     assert cake.geometry_method_ == "exact"
     assert cake.feature_names_in_.tolist() == COLUMNS
@@ -274,7 +277,7 @@ def test_compressed_files_count_as_what_they_hold(tmp_path):
 
 @pytest.mark.usefixtures("small_memory")
 def test_a_missing_value_is_told_with_its_place(points, tmp_path):
-    frame = pd.DataFrame(points, columns=COLUMNS)
+    frame = pd.DataFrame(points, columns=COLUMNS, copy=True)
     frame.loc[4321, "y"] = np.nan
     frame.to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match=r"rows from \d+ on: X contains 1 value\(s\) .* column 1 \('y'\)"):

@@ -26,6 +26,13 @@ from clustertrust.storage import DAMAGE, check_archive, check_array_file, checke
 __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
 
 
+# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from 3.1 on it is exact,
+# and asking for that is warned of.
+EXACT: dict[str, Any] = (
+    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+)
+
+
 class TableError(ValueError):
     """A file that cannot be read as a table, and what to do about it."""
 
@@ -202,7 +209,7 @@ def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
                 header=0 if named else None,
                 index_col=False,  # without it pandas takes a surplus first field for the names of the rows
                 low_memory=False,
-                float_precision="round_trip",  # the default is off in the last digit
+                **EXACT,
                 **options,
             )
         except pd.errors.ParserWarning:

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.files import TableError, check_unique, first_line, is_number, named_errors
+from clustertrust.files import EXACT, TableError, check_unique, first_line, is_number, named_errors
 
 __all__ = [
     "ArraySource",
@@ -273,7 +273,7 @@ class CsvSource(FrameSource):
                     dtype=dtype,
                     index_col=False,
                     low_memory=False,
-                    float_precision="round_trip",  # the default is off in the last digit, and dies of 1e99999999999
+                    **EXACT,
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(

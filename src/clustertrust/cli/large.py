@@ -25,7 +25,7 @@ from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
-from clustertrust.files import format_of, need
+from clustertrust.files import EXACT, format_of, need
 from clustertrust.passes import Passes, Sample, passes_over
 from clustertrust.reasons import REASONS
 from clustertrust.sources import (
@@ -290,7 +290,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
             sep=separator_of(source.paths[0]),
             usecols=columns,
             blocksize=None if paths[0].endswith(".gz") else "default",  # compressed text cannot be cut
-            float_precision="round_trip",  # as without a scheduler
+            **EXACT,  # as without a scheduler
         )
         text = {} if source.id is None else {source.id: str}
         # A column that begins with whole numbers may go on with others, which Dask refuses unless it is told.
