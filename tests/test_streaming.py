@@ -274,7 +274,7 @@ def test_compressed_files_count_as_what_they_hold(tmp_path):
 
 @pytest.mark.usefixtures("small_memory")
 def test_a_missing_value_is_told_with_its_place(points, tmp_path):
-    frame = pd.DataFrame(points, columns=COLUMNS)
+    frame = pd.DataFrame(points, columns=COLUMNS, copy=True)
     frame.loc[4321, "y"] = np.nan
     frame.to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match=r"rows from \d+ on: X contains 1 value\(s\) .* column 1 \('y'\)"):
