@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from clustertrust import CAKE
 from clustertrust.calibration import Calibrator, map_clusters, risk_threshold, suggest
-from clustertrust.displays.reliability import ReliabilityDisplay
+from clustertrust.displays import ReliabilityDisplay
 
 DOCS = Path(__file__).parent.parent / "docs"
 IMAGES = DOCS / "images"

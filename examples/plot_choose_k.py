@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris, make_blobs
 
-from clustertrust.displays.k_profile import KProfileDisplay
+from clustertrust.displays import KProfileDisplay
 from clustertrust.k_profile import choose_k
 
 DOCS = Path(__file__).parent.parent / "docs"

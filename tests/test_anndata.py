@@ -144,6 +144,7 @@ def test_categories_of_numbers_are_in_their_order(adata):
         ({"labels": "km2"}, TypeError, "must be a list of columns"),
         ({"labels": ["km2"]}, ValueError, "at least 2"),
         ({"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5}, ValueError, "leave out n_clusters, n_runs"),
+        ({"labels": ["km2", "km3"], "random_state": 7}, ValueError, "leave out random_state"),
         ({"key": "a/b"}, ValueError, "key='a/b' must be a name without '/'"),
         ({"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
     ],

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import sys
 import warnings
 from itertools import product
 from math import comb
@@ -41,7 +42,7 @@ from clustertrust.calibration import (
 from clustertrust.calibration.calibrator import ENOUGH
 from clustertrust.calibration.evidence import hypergeometric_p, in_sequence, too_many, weighted_p
 from clustertrust.calibration.sampling import deal
-from clustertrust.displays.reliability import ReliabilityDisplay
+from clustertrust.displays import ReliabilityDisplay
 from clustertrust.evaluation import correctness
 
 labelled = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=40)
@@ -249,6 +250,12 @@ def test_the_display_draws_the_bins():
     assert display.plot(display.ax_) is display
     with pytest.raises(TypeError, match="must be what"):
         ReliabilityDisplay.from_reliability([1, 2])
+
+
+def test_without_matplotlib_the_display_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "clustertrust\[plot\]"'):
+        ReliabilityDisplay.from_predictions([0.2, 0.8], [False, True])
 
 
 # P-values, by enumeration of all that can happen

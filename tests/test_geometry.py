@@ -104,6 +104,8 @@ def self_tuning_gram(X):
     D = cdist(X, X)
     scale = np.sort(D, axis=1)[:, min(7, len(X) - 1)]  # column 0 is the point itself
     positive = scale[scale > 0]
+    if positive.size == 0:  # every point has copies enough: the smallest distance between two that differ
+        positive = D[D > 0]
     if positive.size == 0:
         return np.ones_like(D)
     scale = np.maximum(scale, positive.min())
@@ -381,6 +383,19 @@ def test_self_tuning_scale_of_duplicates_is_floored():
     expected = kernel_loops(self_tuning_gram(points), labels)
     # Where a point is the mean of a cluster, an error of 1e-15 in the square is one of 3e-8 in the distance.
     assert_allclose(silhouettes(points, labels, geometry="kernel"), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_self_tuning_scale_where_every_point_has_copies(container):
+    """No 7th neighbour is at a positive distance, and yet the points are not all equal."""
+    points = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [9.0, 9.0]], 9, axis=0)
+    labels = np.column_stack([np.arange(36) >= 18, np.arange(36) >= 27, np.arange(36) // 9]).astype(int)
+    expected = kernel_loops(self_tuning_gram(points), labels)
+    ours = silhouettes(container(points), labels, geometry="kernel")
+    assert_allclose(ours, expected, atol=1e-6)
+    assert (ours[:, 2] == 1).all()  # a cluster for each place
+    cake = CAKE(4, geometry="kernel", n_runs=3, random_state=0).fit(container(points))
+    assert (cake.score_samples(container(points)) > 0.9).all()
 
 
 # --- edge cases ---

@@ -1,5 +1,6 @@
 """Profiles over k against plain scores at each k, and the rule on numbers made by hand."""
 
+import sys
 import warnings
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble, confidence
-from clustertrust.displays.k_profile import KProfileDisplay
+from clustertrust.displays import KProfileDisplay
 from clustertrust.k_profile import QUANTILES, any_k_p_value, choose_k
 from clustertrust.null import null_reference
 
@@ -229,6 +230,19 @@ def test_the_display_draws_what_is_there(blobs):
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):
         KProfileDisplay.from_profile(blobs.to_frame())
+
+
+def test_the_display_makes_a_figure_of_its_own(blobs, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    there = plt.figure().add_subplot()
+    shown = KProfileDisplay.from_profile(blobs)
+    assert shown.ax_ is not there
+    assert there.lines[:] == []
+    plt.close("all")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "clustertrust\[plot\]"'):
+        KProfileDisplay.from_profile(blobs)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
+Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 
@@ -33,31 +34,31 @@ def memory_budget() -> int:
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-_AT_ONCE = 8  # blocks that may be under work or wait to be taken
+AT_ONCE = 8  # blocks that may be under work or wait to be taken
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
-    """Cut range(n) into slices of at most `largest` rows, `_AT_ONCE` of them within the budget.
+    """Cut range(n) into slices of at most `largest` rows, `AT_ONCE` of them within the budget.
 
     Their size does not depend on the number of threads: matrix products of other sizes may round differently.
     """
-    size = int(max(1, min(largest, memory_budget() // max(1, _AT_ONCE * bytes_per_row))))
+    size = int(max(1, min(largest, memory_budget() // max(1, AT_ONCE * bytes_per_row))))
     return (slice(low, min(low + size, n)) for low in range(0, n, size))
 
 
-def map_blocks(function: Callable[[slice], Result], slices: Iterator[slice], threads: int) -> Iterator[Result]:
-    """Yield function(s) for each slice, in order, worked on by `threads` threads.
+def map_blocks(function: Callable[[Block], Result], parts: Iterator[Block], threads: int) -> Iterator[Result]:
+    """Yield function(part) for each part, in order, worked on by `threads` threads.
 
     The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
     """
     if threads == 1:
-        yield from map(function, slices)
+        yield from map(function, parts)
         return
-    with ThreadPoolExecutor(min(threads, _AT_ONCE)) as pool:
-        waiting = [pool.submit(function, s) for s in itertools.islice(slices, _AT_ONCE)]
+    with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
+        waiting = [pool.submit(function, part) for part in itertools.islice(parts, AT_ONCE)]
         while waiting:
             yield waiting.pop(0).result()
-            following = next(slices, None)
+            following = next(parts, None)
             if following is not None:
                 waiting.append(pool.submit(function, following))
 

@@ -56,7 +56,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {"Array", "DataFrame"}
 
 
-def _check_columns(X: Any) -> None:
+def check_columns(X: Any) -> None:
     """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
     if not is_frame(X):
         return
@@ -163,7 +163,7 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
 
 def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: bool = True) -> Any:
     """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
-    _check_columns(X)
+    check_columns(X)
     check_whole_numbers(X)
     columns = X.columns if is_frame(X) else None
     if estimator is None:

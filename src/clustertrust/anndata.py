@@ -107,7 +107,8 @@ def score(
     settings = {"use_rep": use_rep} | {name: value for name, value in scoring.items() if name != "n_jobs"}
     if labels is not None:
         building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs, "vary": vary}
-        _refuse(building | {"resample": resample})
+        seeded = not (isinstance(random_state, int) and random_state == 0)  # 0 is the default
+        _refuse(building | {"resample": resample, "random_state": random_state if seeded else None})
         scored = confidence(X, _partitions(adata, labels), **scoring)
         settings |= {"labels": list(labels)}
     else:

@@ -7,6 +7,7 @@ points; m is often far below n.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,7 +49,7 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     return codes, tuple(names)
 
 
-class Clusters:
+class Clusters(ABC):
     """The clusters of all R runs side by side, each known by the label that was given to it."""
 
     names: tuple[Ints, ...]  # one array a run
@@ -76,9 +77,9 @@ class Clusters:
             codes[:, r] = pd.Index(names).get_indexer(pd.Index(labels[:, r]))
         return codes
 
+    @abstractmethod
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
         """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

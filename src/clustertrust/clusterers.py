@@ -28,7 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
-from clustertrust._validation import check_label_vector
+from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.kmedoids import KMedoids
 from clustertrust.leiden import Leiden
 from clustertrust.placing import Nearest, Placer, Predict, Training
@@ -116,8 +116,7 @@ def parameter(estimator: Any, name: str) -> str | None:
 def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
     """Return the method's name and the estimator or function behind it, with its number of clusters set."""
     if isinstance(clusterer, str):
-        if clusterer not in CLUSTERERS:
-            raise ValueError(f"clusterer={clusterer!r} is not known; choose one of {sorted(CLUSTERERS)}.")
+        check_choice("clusterer", clusterer, CLUSTERERS)
         name, estimator = clusterer, CLUSTERERS[clusterer](DEFAULT_CLUSTERS if n_clusters is None else n_clusters)
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise TypeError(

@@ -10,6 +10,7 @@ The clusters of all runs stand one below the other in K rows; points are columns
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -48,7 +49,7 @@ _FEW_CELLS = 0.05  # of the points: above this a sum for each point and cell is 
 ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 
 
-class Geometry:
+class Geometry(ABC):
     """Mean dissimilarity of points to all K clusters, in blocks of points, each handed to `reduce`.
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
@@ -64,13 +65,13 @@ class Geometry:
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
 
+    @abstractmethod
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Yield reduce(points, means) for blocks of unseen points."""
-        raise NotImplementedError
 
+    @abstractmethod
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Yield reduce(points, means) for blocks of the training points."""
-        raise NotImplementedError
 
     def noise(self, X: Any = None) -> Floats | float:
         """What rounding may make of a dissimilarity of 0 at each point of X; None: the training points."""

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from clustertrust._validation import check_choice, check_count, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.clusterers import Run
 from clustertrust.labels import read_labels
 from clustertrust.matching import contingency_tables
-from clustertrust.placing import Placer, Training, place
-from clustertrust.recipe import Recipe, draw_seeds, run_all, spawn_seeds
-from clustertrust.run_files import Checkpoint, run_from_arrays, run_to_arrays
-from clustertrust.storage import DAMAGE, expect, hash_data, read_arrays, write_arrays
+from clustertrust.placing import Placer, place
+from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust.run_files import Checkpoint
+from clustertrust.storage import hash_data
 
 __all__ = ["Ensemble", "as_ensemble", "build_ensemble"]
 
@@ -63,6 +62,10 @@ class Ensemble:
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
 
+        Returns
+        -------
+        Ensemble
+
         Examples
         --------
         >>> from clustertrust import Ensemble
@@ -76,7 +79,17 @@ class Ensemble:
         return ensemble if centers is None else ensemble.with_centers(centers)
 
     def with_centers(self, centers: Sequence[NDArray]) -> Ensemble:
-        """Return the same runs with these centres, one array a run."""
+        """Return the same runs with these centres.
+
+        Parameters
+        ----------
+        centers : sequence of R arrays (k, d)
+            Row ℓ belongs to label ℓ; rows of labels that do not occur are not used.
+
+        Returns
+        -------
+        Ensemble
+        """
         if not isinstance(centers, Sequence | np.ndarray):
             raise TypeError(f"centers={centers!r} must be a sequence of arrays, one a run.")
         if len(centers) != self.n_runs:
@@ -139,7 +152,21 @@ class Ensemble:
         return [placer for placer in placers if placer is not None]
 
     def place(self, X: Any) -> Ints:
-        """Label that each run gives to unseen points: (n_new, R)."""
+        """Label that each run gives to unseen points.
+
+        Parameters
+        ----------
+        X : (n_new, d) array or CSR matrix
+
+        Returns
+        -------
+        (n_new, R) int array
+
+        Raises
+        ------
+        ValueError
+            Where labels were given, or the model of a run could not be stored.
+        """
         return place(self.placers, X)
 
     def diversity(self) -> float:
@@ -164,7 +191,17 @@ class Ensemble:
         return table
 
     def with_labels(self, labels: Any) -> Ensemble:
-        """Return the same runs with these labels (n, R), of other points or in another form."""
+        """Return the same runs with other labels.
+
+        Parameters
+        ----------
+        labels : (n, R) array or Dask array
+            Of other points, or in another form.
+
+        Returns
+        -------
+        Ensemble
+        """
         if getattr(labels, "ndim", None) != 2 or labels.shape[1] != self.n_runs:
             told = f"shape {labels.shape}" if hasattr(labels, "shape") else f"type {type(labels).__name__}"
             raise ValueError(f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the runs.")
@@ -179,20 +216,37 @@ class Ensemble:
         """Write the ensemble to one file of arrays and JSON (.npz), whole or not at all.
 
         Runs of methods whose model cannot be stored keep their labels, but place no unseen points when they are back.
+
+        Parameters
+        ----------
+        path : where to; a file that is there is replaced
         """
+        from clustertrust.ensemble_files import save_ensemble  # here: it reads this module
+
         if is_dask(self.labels):
             raise ValueError("The labels are in a Dask array; ensemble.compute().save(path) brings them into memory.")
-        meta, arrays = ensemble_to_arrays(self)
-        write_arrays(Path(path), "ensemble", meta, arrays)
+        save_ensemble(path, self)
 
     @classmethod
     def load(cls, path: str | Path) -> Ensemble:
-        """Read what `save` wrote."""
-        meta, arrays = read_arrays(Path(path), "ensemble")
-        try:
-            return ensemble_from_arrays(meta, arrays)
-        except DAMAGE as error:
-            raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path of the file
+
+        Returns
+        -------
+        Ensemble
+
+        Raises
+        ------
+        ValueError
+            Where the file is damaged, of another version, or no ensemble.
+        """
+        from clustertrust.ensemble_files import load_ensemble
+
+        return load_ensemble(path)
 
 
 def _nmi(tables: Ints) -> NDArray[np.float64]:
@@ -206,61 +260,6 @@ def _nmi(tables: Ints) -> NDArray[np.float64]:
     mean = (entropy(a) + entropy(b)) / 2
     mutual = entropy(a) + entropy(b) - entropy(share)
     return np.where(mean > 1e-15, np.clip(mutual / np.where(mean > 1e-15, mean, 1.0), 0.0, 1.0), 1.0)
-
-
-def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """What JSON can hold of an ensemble, and its arrays; training data that runs place points by are there once."""
-    arrays: dict[str, NDArray] = {"labels": ensemble.labels}
-    meta: dict[str, Any] = {"names": [], "runs": None, "centers": ensemble.centers is not None}
-    for r, names in enumerate(ensemble.label_names):
-        meta["names"].append(None if names is None else names.tolist())
-        if ensemble.centers is not None:
-            arrays[f"{r}/centers"] = ensemble.centers[r]
-    if ensemble.runs is not None:
-        meta["runs"] = []
-        for r, run in enumerate(ensemble.runs):
-            run_meta, run_arrays = run_to_arrays(run)
-            meta["runs"].append(run_meta)
-            run_arrays.pop("labels")
-            arrays |= {f"{r}/run/{name}": array for name, array in run_arrays.items()}
-            if isinstance(run.placer, Training):
-                arrays["training"] = run.placer.X.toarray() if sparse.issparse(run.placer.X) else run.placer.X
-    return meta, arrays
-
-
-def ensemble_from_arrays(meta: dict[str, Any], arrays: dict[str, NDArray]) -> Ensemble:
-    """The ensemble that `ensemble_to_arrays` took apart. What does not fit together is an error."""
-    labels = expect(arrays, "labels", (None, None), "i")
-    if not labels.size:
-        raise ValueError(f"its labels have shape {labels.shape}, which is nothing")
-    R = labels.shape[1]
-    told = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
-    for name, given in told.items():
-        if len(given) != R:
-            raise ValueError(f"it has {name} of {len(given)} runs, and labels of {R}")
-    if "training" in arrays:
-        training = arrays["training"]
-        if training.ndim != 2 or training.dtype.kind != "f":
-            raise ValueError(f"the training data have shape {training.shape} and type {training.dtype}")
-    runs = None
-    if meta["runs"] is not None:
-        runs = tuple(
-            run_from_arrays(
-                run_meta,
-                {"labels": labels[:, r]}
-                | {name.removeprefix(f"{r}/run/"): a for name, a in arrays.items() if name.startswith(f"{r}/run/")},
-                arrays.get("training"),
-            )
-            for r, run_meta in enumerate(meta["runs"])
-        )
-    names = tuple(None if given is None else np.array(given) for given in meta["names"])
-    for given, largest in zip(names, labels.max(axis=0, initial=-1), strict=True):
-        if given is not None and (given.ndim != 1 or given.dtype == object or len(given) <= largest):
-            raise ValueError(f"a run has labels up to {largest}, and names {given.tolist()}")
-    ensemble = Ensemble(labels, names, None, runs)
-    if not meta["centers"]:
-        return ensemble
-    return ensemble.with_centers([expect(arrays, f"{r}/centers", (None, None)) for r in range(R)])
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
@@ -374,7 +373,7 @@ def build_ensemble(
         return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
     X = check_matrix(X)
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
-    check_choice("on_failure", on_failure, ["drop", "raise"])
+    check_choice("on_failure", on_failure, ON_FAILURE)
     R = check_count("n_runs", n_runs, at_least=2)
     entropy, seeds = draw_seeds(random_state, R)
     kept = None
@@ -402,7 +401,7 @@ def _build_on_dask(X: Any, how: dict[str, Any], n_runs: Any, random_state: Any) 
     passes = DaskPasses(X)
     recipe = {name: how[name] for name in ("clusterer", "n_clusters", "vary", "resample", "left_out")}
     Recipe.of(**recipe, n_points=passes.n_rows or 0)  # what is wrong is told before a pass
-    check_choice("on_failure", how["on_failure"], ["drop", "raise"])
+    check_choice("on_failure", how["on_failure"], ON_FAILURE)
     check_left_out(how["resample"], how["left_out"])
     if how["checkpoint"] is not None and random_state is None:
         raise ValueError(

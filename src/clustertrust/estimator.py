@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -277,9 +274,7 @@ class CAKE(ClusterMixin, BaseEstimator):
 
     def _fit(self, X: Any, checkpoint: str | Path | None = None) -> CAKE:
         """Fit data in memory; `checkpoint` as in `build_ensemble`."""
-        options = Options(self.metric, self.metric_params, self.kernel, self.kernel_params, None, self.n_jobs)
-        scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
-        scoring.check()
+        options, scoring = Options.of(self), Scoring.of(self)
         check_options(self.geometry, options)
         if is_precomputed(self.geometry, options):
             raise ValueError("A precomputed matrix is for confidence(X, labels): clusterers here need the points.")
@@ -289,29 +284,25 @@ class CAKE(ClusterMixin, BaseEstimator):
             check_metric(X, options)
         if scoring.refines:
             check_coordinates(self.geometry, self.metric, X)
-        how: dict[str, Any] = {
-            "n_clusters": self.n_clusters,
-            "vary": self.vary,
-            "resample": self.resample,
-            "left_out": self.left_out,
-            "on_failure": self.on_failure,
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-        }
+        how = self._building() | {"random_state": self.random_state}
         if isinstance(self.n_runs, str) and self.n_runs == "auto":
             if checkpoint is not None:
                 raise ValueError(
                     "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a number."
                 )
-            ensemble, known = build_until_settled(X, self.clusterer, self.geometry, options, scoring, **how)
+            ensemble, known = build_until_settled(X, self.geometry, options, scoring, **how)
         else:
             how |= {"n_runs": self.n_runs, "checkpoint": checkpoint}
-            ensemble, known = build_ensemble(X, self.clusterer, **how), None
+            ensemble, known = build_ensemble(X, **how), None
         model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
         self._keep(X, model, replace(scored, label_names=np.arange(len(scored.label_names))))
         return self
+
+    def _building(self) -> dict[str, Any]:
+        """The parameters that say how each run is made; how many there are, and their seeds, are apart."""
+        names = ("clusterer", "n_clusters", "vary", "resample", "left_out", "on_failure", "n_jobs", "verbose")
+        return {name: getattr(self, name) for name in names}
 
     def _fit_stream(self, passes: Passes) -> CAKE:
         """Fit data that are larger than memory, or on other machines."""
@@ -319,35 +310,17 @@ class CAKE(ClusterMixin, BaseEstimator):
         if isinstance(passes, DaskPasses):
             found = streamed.confidence(passes.judge(streamed.judge, streamed.n_clusters))
         else:
-            folder = tempfile.mkdtemp(prefix="clustertrust-")
-            try:
-                found = collect(streamed, passes, Path(folder))
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # also when this is fitted anew
+            found = collect(streamed, passes)
         self._keep(streamed.built.sample.X, streamed.model, found)
         return self
 
     def _stream(self, passes: Passes, checkpoint: str | Path | None = None) -> Streamed:
         """The model of data that are gone through in blocks; what they score is not looked at yet."""
-        scoring = Scoring(self.fusion, self.normalization, self.agreement, self.unassigned, self.consensus)
-        scoring.check()
-        check_options(self.geometry, Options(self.metric, self.metric_params, self.kernel, self.kernel_params))
+        scoring = Scoring.of(self)
+        check_options(self.geometry, Options.of(self))
         geometry = check_streaming(passes, self.geometry, self.metric, self.consensus, self.fusion)
         check_left_out(self.resample, self.left_out)
-        build = partial(
-            build_ensemble,
-            clusterer=self.clusterer,
-            n_clusters=self.n_clusters,
-            vary=self.vary,
-            resample=self.resample,
-            left_out=self.left_out,
-            on_failure=self.on_failure,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            checkpoint=checkpoint,
-        )
+        build = partial(build_ensemble, checkpoint=checkpoint, **self._building())
         streamed = score_stream(build_stream(passes, build, self.n_runs, self.random_state), scoring, geometry)
         self.n_features_in_ = passes.n_features
         if passes.columns is not None:
@@ -381,9 +354,16 @@ class CAKE(ClusterMixin, BaseEstimator):
         return passes.judge_new(self._model, self.ensemble_.placers, what)
 
     def predict(self, X: Any) -> Ints:
-        """Consensus label of unseen points: (n_new,). Training points get their `labels_` back.
+        """Consensus label of unseen points. Training points get their `labels_` back.
 
-        Of a Dask array or frame it is a Dask array.
+        Parameters
+        ----------
+        X : (n_new, d) array, CSR matrix or frame; Dask array or frame
+            Columns as in the fit.
+
+        Returns
+        -------
+        (n_new,) labels, -1 where no run has a vote; of Dask data a Dask array
         """
         if is_dask(X):
             return self._judge_dask(X, "labels")
@@ -391,11 +371,19 @@ class CAKE(ClusterMixin, BaseEstimator):
         return self._model.votes(rows).labels
 
     def score_samples(self, X: Any) -> Floats:
-        """CAKE score of unseen points: (n_new,), on the scale of `scores_`.
+        """CAKE score of unseen points, on the scale of `scores_`.
 
         Each run places the point. Agreement comes from the matchings of the training runs, the silhouette from the
-        point's distances to the training clusters, of which it is no member. Of a Dask array or frame the scores are a
-        Dask array.
+        point's distances to the training clusters, of which it is no member.
+
+        Parameters
+        ----------
+        X : (n_new, d) array, CSR matrix or frame; Dask array or frame
+            Columns as in the fit.
+
+        Returns
+        -------
+        (n_new,) scores; of Dask data a Dask array
         """
         if is_dask(X):
             return self._judge_dask(X, "scores")
@@ -403,7 +391,17 @@ class CAKE(ClusterMixin, BaseEstimator):
         return self._model.score(X, rows)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean of `score_samples(X)`, for model selection; y is ignored."""
+        """Mean of `score_samples(X)`, for model selection.
+
+        Parameters
+        ----------
+        X : (n_new, d) array, CSR matrix or frame; Dask array or frame
+        y : ignored, there for scikit-learn's conventions
+
+        Returns
+        -------
+        float
+        """
         return float(np.mean(self.score_samples(X)))
 
     def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
@@ -433,8 +431,15 @@ class CAKE(ClusterMixin, BaseEstimator):
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
 
-        The column "reason" says why a point is kept, or what speaks against it where its score is not above `threshold`
-        (:mod:`clustertrust.reasons`); no other column depends on that.
+        Parameters
+        ----------
+        threshold : float
+            The column "reason" says why a point is kept, or what speaks against it where its score is not above this
+            (:mod:`clustertrust.reasons`); no other column depends on it.
+
+        Returns
+        -------
+        DataFrame
         """
         check_is_fitted(self)
         return self._confidence.to_frame(threshold)
@@ -477,6 +482,10 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         A model of Dask data keeps the scores of the sample that its runs were fitted on.
 
+        Parameters
+        ----------
+        path : where to; a file that is there is replaced
+
         Raises
         ------
         ValueError
@@ -484,20 +493,36 @@ class CAKE(ClusterMixin, BaseEstimator):
             runs whose models arrays do not hold.
         """
         check_is_fitted(self)
-        about = {
-            "n_features_in": self.n_features_in_,
-            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
-        }
         kept = self._confidence
         if is_dask(kept.scores):
             judge = Judge(self._model, self.ensemble_.placers)
             found: dict[str, Any] = dict(judge(Block(self._X)))
             kept = replace(kept, **found)
-        save_model(path, self.get_params(deep=False), self._X, kept, about, self._model)
+        save_model(path, self.get_params(deep=False), self._X, kept, self._about(), self._model)
+
+    def _about(self) -> dict[str, Any]:
+        """What a file tells of the columns that this was fitted on."""
+        names = getattr(self, "feature_names_in_", np.array([]))
+        return {"n_features_in": self.n_features_in_, "feature_names": names.tolist()}
 
     @classmethod
     def load(cls, path: str | Path) -> CAKE:
-        """Read what `save` wrote: a fitted model."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path of the file
+
+        Returns
+        -------
+        CAKE
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            Where the file is damaged, of another version, or no model.
+        """
         params, X, model, confidence, about = load_model(path)
         try:
             cake = cls(**params)
@@ -522,6 +547,19 @@ class CAKE(ClusterMixin, BaseEstimator):
         return summarize(self._confidence)
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
-        """Why the point at this position scored as it did: votes, rival cluster, weak component, reason."""
+        """Why a point scored as it did: votes, rival cluster, weak component, reason.
+
+        Parameters
+        ----------
+        point : int
+            Its position; negative: from the end.
+        threshold : float
+            Above this a score is kept, and the reason is "core".
+
+        Returns
+        -------
+        Explanation
+            `print` says it in words.
+        """
         check_is_fitted(self)
         return self._confidence.explain(point, threshold)

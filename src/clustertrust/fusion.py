@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def product(c: Floats, g: Floats) -> Floats:
-    """C g, Eq. (8a)."""
+    """The product c g, Eq. (8a)."""
     return c * g
 
 

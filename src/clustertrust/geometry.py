@@ -28,6 +28,7 @@ from clustertrust.dissimilarity import (
     cluster_means,
     cluster_variances,
     fixed_parameters,
+    is_name,
 )
 from clustertrust.ensemble import Ensemble, as_ensemble
 from clustertrust.kernel_means import KernelMeans
@@ -94,6 +95,11 @@ class Options:
     kernel_params: dict | None = None
     centers: Any = None
     n_jobs: int | None = None
+
+    @classmethod
+    def of(cls, cake: Any) -> Options:
+        """The parameters of an estimator; centres are for partitions that are given."""
+        return cls(cake.metric, cake.metric_params, cake.kernel, cake.kernel_params, None, cake.n_jobs)
 
 
 def exact(X: Any, cells: Cells, options: Options) -> Geometry:
@@ -179,7 +185,7 @@ def check_options(geometry: str, options: Options) -> None:
 def is_precomputed(geometry: str, options: Options) -> bool:
     """Whether X is a matrix of distances or kernel values instead of points."""
     value = options.kernel if geometry == "kernel" else options.metric
-    return isinstance(value, str) and value == "precomputed"
+    return is_name(value, "precomputed")
 
 
 def check_points(X: Any, n: int, geometry: str, options: Options) -> Any:
@@ -301,7 +307,7 @@ def silhouettes(
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ. Otherwise the centres
         of the Ensemble, or else the means of the clusters.
-    geometry : {"auto", "exact", "centroid", "rms", "kernel"}
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         What stands for the distance to a cluster; see :class:`clustertrust.CAKE`.
     metric, metric_params : for "exact"
     kernel, kernel_params : for "kernel"

@@ -53,7 +53,8 @@ class KernelMeans(Geometry):
             with one_thread():
                 self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(self.X)
                 scale = self.neighbours.kneighbors()[0][:, -1]
-            self.floor = scale[scale > 0].min(initial=np.inf)  # infinite where all points are equal: κ = 1
+                # Points with many copies have no scale of their own; where all points do, nor has anyone.
+                self.floor = scale[scale > 0].min() if scale.any() else _smallest_distance(self.X)
             self.scale = np.maximum(scale, self.floor)
         precomputed = is_name(kernel, "precomputed")
         self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
@@ -142,3 +143,22 @@ class KernelMeans(Geometry):
             return np.bincount(column, weights=means[column, point], minlength=cells.sizes.size).astype(np.float64)
 
         return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
+
+
+def _smallest_distance(X: Any) -> float:
+    """Distance of the two nearest points that differ; infinite where all are equal, so that κ = 1."""
+    distinct = _distinct(X)
+    if distinct.shape[0] < 2:
+        return np.inf
+    return float(NearestNeighbors(n_neighbors=1).fit(distinct).kneighbors()[0].min())
+
+
+def _distinct(X: Any) -> Any:
+    """The rows of X, each once."""
+    if not sparse.issparse(X):
+        return np.unique(X, axis=0)
+    X = X.sorted_indices()
+    X.eliminate_zeros()
+    rows = [slice(*X.indptr[i : i + 2]) for i in range(X.shape[0])]
+    last = {(X.indices[row].tobytes(), X.data[row].tobytes()): i for i, row in enumerate(rows)}
+    return X[list(last.values())]

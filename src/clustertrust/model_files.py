@@ -14,7 +14,8 @@ from scipy import sparse
 
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import meet
-from clustertrust.ensemble import Ensemble, ensemble_from_arrays, ensemble_to_arrays
+from clustertrust.ensemble import Ensemble
+from clustertrust.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.geometry import GEOMETRIES, Options, build_geometry
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence

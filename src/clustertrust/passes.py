@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._parallel import _AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
 from clustertrust.sources import Block, Source
 from clustertrust.totals import Totals
@@ -89,7 +89,7 @@ class LocalPasses(Passes):
         read = self.source.blocks(self.rows)
         blocks = progress(read, self.n_rows, what, verbose=self.verbose, size=lambda block: len(block.X))
         with one_thread():
-            yield from map_blocks(function, blocks, self.threads)  # type: ignore[arg-type]
+            yield from map_blocks(function, blocks, self.threads)
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks."""
@@ -99,7 +99,7 @@ class LocalPasses(Passes):
 def rows_of_block(n_features: int, n_runs: int) -> int:
     """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
     bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
-    return int(np.clip(memory_budget() // (_AT_ONCE * bytes_per_row), 1024, 2**16))
+    return int(np.clip(memory_budget() // (AT_ONCE * bytes_per_row), 1024, 2**16))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ from clustertrust.kernels import backend
 from clustertrust.placing import Training
 from clustertrust.run_files import Checkpoint
 
-__all__ = ["Recipe", "draw_seeds", "run_all", "spawn_seeds"]
+__all__ = ["LEFT_OUT", "ON_FAILURE", "Recipe", "draw_seeds", "run_all", "spawn_seeds"]
+
+LEFT_OUT = ("predict", "skip")
+ON_FAILURE = ("drop", "raise")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Recipe:
                 "run draws its own; leave one of the two out."
             )
         _check_resample(resample)
-        check_choice("left_out", left_out, ["predict", "skip"])
+        check_choice("left_out", left_out, LEFT_OUT)
         if resample is None and left_out != "skip":
             raise ValueError(f"left_out={left_out!r} is used with resample alone; set resample or leave left_out out.")
         recipe = cls(methods, vary, resample, left_out)
@@ -63,8 +66,7 @@ class Recipe:
             raise ValueError(f"resample={self.resample!r} leaves {size} of {n} points; give a larger share.")
         for _, estimator in self.methods:
             key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
-            asked = [estimator.get_params()[key]] if key else []
-            asked = list(self.vary.get("n_clusters", asked)) if key else []
+            asked = self.vary.get("n_clusters", [estimator.get_params()[key]]) if key else []
             for k in asked:
                 if isinstance(k, int | np.integer) and k > size:
                     raise ValueError(

@@ -259,7 +259,20 @@ class Confidence:
         return with_nothing(self.label_names)[labels]
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
-        """Why the point at this position scored as it did: votes, rival cluster, weak component, reason."""
+        """Why a point scored as it did: votes, rival cluster, weak component, reason.
+
+        Parameters
+        ----------
+        point : int
+            Its position; negative: from the end.
+        threshold : float
+            Above this a score is kept, and the reason is "core".
+
+        Returns
+        -------
+        Explanation
+            `print` says it in words.
+        """
         n = len(self.scores)
         try:
             i = operator.index(point)

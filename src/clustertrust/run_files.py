@@ -18,7 +18,7 @@ __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]
 
 Arrays = dict[str, NDArray]
 
-LARGEST = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
+_BOUNDS = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 
 
@@ -100,7 +100,7 @@ def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> Ga
     model = GaussianMixture(k, covariance_type=covariance_type)
     for name in _MIXTURE:
         known = {"weights_": (k,), "means_": (k, d)}.get(name, shape)
-        setattr(model, name, expect_finite(arrays, f"mixture_{name}", known, LARGEST.get(name, np.inf)))
+        setattr(model, name, expect_finite(arrays, f"mixture_{name}", known, _BOUNDS.get(name, np.inf)))
     roots = model.precisions_cholesky_
     if covariance_type in {"full", "tied"}:
         roots = np.diagonal(roots, axis1=-2, axis2=-1)

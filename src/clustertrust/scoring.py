@@ -46,6 +46,13 @@ class Scoring:
     unassigned: str
     consensus: str
 
+    @classmethod
+    def of(cls, cake: Any) -> Scoring:
+        """The parameters of an estimator, checked."""
+        scoring = cls(cake.fusion, cake.normalization, cake.agreement, cake.unassigned, cake.consensus)
+        scoring.check()
+        return scoring
+
     def count_runs(self, rows: Ints) -> Ints:
         """(m,) number of runs that count for rows of labels."""
         return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)

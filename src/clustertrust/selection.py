@@ -168,7 +168,7 @@ def select_adaptive(
         As in :func:`clustertrust.build_ensemble`.
     n_restarts : int
         Re-fits at each coverage, at least 1. All coverages have the same seeds.
-    geometry : {"auto", "exact", "centroid", "rms", "kernel"}
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         Of the silhouettes; see :class:`clustertrust.CAKE`. "auto" is settled by the size of X, not of the subsets, so
         that the curve is of one kind. The paper says "exact"; its authors ran "centroid".
     average : {"plain", "macro"}

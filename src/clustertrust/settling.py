@@ -13,7 +13,7 @@ from clustertrust.cells import meet
 from clustertrust.clusterers import Run
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.geometry import Options, build_geometry, silhouettes_of
-from clustertrust.recipe import Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.scoring import Scoring, score_ensemble
 
 __all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
@@ -36,11 +36,11 @@ def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64])
 
 def build_until_settled(
     X: Any,
-    clusterer: Any,
     geometry: str,
     options: Options,
     scoring: Scoring,
     *,
+    clusterer: Any,
     n_clusters: int | None,
     vary: Any,
     resample: Any,
@@ -56,7 +56,7 @@ def build_until_settled(
     batches are kept: a batch costs its own fits and one pass over the distances.
     """
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
-    check_choice("on_failure", on_failure, ["drop", "raise"])
+    check_choice("on_failure", on_failure, ON_FAILURE)
     if isinstance(random_state, Sequence | np.ndarray):
         raise ValueError("random_state is a list of seeds, which has a length; n_runs='auto' needs a number or None.")
     entropy, _ = draw_seeds(random_state, 1)

@@ -223,11 +223,13 @@ class FrameSource(Source):
             yield from self._frames(path, rows)
 
     @classmethod
+    @abstractmethod
     def _columns(cls, path: Path) -> list[str]:
-        raise NotImplementedError
+        """Names of the columns of a file."""
 
+    @abstractmethod
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        raise NotImplementedError
+        """Frames of at most so many rows, or a few more."""
 
 
 class CsvSource(FrameSource):
@@ -312,7 +314,19 @@ SUFFIXES: dict[str, type[FrameSource]] = {
 
 
 def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()) -> Source:
-    """Open an array, a file (.npy, .parquet, .csv, .tsv, the last two also .gz) or a folder of files of one kind."""
+    """Open a table to be read in blocks.
+
+    Parameters
+    ----------
+    X : array, or path of a file (.npy, .parquet, .csv, .tsv, the last two also .gz) or of a folder of files of one kind
+    id : name of the column that names the rows, optional
+    use : names of the columns to use, optional; None: all but `id` and `drop`
+    drop : names of columns to leave out
+
+    Returns
+    -------
+    Source
+    """
     if isinstance(X, Source):
         return X
     if isinstance(X, np.ndarray):

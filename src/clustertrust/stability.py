@@ -85,7 +85,7 @@ def pairs(runs: NDArray) -> Floats:
 
 
 def stability(cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str) -> Stability:
-    """C = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
+    """Stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
 
     `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair with
     the row absent from either run agrees on nothing.

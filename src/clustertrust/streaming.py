@@ -14,6 +14,9 @@ scikit-learn's `working_memory`, changes scores by rounding alone where the runs
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -180,9 +183,21 @@ def check_left_out(resample: Any, left_out: str) -> None:
         )
 
 
-def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
-    """Score all rows; the fields of `Confidence` become arrays on disk."""
-    fields: dict[str, Any] = {}
+def collect(streamed: Streamed, passes: Passes) -> Confidence:
+    """Score all rows; the fields of `Confidence` become arrays on disk, which go when the record goes."""
+    folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
+    try:
+        found = streamed.confidence(_on_disk(streamed, passes, folder))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
+
+
+def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> dict[str, NDArray]:
+    """The fields of `Confidence` of all rows, each in a file of the folder."""
+    fields: dict[str, NDArray] = {}
     for block, judged in streamed.scores(passes):
         for name, values in judged.items():
             if name not in fields:
@@ -190,7 +205,7 @@ def collect(streamed: Streamed, passes: Passes, folder: Path) -> Confidence:
                 fields[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", values.dtype, shape)
                 _reserve(folder / f"{name}.npy")
             fields[name][block.before : block.before + len(values)] = values
-    return streamed.confidence(fields)
+    return fields
 
 
 def _reserve(path: Path) -> None:

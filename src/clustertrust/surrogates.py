@@ -25,7 +25,7 @@ from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import Options, check_options, is_precomputed
 from clustertrust.persistence import check_coordinates
-from clustertrust.recipe import Recipe, draw_seeds, run_all
+from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all
 from clustertrust.results import Confidence, frame_of
 from clustertrust.scoring import Scoring, score_ensemble
 
@@ -150,15 +150,13 @@ class Plan:
     @classmethod
     def of(cls, cake: CAKE, n_points: int) -> Plan:
         """Check the settings of an estimator."""
-        options = Options(cake.metric, cake.metric_params, cake.kernel, cake.kernel_params, None, cake.n_jobs)
-        scoring = Scoring(cake.fusion, cake.normalization, cake.agreement, cake.unassigned, cake.consensus)
-        scoring.check()
+        options, scoring = Options.of(cake), Scoring.of(cake)
         check_options(cake.geometry, options)
         if is_precomputed(cake.geometry, options):
             raise ValueError("A precomputed matrix will not do here: give the points, and another metric or kernel.")
         if scoring.refines:  # told before a fit, not after all of them
             check_coordinates(cake.geometry, cake.metric, None)
-        check_choice("on_failure", cake.on_failure, ["drop", "raise"])
+        check_choice("on_failure", cake.on_failure, ON_FAILURE)
         recipe = Recipe.of(cake.clusterer, cake.n_clusters, cake.vary, cake.resample, cake.left_out, n_points)
         n_runs = check_count("n_runs", cake.n_runs, at_least=2)
         return cls(recipe, n_runs, cake.on_failure, cake.geometry, options, scoring)

@@ -159,7 +159,16 @@ class Calibrator(BaseEstimator):
         return self
 
     def predict(self, scores: Any) -> Floats:
-        """Probability that each assignment is right: (n,); NaN where the score is NaN."""
+        """Probability that each assignment is right.
+
+        Parameters
+        ----------
+        scores : (n,) numbers, as in the fit
+
+        Returns
+        -------
+        (n,) array in [0, 1], NaN where the score is NaN
+        """
         check_is_fitted(self, "method_")
         values = check_scores(scores)
         known = ~np.isnan(values)

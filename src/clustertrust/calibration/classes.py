@@ -57,10 +57,20 @@ class ClusterMap:
         return out
 
     def correct(self, positions: Any, classes: Any) -> Bools:
-        """Whether the assignment of the points at these positions is right; classes in the same order.
+        """Whether the assignment of some points is right.
 
-        Points of a cluster without a class, and points without a cluster, are wrong. A position whose class made the
-        map is an error: it would be right more often than others, and a threshold from it too low.
+        Points of a cluster without a class, and points without a cluster, are wrong.
+
+        Parameters
+        ----------
+        positions : (m,) positions of the points, each once
+            One whose class made the map is an error: it would be right more often than others, and a threshold from it
+            too low.
+        classes : (m,) their classes, in the same order
+
+        Returns
+        -------
+        (m,) bool array
         """
         at = check_positions(positions, len(self.labels))
         truth = _check_classes(classes)

@@ -118,6 +118,15 @@ def reliability(probability: Any, correct: Any, *, n_bins: int = 10, strategy: s
 def brier_score(probability: Any, correct: Any) -> float:
     """Mean of (p - right)²: 0 is perfect, p (1 - p) is what the overall share p for every point gives.
 
+    Parameters
+    ----------
+    probability, correct
+        As for :func:`reliability`.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from clustertrust.calibration import brier_score
@@ -131,9 +140,18 @@ def brier_score(probability: Any, correct: Any) -> float:
 def expected_calibration_error(
     probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile"
 ) -> float:
-    """Σ_b n_b / n |observed_b - predicted_b| over bins; see :func:`reliability` for the arguments.
+    """Σ_b n_b / n |observed_b - predicted_b| over bins.
 
     It is never 0 by chance: with n points in b bins even perfect probabilities give about 0.8 √(b p (1 - p) / n).
+
+    Parameters
+    ----------
+    probability, correct, n_bins, strategy
+        As for :func:`reliability`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

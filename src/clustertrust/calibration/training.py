@@ -91,6 +91,10 @@ def sample_weight(scores: Any) -> Floats:
     ----------
     scores : (n,) numbers of at least 0, higher is surer
 
+    Returns
+    -------
+    (n,) array
+
     Examples
     --------
     >>> from clustertrust.calibration import sample_weight

@@ -124,7 +124,7 @@ def draw(path: Path, profile: KProfile) -> None:
     """Scores over k, beside those of data without clusters."""
     from matplotlib.figure import Figure  # no window, no state
 
-    from clustertrust.displays.k_profile import KProfileDisplay
+    from clustertrust.displays import KProfileDisplay
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     KProfileDisplay.from_profile(profile, ax=figure.subplots())

@@ -137,12 +137,11 @@ class Summary:
 @contextmanager
 def csv_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Write frames one below the other, as text."""
-    separator = "\t" if ".tsv" in path.suffixes else ","
     first = True
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal first
-        frame.to_csv(opened, index=False, sep=separator, header=first, lineterminator="\n")
+        frame.to_csv(opened, index=False, sep=separator_of(path), header=first, lineterminator="\n")
         first = False
 
     open_text: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open

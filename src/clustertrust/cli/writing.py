@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
@@ -32,11 +31,7 @@ def write_scores(path: Path, table: pd.DataFrame, points: Points, settings: Mapp
 
 def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
     """As `cake.save`, and in the same file what was done to the columns before the fit."""
-    about = {
-        "n_features_in": cake.n_features_in_,
-        "feature_names": getattr(cake, "feature_names_in_", np.array([])).tolist(),
-        "preparation": None if preparation is None else preparation.to_json(),
-    }
+    about = cake._about() | {"preparation": None if preparation is None else preparation.to_json()}
     params = cake.get_params(deep=False) | {"verbose": False}  # progress was for this run of the command
     save_model(path, params, cake._X, cake._confidence, about, cake._model)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust.displays.shared import Display, require_matplotlib
 from clustertrust.k_profile import KProfile
 
 __all__ = ["KProfileDisplay"]
@@ -14,7 +15,7 @@ __all__ = ["KProfileDisplay"]
 Floats = NDArray[np.float64]
 
 
-class KProfileDisplay:
+class KProfileDisplay(Display):
     """Mean score, the middle half of the scores, stability and geometry over k, and the null where there is one.
 
     Parameters
@@ -35,7 +36,7 @@ class KProfileDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from clustertrust.displays.k_profile import KProfileDisplay
+    >>> from clustertrust.displays import KProfileDisplay
     >>> from clustertrust.k_profile import choose_k
     >>> profile = choose_k(load_iris().data, range(2, 5), null=None, n_runs=3, random_state=0)
     >>> KProfileDisplay(**KProfileDisplay.numbers(profile)).best
@@ -88,12 +89,11 @@ class KProfileDisplay:
         return cls(**cls.numbers(profile)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> KProfileDisplay:
-        """Draw on `ax`, else on the current axes, and return this display."""
-        import matplotlib.pyplot as plt  # here, so that scoring never needs it
+        """Draw on `ax`, or on a new figure, and return itself."""
+        require_matplotlib()
         from matplotlib.ticker import MaxNLocator
 
-        ax = plt.gca() if ax is None else ax
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._start(ax, (7.0, 4.5))
         k = self.n_clusters
         self.bands_ = {
             "scores": ax.fill_between(

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust.calibration import Calibrator, Reliability, reliability
+from clustertrust.displays.shared import Display, require_matplotlib
 
 __all__ = ["ReliabilityDisplay"]
 
 Floats = NDArray[np.float64]
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Share of right assignments over the probability foretold, one point a bin, beside the diagonal of a perfect one.
 
     Parameters
@@ -33,7 +34,7 @@ class ReliabilityDisplay:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from clustertrust.displays.reliability import ReliabilityDisplay
+    >>> from clustertrust.displays import ReliabilityDisplay
     >>> p, right = [0.2, 0.2, 0.8, 0.8], [False, False, True, True]
     >>> ReliabilityDisplay.from_predictions(p, right, n_bins=2, ax=Figure().add_subplot()).observed.tolist()
     [0.0, 1.0]
@@ -88,11 +89,8 @@ class ReliabilityDisplay:
 
     def plot(self, ax: Any = None) -> ReliabilityDisplay:
         """Draw on `ax`, or on a new figure, and return itself."""
-        if ax is None:
-            import matplotlib.pyplot as plt  # only here: axes that are given need no pyplot
-
-            ax = plt.subplots(figsize=(4.6, 4.4), layout="constrained")[1]
-        self.ax_, self.figure_ = ax, ax.figure
+        require_matplotlib()
+        ax = self._start(ax, (4.6, 4.4))
         (self.diagonal_,) = ax.plot([0, 1], [0, 1], color="#999999", linewidth=1, zorder=0)
         errors = np.abs(np.vstack([self.observed - self.low, self.high - self.observed]))
         measured = f"ECE {self.expected_calibration_error:.3f}, Brier {self.brier_score:.3f}"

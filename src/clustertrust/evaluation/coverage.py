@@ -96,6 +96,10 @@ def score_quality(
     random_state : int
         Seed of the order of points of equal score.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from clustertrust.evaluation import score_quality

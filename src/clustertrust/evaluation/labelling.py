@@ -48,7 +48,23 @@ def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
 
 
 def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
-    """Share of the points that are right after one optimal matching."""
+    """Share of the points that are right after one optimal matching.
+
+    Parameters
+    ----------
+    labels, truth
+        As for :func:`correctness`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from clustertrust.evaluation import accuracy
+    >>> accuracy([0, 0, 1, 1], ["b", "b", "a", "b"])
+    0.75
+    """
     return float(correctness(labels, truth).mean())
 
 
@@ -86,6 +102,10 @@ def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari
         Adjusted Rand index, adjusted and normalised mutual information (arithmetic mean), or the share of points that
         are right after optimal matching.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from clustertrust.evaluation import agreement_with_truth
@@ -107,6 +127,10 @@ def subset_silhouette(X: Any, labels: ArrayLike, kept: ArrayLike | None = None) 
         Points that are not assigned (negative, missing) are left out of the mean.
     kept : (n,) bool array, optional
         Which points to keep; None: all.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -50,6 +50,10 @@ def auroc(scores: ArrayLike, correct: ArrayLike) -> float:
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from clustertrust.evaluation import auroc
@@ -77,6 +81,10 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
     correct : (n,) bool, see :func:`correctness`
     positive : {"correct", "error"}
         Whether high scores shall find what is right or low scores what is wrong.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -132,6 +140,10 @@ def error_precision(scores: ArrayLike, correct: ArrayLike, share: float = 0.05, 
     ties : {"average", "stable"}
         See the module.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from clustertrust.evaluation import error_precision
@@ -157,6 +169,10 @@ def risk_coverage_curve(
     ties : {"average", "stable"}
         See the module.
 
+    Returns
+    -------
+    Curve
+
     Examples
     --------
     >>> from clustertrust.evaluation import risk_coverage_curve
@@ -179,6 +195,10 @@ def aurc(scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties:
     ----------
     scores, correct, n_positions, ties
         As for :func:`risk_coverage_curve`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -228,6 +248,10 @@ def percentile_correlation(scores: ArrayLike, correct: ArrayLike, *, n_bins: int
     ----------
     scores, correct, n_bins, ties
         As for :func:`accuracy_by_bin`; at least two bins.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

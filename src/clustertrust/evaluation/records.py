@@ -45,6 +45,10 @@ def student_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
     level : float
         Coverage of the interval, between 0 and 1.
 
+    Returns
+    -------
+    Interval
+
     Examples
     --------
     >>> from clustertrust.evaluation import student_interval

@@ -393,6 +393,41 @@ def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, 
 
 
 @compiled
+def distances_from(X, at, out):  # type: ignore[no-untyped-def]
+    """out[i] = |X[i] - X[at]|. O(n d)."""
+    for i in range(X.shape[0]):
+        square = 0.0
+        for f in range(X.shape[1]):
+            square += (X[i, f] - X[at, f]) ** 2
+        out[i] = np.sqrt(square)
+
+
+@compiled
+def nearest_two(to_medoid, nearest, first, second, removal):  # type: ignore[no-untyped-def]
+    """From distances (k, n): each point's nearest medoid, its two smallest distances, and what each removal costs."""
+    k, n = to_medoid.shape
+    for i in range(n):
+        first[i] = np.inf
+        second[i] = np.inf
+        nearest[i] = 0
+        for m in range(k):
+            if to_medoid[m, i] < first[i]:
+                second[i] = first[i]
+                first[i] = to_medoid[m, i]
+                nearest[i] = m
+            elif to_medoid[m, i] < second[i]:
+                second[i] = to_medoid[m, i]
+    if k == 1:  # there is no second: any bound on the distances to come serves in its place
+        bound = 2 * first.max()
+        for i in range(n):
+            second[i] = bound
+    for m in range(k):
+        removal[m] = 0.0
+    for i in range(n):
+        removal[nearest[i]] += second[i] - first[i]
+
+
+@compiled
 def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
     """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps. O(n² d) a sweep.
 
@@ -400,56 +435,23 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
     A candidate then needs one pass over the points to know its best swap, whichever medoid that is with, and a
     swap that gains is made at once. After n candidates without one no single swap gains.
     """
-    n, d = X.shape
-    k = start.size
+    n, k = X.shape[0], start.size
     medoids = start.copy()
     to_medoid = np.empty((k, n))
-    distance = np.empty(n)
-    nearest = np.empty(n, dtype=np.int64)
-    first = np.empty(n)
-    second = np.empty(n)
     for m in range(k):
-        for i in range(n):
-            square = 0.0
-            for f in range(d):
-                square += (X[i, f] - X[medoids[m], f]) ** 2
-            to_medoid[m, i] = np.sqrt(square)
-    removal = np.empty(k)
-    gain = np.empty(k)
+        distances_from(X, medoids[m], to_medoid[m])
+    distance, first, second = np.empty(n), np.empty(n), np.empty(n)
+    nearest = np.empty(n, dtype=np.int64)
+    removal, gain = np.empty(k), np.empty(k)
+    nearest_two(to_medoid, nearest, first, second, removal)
     without = 0
-    changed = True
     for sweep in range(max_iter):
         for c in range(n):
-            if changed:  # nearest, second nearest and removal costs, after the start and after each swap
-                for m in range(k):
-                    removal[m] = 0.0
-                for i in range(n):
-                    first[i] = np.inf
-                    second[i] = np.inf
-                    nearest[i] = 0
-                    for m in range(k):
-                        if to_medoid[m, i] < first[i]:
-                            second[i] = first[i]
-                            first[i] = to_medoid[m, i]
-                            nearest[i] = m
-                        elif to_medoid[m, i] < second[i]:
-                            second[i] = to_medoid[m, i]
-                if k == 1:  # there is no second: any bound on the distances to come serves in its place
-                    bound = 2 * first.max()
-                    for i in range(n):
-                        second[i] = bound
-                for i in range(n):
-                    removal[nearest[i]] += second[i] - first[i]
-                changed = False
             is_medoid = False
             for m in range(k):
                 is_medoid = is_medoid or medoids[m] == c
             if not is_medoid:
-                for i in range(n):
-                    square = 0.0
-                    for f in range(d):
-                        square += (X[i, f] - X[c, f]) ** 2
-                    distance[i] = np.sqrt(square)
+                distances_from(X, c, distance)
                 for m in range(k):
                     gain[m] = removal[m]
                 shared = 0.0
@@ -467,7 +469,7 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
                     medoids[best] = c
                     for i in range(n):
                         to_medoid[best, i] = distance[i]
-                    changed = True
+                    nearest_two(to_medoid, nearest, first, second, removal)
                     without = -1
             without += 1
             if without >= n:

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from clustertrust._validation import (
     MATRIX_OPTIONS,
-    _check_columns,
+    check_columns,
     check_label_vector,
     check_same_length,
     check_scores,
@@ -139,7 +139,7 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
 
 def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
     """Check the data: a float array or CSR matrix, missing values allowed, and the names of its columns."""
-    _check_columns(X)
+    check_columns(X)
     matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
     if matrix.shape[0] != len(table):
         raise ValueError(
