@@ -502,6 +502,12 @@ def test_a_review_guarantees_nothing_and_can_be_far_off():
     assert not risk_threshold(s, right[honest.positions], 0.05, sample=honest).certified
 
 
+def test_a_threshold_that_keeps_all_says_so():
+    found = risk_threshold(np.linspace(0, 1, 60), [True] * 60, alpha=0.2)
+    assert found.threshold == -np.inf
+    assert str(found).startswith("Keep every score: points like these, ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

@@ -119,6 +119,31 @@ def test_a_frames_own_index_names_the_rows(folder):
     assert pd.read_parquet("s.parquet")["plant"].tolist() == IDS
 
 
+def test_a_frames_own_index_may_be_named_as_the_id(folder):
+    X.set_axis(pd.Index(IDS, name="plant"), axis=0).to_parquet("x.parquet")
+    run("score", "x.parquet", *FAST, "--id", "plant", "--out", "s.csv", "--model", "m")
+    assert pd.read_csv("s.csv")["plant"].tolist() == IDS
+    run("predict", "m", "x.parquet", "--id", "plant", "--out", "p.csv")
+    assert pd.read_csv("p.csv")["plant"].tolist() == IDS
+
+
+def test_one_column_names_the_rows(folder):
+    pd.read_csv("plain.csv").assign(name="p", kind="s").to_csv("named.csv", index=False)
+    result = run("score", "named.csv", *FAST, "--id", "name,kind", code=1)
+    assert result.stderr == "Error: --id name,kind names 2 columns; one names the rows, leave out the others.\n"
+
+
+def test_decimal_commas_are_told(folder):
+    pd.read_csv("plain.csv").to_csv("comma.csv", index=False, sep=";", decimal=",")
+    result = run("score", "comma.csv", *FAST, "--separator", ";", code=1)
+    assert result.stderr.endswith("--use. Numbers need a decimal point: 1.5, not 1,5.\n")
+
+
+def test_notes_name_options_that_there_are(folder):
+    told = run("score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3").stderr
+    assert "agree by construction; set --resample to make them differ." in told
+
+
 def test_standard_input_and_output(folder, library):
     result = run("score", "-", *FAST, *NAMED, "--out", "-", stdin=Path("iris.csv").read_bytes())
     table = pd.read_csv(io.StringIO(result.stdout), **EXACT)

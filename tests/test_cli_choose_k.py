@@ -53,6 +53,11 @@ def test_it_says_what_the_library_says(folder, profile):
     assert files(folder) == ["named.csv", "x.csv"]
 
 
+def test_k_may_be_short_as_in_score(folder, quick):
+    result = run("choose-k", "x.csv", "-k", "2:4", "--runs", "3", "--no-null")
+    assert result.stdout == quick.summary() + "\n"
+
+
 @pytest.mark.parametrize("suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"])
 def test_every_format_holds_the_table(folder, quick, suffix):
     run("choose-k", "x.csv", *FEW, "--no-null", "--out", f"k{suffix}")

@@ -333,6 +333,11 @@ def test_scatter_asks_for_data_that_fit():
         make(GAPPY, embedding=np.where(np.arange(16).reshape(8, 2) == 11, np.inf, PLANE))
     with pytest.raises(ValueError, match="embedding must be"):
         make(GAPPY, embedding=[["a", "b"]] * 8)
+    named = replace(GAPPY, frame=pd.DataFrame(index=list("abcdefgh")))
+    mixed = pd.DataFrame(PLANE, index=list("bacdefgh"))
+    for how in ({"X": mixed}, {"embedding": mixed}):
+        with pytest.raises(ValueError, match=r"Row 0 of (X|embedding) is 'b' and row 0 of to_frame\(\) is 'a'"):
+            make(named, **how)
     with pytest.raises(ValueError, match="max_points=0"):
         make(GAPPY, PLANE, max_points=0)
     with pytest.raises(TypeError, match=r"max_points=1\.5"):

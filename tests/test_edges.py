@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import oracles
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,7 +59,7 @@ def test_run_with_one_cluster(geometry):
 
 
 def test_run_with_one_cluster_asked_for():
-    with pytest.warns(UserWarning, match=r"Runs \[0, 1, 2\] have one cluster") as caught:
+    with pytest.warns(UserWarning, match="All 3 runs have one cluster") as caught:
         cake = CAKE(n_clusters=1, n_runs=3, random_state=0).fit(X)
     assert len(caught) == 1
     assert_array_equal(cake.labels_, 0)
@@ -153,7 +154,7 @@ def test_matching_of_a_pair_serves_both_directions():
 
 
 @pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")  # runs of any k are drawn
-@pytest.mark.filterwarnings("ignore:Runs .* have one cluster:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")
 @few
 @given(renamings(labelings().filter(lambda labels: (labels >= 0).any())))
@@ -289,3 +290,57 @@ def test_wrong_lengths():
         ValueError, match=r"X has shape \(6, 1\); a precomputed matrix of 6 labelled points is \(6, 6\)"
     ):
         confidence(X, [RUN, RUN], metric="precomputed", geometry="exact")
+
+
+# --- rows of pandas' that are named ---
+
+
+def test_labels_that_name_their_rows_in_another_order_are_told():
+    frame = pd.DataFrame(X, index=[f"p{i}" for i in range(len(X))])
+    runs = pd.DataFrame({"a": np.arange(len(X)) % 2, "b": np.arange(len(X)) % 3 > 0}, index=frame.index)
+    expected = confidence(X, runs.to_numpy().astype(int)).scores
+    mixed = runs.iloc[::-1]
+    last = f"p{len(X) - 1}"
+    with pytest.raises(
+        ValueError, match=rf"Row 0 of labels is '{last}' and row 0 of X is 'p0'.*labels\.loc\[X\.index\]"
+    ):
+        confidence(frame, mixed)
+    with pytest.raises(ValueError, match=r"Row 0 of labels\[1\] is"):
+        confidence(frame, [runs["a"], mixed["b"]])
+    for same in (runs, mixed.loc[frame.index], [runs["a"], runs["b"]], runs.reset_index(drop=True), runs.to_numpy()):
+        assert_array_equal(confidence(frame, same).scores, expected)
+    assert_array_equal(confidence(X, runs).scores, expected)  # points without names: by their place
+
+
+def test_labels_in_a_mapping_are_told():
+    with pytest.raises(TypeError, match=r"labels is a mapping.*list\(labels\.values\(\)\)"):
+        confidence(X, {"a": np.zeros(len(X)), "b": np.zeros(len(X))})
+
+
+def test_a_missing_value_is_told_with_the_name_of_its_row():
+    frame = pd.DataFrame(X.copy(), index=[f"p{i}" for i in range(len(X))])
+    frame.iloc[2, 0] = np.nan
+    with pytest.raises(ValueError, match=r"the first is in row 2 \('p2'\), column 0"):
+        CAKE(2).fit(frame)
+    with pytest.raises(ValueError, match="the first is in row 2, column 0"):
+        CAKE(2).fit(frame.reset_index(drop=True))
+
+
+def test_polars_has_no_index_and_lazy_frames_no_rows():
+    frame = pl.DataFrame({"a": X[:, 0], "b": "text"})
+    with pytest.raises(ValueError, match=r"not numbers: \['b'\]. Drop them, or encode them"):
+        CAKE(2).fit(frame)
+    with pytest.raises(TypeError, match=r"polars LazyFrame.*X\.collect\(\)"):
+        CAKE(2).fit(frame.lazy())
+
+
+def test_a_generator_is_told_how_to_give_a_seed():
+    rng = np.random.default_rng(0)
+    with pytest.raises(TypeError, match=r"random_state is a Generator.*int\(rng\.integers\(2\*\*32\)\)"):
+        CAKE(2, random_state=rng).fit(X)
+    CAKE(2, n_runs=2, random_state=int(rng.integers(2**32))).fit(X)
+
+
+def test_an_unknown_metric_is_told():
+    with pytest.raises(ValueError, match="metric='cosin' is not known; choose one that sklearn"):
+        CAKE(2, metric="cosin").fit(X)

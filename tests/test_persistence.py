@@ -450,7 +450,7 @@ def test_on_the_command_line(tmp_path):
     assert_allclose(table["score"], expected, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:Runs .* have one cluster:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
 @pytest.mark.filterwarnings("ignore", category=SkipTestWarning)
 def test_scikit_learns_checks(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")

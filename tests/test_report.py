@@ -363,3 +363,6 @@ def test_rows_in_another_order_are_found_out():
     build_report(named, X.reset_index(drop=True))
     with pytest.raises(ValueError, match="Row 2 of votes"):
         build_report(named, votes=X)
+    with pytest.raises(ValueError, match=r"Row 2 of embedding is 'd'.*embedding.loc\[table.index\]"):
+        build_report(named, embedding=X.iloc[:, :2])
+    build_report(named, embedding=X.iloc[:, :2].loc[named.index])

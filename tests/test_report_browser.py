@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, confidence
@@ -405,3 +406,28 @@ def test_a_hundred_thousand_points_and_more(visit, tmp_path):
         page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
     page.mouse.up()
     assert time.perf_counter() - begin < 20
+
+
+@pytest.mark.parametrize("size", [3.0, 12.0, 13.0, 30.0, 130.0, 0.7, 0.03])
+def test_ticks_say_where_they_are(chromium, tmp_path, size):
+    X = np.random.default_rng(0).uniform(-size / 2, size / 2, (40, 2))
+    file = tmp_path / "report.html"
+    confidence(X, [np.arange(40) % 2, np.arange(40) % 2]).report(file, X)
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.add_init_script(
+        "window.drawn = []; const canvases = []; const draw = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {"
+        "  if (!canvases.includes(this.canvas)) canvases.push(this.canvas);"
+        "  if (this.textAlign === 'right') window.drawn.push([canvases.indexOf(this.canvas), text]);"
+        "  return draw.call(this, text, x, y); };"
+    )
+    page.goto(file.as_uri())
+    page.wait_for_selector("body.ready")
+    drawn = page.evaluate("window.drawn")
+    page.close()
+    assert {canvas for canvas, _ in drawn} == {0, 1}
+    for canvas in (0, 1):
+        numbers = [float(text.replace("−", "-")) for where, text in drawn if where == canvas]
+        last = numbers[::-1][: numbers[::-1].index(numbers[-1], 1)] if numbers.count(numbers[-1]) > 1 else numbers
+        assert len(last) > 2
+        assert_allclose(np.diff(last, 2), 0, atol=1e-9)  # steps are equal: 2.5 is not written as 3

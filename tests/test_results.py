@@ -140,9 +140,27 @@ class TestPointsThatNoRunAssigns:
         assert why.label is why.rival is why.weak is None
         assert why.votes == {}
         assert why.margin == 0
-        assert "Votes of the runs: none." in str(why)
+        assert str(why).startswith(f"Point {point}: no cluster, no score.\nVotes of the runs: none.\nUnassigned")
         assert why.reason == "unassigned"
         assert str(why).endswith("Unassigned: no score, since fewer than two runs assign this point.")
+
+
+def test_explain_names_the_point_as_its_frame_does():
+    frame = pd.DataFrame(X, index=list("abcdefg"))
+    why = confidence(frame, RUNS).explain(3)
+    assert (why.point, why.name) == (3, "d")
+    assert str(why).startswith("Point 3 (d): cluster 7, score ")
+    picked = confidence(frame.set_axis(range(10, 80, 10), axis=0).iloc[::-1], RUNS).explain(1)
+    assert str(picked).startswith("Point 1 (60): ")
+    counted = confidence(frame.reset_index(drop=True), RUNS).explain(3)
+    assert counted.name is None
+    assert str(counted).startswith("Point 3: ")
+
+
+def test_the_record_is_told_in_one_line(result):
+    assert repr(result) == (
+        "<Confidence: 7 points, 2 clusters, 4 runs, exact silhouettes; scores, labels, to_frame(), summary(), …>"
+    )
 
 
 def test_explain_a_contested_point(result):
@@ -202,7 +220,7 @@ def test_votes_begin_with_the_label_also_in_a_tie():
     ("runs", "point", "weak", "verdict"),
     [
         # Point 2 is put with the far ones by all, or by two runs of three.
-        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Boundary between 1 and 0 (100% and 0% of the votes): it does"),
+        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Boundary between 1 and 0 (no run votes for 0, which lies about"),
         (
             [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],
             2,
@@ -281,6 +299,23 @@ def test_the_estimator_explains_and_summarizes():
     assert cake.summary() == summarize(confidence(X, cake.ensemble_))
 
 
+def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result):
+    assert result.summary() == summarize(result)
+    text = result.summary(threshold=0.9, points=2)
+    assert text == summarize(result, threshold=0.9, points=2)
+    assert "up to 0.9" in text
+    assert len(text.split("Most ambiguous points")[1].splitlines()) == 4  # a line break, names, two points
+    cake = CAKE(2, n_runs=4, random_state=0).fit(X)
+    assert cake.summary(0.9, 1) == cake._confidence.summary(0.9, 1) != cake.summary()
+    with pytest.raises(ValueError, match="points=-1 must be at least 0"):
+        result.summary(points=-1)
+
+
+def test_summary_of_one_cluster():
+    with pytest.warns(UserWarning, match="have one cluster"):
+        assert confidence(X, np.zeros((7, 2), int)).summary().startswith("7 points, 1 cluster, 2 runs, ")
+
+
 def test_summary_tables(result):
     assert_array_equal(quantiles(result), np.quantile(result.scores, [0, 0.25, 0.5, 0.75, 1]))
     table = by_cluster(result, threshold=0.9)
@@ -323,7 +358,7 @@ def test_summary_leaves_points_without_a_score_out():
     assert by_cluster(result)["points"].sum() == 7
 
 
-@pytest.mark.filterwarnings("ignore:Runs .* have one cluster:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
 def test_one_cluster_is_near_to_no_other():
     told = str(confidence(X, [[0] * 7] * 3).explain(0)).splitlines()[-1]
     assert told == "Stable but isolated: the runs agree on it, and there is no other cluster to compare its own with."

@@ -74,6 +74,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["e.npz"]
 
 
+def test_files_have_the_permissions_of_any_file(tmp_path):
+    path = tmp_path / "e.npz"
+    ensemble = Ensemble.from_labels([[0, 0, 1], [0, 1, 1]])
+    before = os.umask(0o027)
+    try:
+        ensemble.save(path)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o604)
+    ensemble.save(path)
+    assert path.stat().st_mode & 0o777 == 0o604
+
+
 @pytest.mark.parametrize("damage", ["cut", "flip", "text", "empty", "pickle", "foreign", "version", "kind"])
 def test_damaged_and_foreign_files_are_refused(tmp_path, damage):
     path = tmp_path / "e.npz"

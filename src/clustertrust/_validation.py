@@ -58,6 +58,8 @@ def is_dask(X: Any) -> bool:
 
 def check_columns(X: Any) -> None:
     """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
+    if type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars":
+        raise TypeError("X is a polars LazyFrame, whose rows are not there yet; give X.collect().")
     if not is_frame(X):
         return
     twice = [name for name, times in Counter(X.columns).items() if times > 1]
@@ -67,8 +69,9 @@ def check_columns(X: Any) -> None:
     text = [str(name) for name, column in columns if not _is_numeric(column)]
     if text:
         raise ValueError(
-            f"X has columns that are not numbers: {text}. Drop them, make them the index, or encode them as "
-            "numbers (for example with sklearn.preprocessing.OneHotEncoder)."
+            f"X has columns that are not numbers: {text}. Drop them, "
+            + ("make them the index, " if isinstance(X, pd.DataFrame) else "")
+            + "or encode them as numbers (for example with sklearn.preprocessing.OneHotEncoder)."
         )
 
 
@@ -80,8 +83,8 @@ def _is_numeric(column: Any) -> bool:
     return found in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
 
-def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
-    """Raise with the place of the first missing or infinite value."""
+def check_finite(X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | None = None) -> None:
+    """Raise with the place of the first missing or infinite value, by the names of `columns` and `rows` too."""
     values = X.data if sparse.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):  # one cheap pass; an overflowing sum is looked at below
@@ -96,10 +99,11 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None) -> None:
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
     name = "" if columns is None else f" ({list(columns)[column]!r})"
+    of_row = "" if rows is None or only_counts(rows) else f" ({rows[row : row + 1].tolist()[0]!r})"
     kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
     raise ValueError(
-        f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row {row}, column "
-        f"{column}{name}. Drop those rows or impute them first (for example with sklearn.impute.SimpleImputer)."
+        f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row {row}{of_row}, "
+        f"column {column}{name}. Drop those rows or impute them first (for example with sklearn.impute.SimpleImputer)."
     )
 
 
@@ -165,12 +169,12 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
     check_columns(X)
     check_whole_numbers(X)
-    columns = X.columns if is_frame(X) else None
+    columns, rows = X.columns if is_frame(X) else None, X.index if isinstance(X, pd.DataFrame) else None
     if estimator is None:
         X = check_array(X, input_name="X", ensure_min_samples=2, **MATRIX_OPTIONS)
     else:
         X = validate_data(estimator, X, reset=reset, ensure_min_samples=2 if reset else 1, **MATRIX_OPTIONS)
-    check_finite(X, columns)
+    check_finite(X, columns, rows)
     if squares:  # will be taken of distances
         check_range(X, small=reset)
     return X
@@ -190,6 +194,25 @@ def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
     """Raise unless both speak of the same number of points."""
     if len(a) != len(b):
         raise ValueError(f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same points.")
+
+
+def only_counts(index: pd.Index) -> bool:
+    """Whether an index is 0, 1, 2, …, as frames have it whose rows were not named."""
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None:
+    """Raise where two frames with ids of their own, of equal length, do not list the same points in the same order."""
+    if only_counts(index) or only_counts(rows) or index.equals(rows):
+        return  # rows that have no names are told apart by their place
+    theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, rows))
+    differ = np.flatnonzero(theirs != ours)
+    if differ.size:
+        i = int(differ[0])
+        raise ValueError(
+            f"Row {i} of {name} is {theirs[i]!r} and row {i} of {of} is {ours[i]!r}; both must list the same points in "
+            f"the same order: {name}.loc[{of}.index] puts them so, {name}.to_numpy() says that they are."
+        )
 
 
 def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArray]:

@@ -22,6 +22,7 @@ from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed, silhouettes_of
 from clustertrust.kernels import backend
+from clustertrust.labels import check_rows
 from clustertrust.model_files import load_model, save_model
 from clustertrust.passes import Passes, passes_over
 from clustertrust.persistence import check_coordinates, check_dense
@@ -39,7 +40,6 @@ from clustertrust.streaming import (
     collect,
     score_stream,
 )
-from clustertrust.summary import summarize
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
@@ -76,7 +76,8 @@ def confidence(
         "centroid".
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         The partitions, at least two. Labels of any kind; negative numbers and missing values mean that the point
-        is not assigned. With Dask data they may be in a Dask array of whole numbers.
+        is not assigned. pandas labels that name their rows must do so as X does, in its order. With Dask data they may
+        be in a Dask array of whole numbers.
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
     fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
@@ -101,6 +102,7 @@ def confidence(
     scoring.check()
     if is_dask(X):
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), geometry, options, scoring)
+    check_rows(X, labels)
     return score_ensemble(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
 
 
@@ -541,10 +543,13 @@ class CAKE(ClusterMixin, BaseEstimator):
             if name not in {"agreement", "frame", "label_names"}:
                 setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self) -> str:
-        """A short text: quantiles of the scores, a table by cluster, reasons, the most ambiguous points."""
+    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most ambiguous points.
+
+        Clusters are told with the share of their points whose score is not above `threshold`, and reasons go by it.
+        """
         check_is_fitted(self)
-        return summarize(self._confidence)
+        return self._confidence.summary(threshold, points)
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
         """Why a point scored as it did: votes, rival cluster, weak component, reason.

@@ -216,7 +216,15 @@ def check_metric(X: Any, options: Options) -> None:
     if sparse.issparse(X) and options.metric not in PAIRWISE_DISTANCE_FUNCTIONS:
         raise ValueError(f"metric={options.metric!r} needs dense data; use X.toarray() or another metric.")
     params = fixed_parameters(X, options.metric) | (options.metric_params or {})
-    pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
+    try:
+        pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
+    except ValueError as error:
+        if "'metric' parameter" not in str(error):
+            raise
+        raise ValueError(
+            f"metric={options.metric!r} is not known; choose one that sklearn.metrics.pairwise_distances has, such as "
+            "'manhattan', 'cosine' or 'correlation'."
+        ) from error
 
 
 def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None, *, training: bool = False) -> tuple[Floats, Ints]:
@@ -283,7 +291,8 @@ def warn_of_single_clusters(cells: Clusters) -> None:
     """Say once which runs have no other cluster to compare with."""
     single = np.flatnonzero(cells.n_clusters == 1).tolist()
     if single:
-        tell(f"Runs {single} have one cluster, so there is no other to compare with: their silhouettes are 0.")
+        which = f"All {len(single)} runs" if len(single) == len(cells.n_clusters) else f"Runs {single}"
+        tell(f"{which} have one cluster, so there is no other to compare with: their silhouettes are 0.")
 
 
 def silhouettes(

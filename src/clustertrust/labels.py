@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_label_vector, is_frame
+from clustertrust._validation import check_label_vector, check_same_rows, is_frame
 
-__all__ = ["read_labels"]
+__all__ = ["check_rows", "read_labels"]
 
 
 def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None, ...]]:
@@ -30,6 +31,20 @@ def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None,
     return stacked, names
 
 
+def check_rows(X: Any, labels: Any) -> None:
+    """Raise where labels in pandas' hands name their rows, and not as X does: they would be taken for other points."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    if isinstance(labels, pd.DataFrame):
+        named = [("labels", labels.index)]
+    else:
+        runs = enumerate(labels) if isinstance(labels, list | tuple) else ()
+        named = [(f"labels[{r}]", run.index) for r, run in runs if isinstance(run, pd.Series)]
+    for name, index in named:
+        if len(index) == len(X):  # other lengths are told where labels and points are put together
+            check_same_rows(name, index, "X", X.index)
+
+
 def _runs(labels: Any) -> list[tuple[str, Any]]:
     """Take `labels` apart into (name for messages, label vector)."""
     if is_frame(labels):
@@ -37,6 +52,8 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
         runs = [(f"labels[{name!r}]", column) for name, column in columns]
     elif isinstance(labels, list | tuple):
         runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
+    elif isinstance(labels, Mapping):
+        raise TypeError("labels is a mapping; give its label vectors in a list: list(labels.values()).")
     else:
         array = np.asarray(labels)
         if array.ndim not in {1, 2}:

@@ -180,6 +180,8 @@ def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
 
 
 def _check_seed(seed: Any) -> int:
+    if isinstance(seed, np.random.Generator):
+        raise TypeError("random_state is a Generator, which is not taken; give int(rng.integers(2**32)).")
     seed = check_count("random_state", seed, at_least=0)
     if seed >= 2**32:
         raise ValueError(f"random_state={seed} is too large; seeds are below 2**32.")

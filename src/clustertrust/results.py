@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import is_dask, is_frame, with_nothing
+from clustertrust._validation import is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
@@ -47,6 +47,7 @@ class Explanation:
         smallest; None for core and unassigned points
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     persistence : its persistence; None where that is no part of the score
+    name : what the index of the pandas frame calls the point; None where that only counts rows
     """
 
     point: int
@@ -65,10 +66,14 @@ class Explanation:
     weak: str | None
     agreement: str = "matching"
     persistence: float | None = None
+    name: Any = None
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
-        lines = [f"Point {self.point}: cluster {self.label}, score {self.score:.3f}{error}."]
+        point = f"Point {self.point}" if self.name is None else f"Point {self.point} ({self.name})"
+        label = "no cluster" if self.label is None else f"cluster {self.label}"
+        scored = not np.isnan(self.score)
+        lines = [f"{point}: {label}, " + (f"score {self.score:.3f}{error}." if scored else "no score.")]
         shares = [f"{share:.0%} for {label}" for label, share in self.votes.items()]
         left = 1 - sum(self.votes.values())
         if shares and left > 1e-9:  # their cluster has no partner in the reference run, or they do not have the point
@@ -77,17 +82,20 @@ class Explanation:
         if self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
-        lines.append(f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.")
-        lines.append(
+        return "\n".join([*lines, *(self._components() if scored else ()), self._verdict()])
+
+    def _components(self) -> list[str]:
+        """What the score is made of, a line each."""
+        lines = [
+            f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
-            f"less its spread of {self.silhouette_std:.3f}."
-        )
+            f"less its spread of {self.silhouette_std:.3f}.",
+        ]
         if self.persistence is not None:
             lines.append(
                 f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take their own spread."
             )
-        lines.append(self._verdict())
-        return "\n".join(lines)
+        return lines
 
     def _verdict(self) -> str:
         """The reason as a sentence, with the names of the clusters."""
@@ -100,7 +108,10 @@ class Explanation:
             return f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
         if self.reason == "boundary" and self.rival is not None:
             ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
-            name = f"{name} between {self.label} and {self.rival} ({ours:.0%} and {theirs:.0%} of the votes)"
+            shares = f"{ours:.0%} and {theirs:.0%} of the votes"
+            if theirs == 0:
+                shares = f"no run votes for {self.rival}, which lies about as near"
+            name = f"{name} between {self.label} and {self.rival} ({shares})"
         told = f"{name}: {SENTENCES[self.reason]}"
         if self.reason == "stable but isolated" and self.rival is None:
             told = f"{name}: the runs agree on it, and there is no other cluster to compare its own with."
@@ -155,6 +166,11 @@ class Confidence:
     agreement: str = "matching"
     persistence: Floats | None = None
     frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
+
+    def __repr__(self) -> str:
+        """One line: all arrays would fill a screen."""
+        told = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        return f"<Confidence: {told}, {self.geometry_method} silhouettes; scores, labels, to_frame(), summary(), …>"
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
         """Return the record with its arrays in memory where they are Dask's, all in one go; of some `rows` alone."""
@@ -254,9 +270,20 @@ class Confidence:
             embedding=embedding,
         )
 
+    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most ambiguous points."""
+        from clustertrust.summary import summarize  # here: it reads this module
+
+        return summarize(self, threshold=threshold, points=points)
+
     def _named(self, labels: Ints) -> NDArray:
         """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""
         return with_nothing(self.label_names)[labels]
+
+    def _name(self, i: int) -> Any:
+        """What the index calls a point; None where it only counts rows."""
+        rows = self.row_names()
+        return None if only_counts(rows) else rows[i : i + 1].tolist()[0]
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
         """Why a point scored as it did: votes, rival cluster, weak component, reason.
@@ -277,12 +304,15 @@ class Confidence:
         try:
             i = operator.index(point)
         except TypeError as error:
-            raise TypeError(f"point={point!r} must be a whole number, the position of a point.") from error
+            raise TypeError(
+                f"point={point!r} must be a whole number, the position of a point; that of a name is "
+                "to_frame().index.get_loc(name)."
+            ) from error
         if not -n <= i < n:
             raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
         i %= n
         if is_dask(self.scores):
-            return replace(self.compute(slice(i, i + 1)).explain(0, threshold), point=i)
+            return replace(self.compute(slice(i, i + 1)).explain(0, threshold), point=i, name=self._name(i))
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
         order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie
@@ -309,6 +339,7 @@ class Confidence:
             threshold=float(threshold),
             weak=_weakest(reason, components),
             agreement=self.agreement,
+            name=self._name(i),
         )
 
 

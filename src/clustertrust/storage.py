@@ -6,8 +6,8 @@ import hashlib
 import json
 import lzma
 import os
+import secrets
 import struct
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -69,15 +69,17 @@ def pack(file: Any, arrays: dict[str, Any]) -> None:
 def _replace(path: Path, write: Any) -> None:
     """Write to a file beside `path`, force it to disk, then put it in its place in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:  # with the permissions of any new file; tempfile's are for its owner alone
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o777)
+        os.replace(part, path)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:  # say where, too
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise

@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._validation import check_count
 from clustertrust.reasons import THRESHOLD, above, check_threshold
 from clustertrust.results import Confidence
 
-__all__ = ["ambiguous_points", "by_cluster", "by_reason", "lay_out", "not_kept", "quantiles", "runs_of", "summarize"]
+__all__ = [
+    "ambiguous_points",
+    "by_cluster",
+    "by_reason",
+    "clusters_of",
+    "lay_out",
+    "not_kept",
+    "quantiles",
+    "runs_of",
+    "summarize",
+]
 
 
 # What is told of each ambiguous point, where it is there.
@@ -52,6 +63,7 @@ def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Ser
 
 def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> pd.DataFrame:
     """The points with the lowest scores, the least sure first; equal scores by how little the runs agree."""
+    points = check_count("points", points, at_least=0)
     table = pd.DataFrame(confidence.to_columns(threshold))
     table.index = confidence.row_names()
     worst = table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
@@ -63,13 +75,18 @@ def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: i
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     return lay_out(
-        f"{n} points, {k} clusters, {runs_of(confidence)}, {confidence.geometry_method} silhouettes",
+        f"{n} points, {clusters_of(k)}, {runs_of(confidence)}, {confidence.geometry_method} silhouettes",
         quantiles(confidence),
         by_cluster(confidence, threshold=threshold),
         by_reason(confidence, threshold=threshold),
         ambiguous_points(confidence, threshold=threshold, points=points),
         threshold,
     )
+
+
+def clusters_of(k: int) -> str:
+    """How many clusters there are, in words."""
+    return "1 cluster" if k == 1 else f"{k} clusters"
 
 
 def runs_of(confidence: Confidence) -> str:

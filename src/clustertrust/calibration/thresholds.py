@@ -98,11 +98,9 @@ class RiskThreshold:
                 text += " Label more points, or ask for a larger alpha or delta."
         else:
             at = self._step()
+            which = "Keep every score" if self.threshold == -np.inf else f"Keep scores above {self.threshold:.4g}"
             among = "points like these" if self.n_points is None else f"{self.kept[at]} of {self.n_points} points"
-            text = (
-                f"Keep scores above {self.threshold:.4g}: {among}, {claim}.\n"
-                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
-            )
+            text = f"{which}: {among}, {claim}.\nOf {self.labelled[at]} labels among them {self.errors[at]} are wrong."
         return text if self.guaranteed else f"{text}\nNOT GUARANTEED: of points without a label this says nothing."
 
 

@@ -67,6 +67,7 @@ def _as_typed(message: str) -> str:
     """One line, with parameters of the library as the options that stand for them: fusion='sum' is --fusion sum."""
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param.opts[0] for param in params if param.name in METHOD_NAMES}
+    message = message.replace("set vary or resample", "set --resample")  # no option varies parameters
     pattern = rf"\b({'|'.join(METHOD_NAMES)})=('?)([\w.-]+)\2"
     return re.sub(pattern, lambda found: f"{options[found[1]]} {found[3]}", " ".join(message.split()))
 

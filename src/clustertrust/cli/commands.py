@@ -207,7 +207,7 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
     clustertrust choose-k data.csv --k 2,3,5,8 --no-null --out k.csv""",
 )
 @click.argument("data", type=INPUT)
-@click.option("--k", "ks", type=Numbers(), default="2:12", show_default=True, help="Numbers of clusters to try.")
+@click.option("-k", "--k", "ks", type=Numbers(), default="2:12", show_default=True, help="Numbers of clusters to try.")
 @click.option("--out", type=OUTPUT, metavar="FILE", help="Write the table, one row a number; - prints it as CSV.")
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
 @click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")

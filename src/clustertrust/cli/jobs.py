@@ -223,7 +223,7 @@ def demo(folder: str | None) -> None:
     worst = int(cake.scores_.argmin())
     click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
     click.echo(cake.summary())
-    why = str(cake.explain(worst)).replace(f"Point {worst}:", f"{names[worst]}:", 1)
+    why = str(cake.explain(worst)).replace(f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1)
     click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
     if not files:
         click.echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")

@@ -40,7 +40,7 @@ from clustertrust.sources import (
     separator_of,
     suffix_of,
 )
-from clustertrust.summary import SHOWN, lay_out, not_kept, runs_of
+from clustertrust.summary import SHOWN, clusters_of, lay_out, not_kept, runs_of
 
 __all__ = ["large_source", "score_large"]
 
@@ -260,7 +260,7 @@ def _tell(
         tell_json(told | {"reasons": reasons.to_dict(), "ambiguous": records(worst, "id")}, paths)
         return
     headline = (
-        f"{scored} points, {len(clusters)} clusters, {runs_of(cake._confidence)}, {cake.geometry_method_} "
+        f"{scored} points, {clusters_of(len(clusters))}, {runs_of(cake._confidence)}, {cake.geometry_method_} "
         f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
     )
     click.echo(lay_out(headline, scores, clusters, reasons, worst, summary.threshold))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,8 @@ def read_points(
         if fitted is not None and fitted.scales is not None:
             raise ValueError(f"{told} is a sparse matrix, and the model standardises columns; give a dense table.")
         return _sparse_points(table, columns, standardize)
+    if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
+        columns = replace(columns, id=None)  # the index that a file of pandas' carries names the rows anyway
     ids = _ids(table, columns, told, reserved)
     frame = _features(table.data, columns, told) if known is None else _known(table.data, columns, told, known)
     try:
@@ -169,7 +172,10 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
 def _ids(table: Table, columns: Columns, told: str, reserved: Sequence[str]) -> pd.Index:
     """What names the rows: the column asked for, else what the file carries, else positions from 0."""
     if columns.id is not None:
-        (name,) = _match(table.data, [columns.id], "--id", told)
+        found = _match(table.data, [columns.id], "--id", told)
+        if len(found) > 1:
+            raise ValueError(f"--id {columns.id} names {len(found)} columns; one names the rows, leave out the others.")
+        (name,) = found
         ids = pd.Index(table.data[name], name=str(name))
     else:
         ids = _carried(table)
@@ -252,9 +258,11 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
         elif pd.api.types.is_complex_dtype(column.dtype):
             text.append(f"{name} (complex)")
     if text:
+        commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
         raise ValueError(
             f"{told} has columns that are not numbers: {_listed(text)}. Name the one that identifies rows with --id, "
             "leave others out with --drop, or list the columns to use with --use."
+            + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
         )
     single = all(dtype == np.float32 for dtype in frame.dtypes)
     values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)

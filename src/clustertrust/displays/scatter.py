@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from clustertrust._validation import check_matrix, is_frame
+from clustertrust._validation import check_matrix, check_same_rows, is_frame
 from clustertrust.displays.shared import (
     MAX_POINTS,
     MISSING_COLOR,
@@ -52,10 +53,11 @@ class View:
     axis_names: tuple[str, str]
 
 
-def view_of(X: Any, embedding: Any, n: int, names: Any = None) -> View:
-    """Where to draw n points: at the embedding given, at the two columns of X, or at its principal components.
+def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
+    """Where to draw the points: at the embedding given, at the two columns of X, or at its principal components.
 
-    One column gets a random height. `names` are the names of the columns of X where X itself does not have them.
+    `rows` are the names of the points that were scored. One column gets a random height. `names` are
+    those of the columns of X where X itself does not have them.
     """
     if (X is None) == (embedding is None):
         raise ValueError(
@@ -63,11 +65,13 @@ def view_of(X: Any, embedding: Any, n: int, names: Any = None) -> View:
             "(n, 2) places to draw the points at as embedding."
         )
     if embedding is not None:
-        return _given(embedding, n)
-    names = list(X.columns) if is_frame(X) else names
+        return _given(embedding, rows)
+    n, given, names = len(rows), X, list(X.columns) if is_frame(X) else names
     X = check_matrix(X)
     if X.shape[0] != n:
         raise ValueError(f"X has {X.shape[0]} rows for {n} scores; give the data that were scored, in the same order.")
+    if isinstance(given, pd.DataFrame):
+        check_same_rows("X", given.index, "to_frame()", rows)
     d = X.shape[1]
     if d > 2:
         return _principal(X)
@@ -79,7 +83,8 @@ def view_of(X: Any, embedding: Any, n: int, names: Any = None) -> View:
     return View(points, (axis_names[0], axis_names[1]))
 
 
-def _given(embedding: Any, n: int) -> View:
+def _given(embedding: Any, rows: pd.Index) -> View:
+    n = len(rows)
     names = [written(name) for name in embedding.columns] if is_frame(embedding) else ["embedding 1", "embedding 2"]
     try:
         points = np.asarray(embedding, dtype=np.float64)
@@ -87,6 +92,8 @@ def _given(embedding: Any, n: int) -> View:
         raise ValueError(f"embedding must be an (n, 2) array of numbers: {error}.") from error
     if points.shape != (n, 2):
         raise ValueError(f"embedding has shape {points.shape}; {n} points in the plane are ({n}, 2).")
+    if isinstance(embedding, pd.DataFrame):
+        check_same_rows("embedding", embedding.index, "to_frame()", rows)
     if not np.isfinite(points).all():
         row = int(np.argmin(np.isfinite(points).all(axis=1)))
         raise ValueError(f"embedding is missing or infinite in row {row}; every point needs a place.")
@@ -174,7 +181,7 @@ class ScoreScatterDisplay(Display):
         names = None
         if X is None and embedding is None:
             X, names = cake._X, getattr(cake, "feature_names_in_", None)
-        view = view_of(X, embedding, len(confidence.scores), names)
+        view = view_of(X, embedding, confidence.row_names(), names)
         return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
     @classmethod
@@ -201,7 +208,7 @@ class ScoreScatterDisplay(Display):
             As for :meth:`plot`.
         """
         confidence = check_confidence(confidence)
-        view = view_of(X, embedding, len(confidence.scores))
+        view = view_of(X, embedding, confidence.row_names())
         return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
     @classmethod

@@ -16,6 +16,7 @@ from clustertrust._validation import (
     check_columns,
     check_label_vector,
     check_same_length,
+    check_same_rows,
     check_scores,
     is_frame,
 )
@@ -126,7 +127,7 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
             f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by its name."
         )
     check_same_length("votes", votes, "table", table)
-    _check_rows("votes", votes, table)
+    check_same_rows("votes", votes.index, "table", table.index)
     try:
         shares = votes.to_numpy(np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
@@ -146,22 +147,6 @@ def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
             f"X has {matrix.shape[0]} points and table has {len(table)}; both must describe the same points."
         )
     if isinstance(X, pd.DataFrame):
-        _check_rows("X", X, table)
+        check_same_rows("X", X.index, "table", table.index)
     names = X.columns if is_frame(X) else (f"column {j}" for j in range(matrix.shape[1]))
     return matrix, [str(name) for name in names]
-
-
-def _check_rows(name: str, frame: pd.DataFrame, table: pd.DataFrame) -> None:
-    """Raise where two frames with ids of their own do not list the same points in the same order."""
-    if isinstance(frame.index, pd.RangeIndex) or isinstance(table.index, pd.RangeIndex):
-        return  # rows that have no names are told apart by their place
-    if frame.index.equals(table.index):
-        return
-    ours, theirs = (index.map(str).to_numpy(dtype=object) for index in (table.index, frame.index))
-    differ = np.flatnonzero(ours != theirs)
-    if differ.size:
-        i = int(differ[0])
-        raise ValueError(
-            f"Row {i} of {name} is {theirs[i]!r} and row {i} of table is {ours[i]!r}; both must list the same points "
-            f"in the same order, for example {name}.loc[table.index]."
-        )

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import check_same_length, is_frame
+from clustertrust._validation import check_same_length, check_same_rows, is_frame
 
 __all__ = ["View", "choose_view"]
 
@@ -65,6 +65,8 @@ def _embedded(embedding: Any, table: pd.DataFrame) -> View:
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point.")
     check_same_length("embedding", xy, "table", table)
+    if isinstance(embedding, pd.DataFrame):
+        check_same_rows("embedding", embedding.index, "table", table.index)
     x, y = map(str, embedding.columns) if is_frame(embedding) else ("embedding 1", "embedding 2")
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 

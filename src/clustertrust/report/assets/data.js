@@ -92,7 +92,9 @@ function reasonText(data, row, threshold) {
     if (points.consensus_strength && points.margin) {
       const ours = points.consensus_strength[row];
       const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
-      head += ` (${percent(ours)} and ${percent(theirs)} of the votes)`;
+      head += theirs > 0
+        ? ` (${percent(ours)} and ${percent(theirs)} of the votes)`
+        : ` (no run votes for ${clusterName(data, points.rival[row])}, which lies about as near)`;
     }
   }
   return `${head}: ${sentences[code]}`;

@@ -39,7 +39,8 @@ function ticks(low, high, wanted) {
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((times) => times * power).find((value) => value >= rough) ?? rough;
-  const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) + (String(step).includes("25") ? 1 : 0));
+  let decimals = 0; // as many as the step has: 2.5 has one
+  while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-9 * step * 10 ** decimals) decimals++;
   const found = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-9 && found.length < 50; at++) {
     found.push({ value: at * step, text: (at * step).toFixed(decimals).replace("-", "−") });
