@@ -315,11 +315,11 @@ def test_folders_that_are_no_table_are_told(tmp_path, files, what):
 
 
 def test_text_columns_are_told_and_can_be_left_out(tmp_path):
-    (tmp_path / "x.csv").write_text("id,x,kind\n007,1,a\n008,2,b\n")
+    (tmp_path / "x.csv").write_text("id,x,kind\n007,1,a\nNA,2,b\n")
     with pytest.raises(ValueError, match=r"not numbers: .*kind"):
         list(open_source(tmp_path / "x.csv", id="id").read(10))
     block = next(open_source(tmp_path / "x.csv", id="id", drop=["kind"]).read(10))
-    assert block.ids.tolist() == ["007", "008"]
+    assert block.ids.tolist() == ["007", "NA"]
     assert_array_equal(block.X, [[1.0], [2.0]])
     with pytest.raises(ValueError, match="no column 'w'"):
         open_source(tmp_path / "x.csv", use=["w"])

@@ -6,11 +6,14 @@ of the rows. Which columns are features is not decided here.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import importlib
 import io
+import lzma
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +34,15 @@ __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table
 EXACT: dict[str, Any] = (
     {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 )
+
+
+# What pandas takes for a missing number.
+# fmt: off
+_MISSING = [
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+]
+# fmt: on
 
 
 class TableError(ValueError):
@@ -198,9 +210,9 @@ def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
         check_unique(first)
         if len(first) == 1 and separator == "," and any(other in first[0] for other in ";\t|"):
             raise TableError(f"has one column, {first[0]!r}; tell what separates its fields with --separator.")
-        options["converters"] = {name: str for name in reading.text if name in first}
+        options |= as_text([name for name in reading.text if name in first], first)
     else:
-        options["converters"] = {int(name): str for name in reading.text if name.isdecimal()}
+        options |= as_text([int(name) for name in reading.text if name.isdecimal()], range(len(first)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -218,7 +230,27 @@ def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
             raise TableError(
                 f"has a line with too many fields, or quotes that do not close: {error}".strip()
             ) from error
+        except UnicodeDecodeError:
+            _bytes_of(source).decode()  # pandas counts from somewhere inside: this says where in the file it is
+            raise
     return Table(frame)
+
+
+def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
+    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA is a name."""
+    if not text:
+        return {}
+    missing = {name: _MISSING for name in columns if name not in text}
+    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
+
+
+def _bytes_of(source: Any) -> bytes:
+    if isinstance(source, io.BytesIO):
+        return source.getvalue()
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened = openers.get(source.suffix.lower(), open)
+    with opened(source, "rb") as file:
+        return bytes(file.read())
 
 
 def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
@@ -265,7 +297,7 @@ def _rewound(source: Any) -> Any:
 
 
 def _read_parquet(source: Any, reading: Reading) -> Table:
-    return _from_frame(pd.read_parquet(source))
+    return _from_frame(from_arrow(importlib.import_module("pyarrow.parquet").read_table(source)))
 
 
 def _read_arrow(source: Any, reading: Reading) -> Table:
@@ -273,7 +305,13 @@ def _read_arrow(source: Any, reading: Reading) -> Table:
     ipc = importlib.import_module("pyarrow.ipc")
     data = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
     opened = ipc.open_file(data) if data.startswith(b"ARROW1") else ipc.open_stream(data)
-    return _from_frame(opened.read_all().to_pandas())
+    return _from_frame(from_arrow(opened.read_all()))
+
+
+def from_arrow(table: Any) -> pd.DataFrame:
+    """A table of Arrow's as a frame, its text checked: pandas may leave that for later."""
+    table.validate(full=True)
+    return table.to_pandas()
 
 
 def _from_frame(frame: pd.DataFrame) -> Table:

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.files import EXACT, TableError, check_unique, first_line, is_number, named_errors
+from clustertrust.files import EXACT, TableError, as_text, check_unique, first_line, from_arrow, is_number, named_errors
 
 __all__ = [
     "ArraySource",
@@ -259,7 +259,6 @@ class CsvSource(FrameSource):
 
     def _parse(self, path: Path, head: bytes, block: bytes, lines: int, before: int) -> pd.DataFrame:
         """Some lines of text as a frame; `lines` and `before` count the lines and bytes above them."""
-        dtype = None if self.id is None else {self.id: str}
         try:
             block.decode()
         except UnicodeDecodeError as error:
@@ -272,10 +271,10 @@ class CsvSource(FrameSource):
                 frame = pd.read_csv(
                     BytesIO(head + block),
                     sep=separator_of(path),
-                    dtype=dtype,
                     index_col=False,
                     low_memory=False,
                     **EXACT,
+                    **as_text([] if self.id is None else [self.id], self.columns or ()),
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(
@@ -301,7 +300,7 @@ class ParquetSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
         for batch in _parquet(path).iter_batches(batch_size=rows, columns=columns):
-            yield batch.to_pandas()
+            yield from_arrow(batch)
 
 
 SUFFIXES: dict[str, type[FrameSource]] = {

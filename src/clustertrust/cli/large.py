@@ -25,7 +25,7 @@ from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
-from clustertrust.files import EXACT, format_of, need
+from clustertrust.files import EXACT, as_text, format_of, need
 from clustertrust.passes import Passes, Sample, passes_over
 from clustertrust.reasons import REASONS
 from clustertrust.sources import (
@@ -283,6 +283,8 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
     if isinstance(source, ParquetSource):
         frame = frames.read_parquet(paths, columns=columns)
     else:
+        text = as_text([] if source.id is None else [source.id], source.columns or ())
+        kinds = text.pop("dtype", {})
         read = partial(
             frames.read_csv,
             paths,
@@ -290,11 +292,11 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
             usecols=columns,
             blocksize=None if paths[0].endswith(".gz") else "default",  # compressed text cannot be cut
             **EXACT,  # as without a scheduler
+            **text,
         )
-        text = {} if source.id is None else {source.id: str}
         # A column that begins with whole numbers may go on with others, which Dask refuses unless it is told.
-        whole = [name for name, dtype in read(dtype=text).dtypes.items() if getattr(dtype, "kind", "") in "iu"]
-        frame = read(dtype=text | dict.fromkeys(whole, np.float64))
+        whole = [name for name, dtype in read(dtype=kinds).dtypes.items() if getattr(dtype, "kind", "") in "iu"]
+        frame = read(dtype=kinds | dict.fromkeys(whole, np.float64))
     with distributed.Client(scheduler, timeout="10s"):
         yield DaskPasses(frame[columns], id=source.id)
 
