@@ -198,7 +198,7 @@ def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
 
 def only_counts(index: pd.Index) -> bool:
     """Whether an index is 0, 1, 2, …, as frames have it whose rows were not named."""
-    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+    return index.equals(pd.RangeIndex(len(index)))
 
 
 def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None:
