@@ -31,7 +31,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
 from clustertrust import CAKE, Ensemble, confidence
-from clustertrust._parallel import one_thread
+from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust.estimator import EXPECTED_FAILED_CHECKS
 
 # Three clusters that overlap, so that runs differ and scores are neither 0 nor 1.
@@ -573,7 +573,29 @@ def test_two_fits_at_once():
         assert_same_fit(one, alone[0])
         assert_same_fit(other, alone[1])
         assert limits_of_thread_pools() == pools
-        assert state_of_warnings() == filters
+    fitted()  # the libraries below may have put back what they found while the other fit was on
+    assert state_of_warnings() == filters
+
+
+def test_warnings_kept_by_others_past_the_end_of_a_fit():
+    """A `catch_warnings` that begins in a fit and ends after it, as those of other threads may."""
+    told = []
+    with warnings.catch_warnings():
+        warnings.showwarning = show = lambda message, *rest: told.append(str(message))
+        warnings.simplefilter("always")
+        with collected_warnings:
+            others = warnings.catch_warnings()
+            others.__enter__()
+        others.__exit__(None, None, None)
+        warnings.warn("after", stacklevel=1)
+        with collected_warnings as caught:
+            warnings.warn("inside", stacklevel=1)
+            thread = threading.Thread(target=warnings.warn, args=("beside",))
+            thread.start()
+            thread.join()
+        assert [str(warning.message) for warning in caught] == ["inside"]
+        assert told == ["after", "beside"]
+        assert warnings.showwarning is show
 
 
 def test_every_run_has_one_thread(monkeypatch):
