@@ -571,6 +571,21 @@ def test_notes_of_curves_on_the_same_axes_are_said_once():
     ]
 
 
+def test_axes_of_accuracy_end_at_one_and_take_in_every_curve():
+    ax, scores = new_ax(), [0.9, 0.8, 0.7, 0.6]
+    CoverageAccuracyDisplay.from_confidence(record(scores, [0, 0, 1, 1]), [0, 0, 1, 1], ax=ax)
+    assert drawn_limits(ax)[1] == 1.02
+    CoverageAccuracyDisplay.from_confidence(record(scores, [0, 0, 1, 1]), [0, 1, 2, 2], ax=ax)
+    low, high = drawn_limits(ax)
+    assert low < min(np.min(line.get_ydata()) for line in ax.lines)
+    assert high == 1.02
+
+
+def drawn_limits(ax):
+    ax.figure.canvas.draw()
+    return ax.get_ylim()
+
+
 @pytest.mark.parametrize("alignment", ["global", "subset"])
 def test_coverage_and_accuracy_are_those_of_the_evaluation(iris, alignment):
     y = IRIS.target_names[IRIS.target]

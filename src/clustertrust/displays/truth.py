@@ -271,6 +271,8 @@ class CoverageAccuracyDisplay(Display):
             title="Coverage and accuracy",
             xlim=(0, 1.02),
         )
+        if ax.get_ylim()[1] > 1.02:  # around one value matplotlib leaves room on both sides
+            ax.set_ylim(top=1.02, auto=None)  # further curves may still move the lower end
         ax.legend(fontsize="small")
         self._tell(self.missing)
         return self
