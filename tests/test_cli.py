@@ -752,6 +752,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
         (["score", "twice.csv", "-k", "2"], 1, "more than one column of the name 'a'"),
         (["score", "odd.dat", "-k", "2"], 2, "Say with --format which it is"),
+        (["score", "odd.xlsx", "--k", "2"], 2, "odd.xlsx is a spreadsheet; save the sheet as CSV"),
         (["predict", "plain.csv", "plain.csv"], 1, "is damaged or was not written by clustertrust"),
     ],
 )
@@ -759,6 +760,7 @@ def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
     for name, text in {"empty": "", "header": "a,b\n", "one": "a,b\n1,2\n", "twice": "a,a\n1,2\n3,4\n"}.items():
         Path(f"{name}.csv").write_text(text)
     Path("odd.dat").write_text("a,b\n1,2\n3,4\n")
+    Path("odd.xlsx").write_text("")
     assert told in run(*typed, code=code).stderr
 
 

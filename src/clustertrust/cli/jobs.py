@@ -44,6 +44,8 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
     try:
         given = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
+        if Path(data).suffix.lower() in {".xlsx", ".xls", ".ods"}:
+            raise click.UsageError(f"{data} is a spreadsheet; save the sheet as CSV.") from error
         raise click.UsageError(f"{error} Say with --format which it is.") from error
     need(given)
     out = paths.get("--out")

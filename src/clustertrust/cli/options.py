@@ -248,6 +248,7 @@ SCORING = tuple(field.name for field in fields(Method) if field.name not in BUIL
 
 CLUSTERS_OPTION = click.option(
     "-k",
+    "--k",
     "--clusters",
     "n_clusters",
     type=Clusters(),
