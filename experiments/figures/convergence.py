@@ -96,6 +96,15 @@ def medians(frame: pd.DataFrame, group: str) -> pd.DataFrame:
     return rows.pivot_table(index="R", columns="dataset", values="value")
 
 
+def name_curves(ax: Any, table: pd.DataFrame) -> None:
+    """Write the names of the sets where their curves end, each above the last where they would meet."""
+    ends = [(curve.last_valid_index(), curve.dropna().iloc[-1], name) for name, curve in table.items()]
+    taken: dict[int, float] = {}
+    for R, value, name in sorted(ends):
+        taken[R] = place = max(value, taken.get(R, -1) + 0.006)
+        ax.annotate(name, (R, place), (8, 0), textcoords="offset points", fontsize=7, va="center")
+
+
 def draw(frame: pd.DataFrame) -> Any:
     """One row a protocol, synthetic sets beside real ones, and what the authors' figure shows."""
     found = list(by_protocol(frame))
@@ -107,9 +116,7 @@ def draw(frame: pd.DataFrame) -> Any:
             if table.empty:
                 continue
             ax.plot(table, color=GREY, lw=0.8)
-            for name, curve in table.items():
-                curve = curve.dropna()
-                ax.annotate(name, (curve.index[-1], curve.iloc[-1]), (3, 0), textcoords="offset points", fontsize=7)
+            name_curves(ax, table)
             middle = table.median(axis=1)
             half = (table.quantile(0.75, axis=1) - table.quantile(0.25, axis=1)) / 2
             ax.fill_between(middle.index, (middle - half).clip(0), middle + half, color=BLUE, alpha=0.15, lw=0)

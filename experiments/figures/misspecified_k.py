@@ -85,7 +85,7 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.axvline(stars["classes"], color=drawing.GREY, ls=":", lw=1.2, zorder=0)
         ax.set_title(name if name in SHOWN else f"{name} (not in the paper)", fontsize=9)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, 1.1 * ax.dataLim.y1)  # room for stars
         ax.tick_params(labelsize=8)
     for ax in list(axes.flat)[len(sets) :]:
         ax.set_axis_off()
