@@ -43,6 +43,7 @@ STRETCH = 25.0  # seconds after which a process hands over to a new one
 IN_ORDER = (ValueError, TypeError, FileNotFoundError, ImportError)
 READERS = ("csv", "tsv", "csv.gz", "parquet", "npy", "npz", "ensemble", "model", "blocks")
 TARGETS = (*READERS, "confidence")
+INSTRUMENTED = ["clustertrust.storage", "clustertrust.delimited", "clustertrust.files", "clustertrust.sources"]
 
 
 # Valid files to begin with
@@ -398,8 +399,8 @@ def guided(target: str, seed: int, seconds: float, folder: Path) -> None:
     """The same, the changes guided by atheris. A find ends it, since atheris stops there."""
     import atheris
 
-    with atheris.instrument_imports(include=["clustertrust.files", "clustertrust.storage", "clustertrust.sources"]):
-        for name in ("clustertrust.files", "clustertrust.storage", "clustertrust.sources"):
+    with atheris.instrument_imports(include=INSTRUMENTED):
+        for name in INSTRUMENTED:
             sys.modules.pop(name, None)
             importlib.import_module(name)
     globals()["read_table"] = sys.modules["clustertrust.files"].read_table

@@ -27,7 +27,8 @@ from clustertrust.cli import cli, jobs
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
 from clustertrust.clusterers import CLUSTERERS
-from clustertrust.files import EXACT, FORMATS, Reading, read_table
+from clustertrust.delimited import EXACT
+from clustertrust.files import FORMATS, Reading, read_table
 from clustertrust.summary import summarize
 
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]

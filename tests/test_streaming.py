@@ -16,8 +16,8 @@ from strategies import few, labelings
 
 from clustertrust import CAKE, Ensemble, confidence, streaming
 from clustertrust.cells import meet
+from clustertrust.delimited import EXACT
 from clustertrust.dissimilarity import cluster_means, cluster_variances
-from clustertrust.files import EXACT
 from clustertrust.matching import match_runs
 from clustertrust.passes import LocalPasses, sample_rows, sum_in_pairs
 from clustertrust.sources import ArraySource, bytes_in_memory, open_source

@@ -6,14 +6,9 @@ of the rows. Which columns are features is not decided here.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import importlib
 import io
-import lzma
-import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,29 +19,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust.delimited import TableError, check_unique, read_delimited, rewound
 from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr, pack
 
 __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
-
-
-# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from 3.1 on it is exact,
-# and asking for that is warned of.
-EXACT: dict[str, Any] = (
-    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
-)
-
-
-# What pandas takes for a missing number.
-# fmt: off
-_MISSING = [
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-]
-# fmt: on
-
-
-class TableError(ValueError):
-    """A file that cannot be read as a table, and what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -201,96 +177,8 @@ def _check_options(kind: Format, reading: Reading, format: str) -> None:
 # CSV and TSV
 
 
-def _read_delimited(source: Any, reading: Reading, separator: str) -> Table:
-    separator = reading.separator or separator
-    options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
-    first = first_line(source, options)
-    named = _has_names(first, reading.header)
-    if named:
-        check_unique(first)
-        if len(first) == 1 and separator == "," and any(other in first[0] for other in ";\t|"):
-            raise TableError(f"has one column, {first[0]!r}; tell what separates its fields with --separator.")
-        options |= as_text([name for name in reading.text if name in first], first)
-    else:
-        options |= as_text([int(name) for name in reading.text if name.isdecimal()], range(len(first)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame = pd.read_csv(
-                _rewound(source),
-                header=0 if named else None,
-                index_col=False,  # without it pandas takes a surplus first field for the names of the rows
-                low_memory=False,
-                **EXACT,
-                **options,
-            )
-        except pd.errors.ParserWarning:
-            raise TableError("has more fields in its rows than in its first line; give every column a name.") from None
-        except pd.errors.ParserError as error:
-            raise TableError(
-                f"has a line with too many fields, or quotes that do not close: {error}".strip()
-            ) from error
-        except UnicodeDecodeError:
-            _bytes_of(source).decode()  # pandas counts from somewhere inside: this says where in the file it is
-            raise
-    return Table(frame)
-
-
-def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
-    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA is a name."""
-    if not text:
-        return {}
-    missing = {name: _MISSING for name in columns if name not in text}
-    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
-
-
-def _bytes_of(source: Any) -> bytes:
-    if isinstance(source, io.BytesIO):
-        return source.getvalue()
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opened = openers.get(source.suffix.lower(), open)
-    with opened(source, "rb") as file:
-        return bytes(file.read())
-
-
-def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
-    try:
-        line = pd.read_csv(_rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options)
-    except pd.errors.EmptyDataError:
-        raise TableError("is empty; it needs a line of column names and a line for each point.") from None
-    return [str(name) or f"Unnamed: {i}" for i, name in enumerate(line.iloc[0])]  # pandas' name for no name
-
-
-def _has_names(first: list[str], header: bool | None) -> bool:
-    """Whether the first line holds names. Numbers there, but 0, 1, 2, …, are more likely the first point."""
-    if header is not None:
-        return header
-    if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
-        raise TableError(
-            f"has numbers in its first line ({', '.join(first[:3])}): say --no-header if that is the first point, "
-            "--header if they are names."
-        )
-    return True
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def check_unique(names: list[str]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise TableError(f"has more than one column of the name {twice[0]!r}; rename them.")
-
-
-def _rewound(source: Any) -> Any:
-    if isinstance(source, io.BytesIO):
-        source.seek(0)
-    return source
+def _read_text(source: Any, reading: Reading, separator: str) -> Table:
+    return Table(read_delimited(source, reading.separator or separator, reading.header, reading.text))
 
 
 # Parquet and Arrow
@@ -342,7 +230,7 @@ def _read_npz(source: Any, reading: Reading) -> Table:
             odd = [name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"]
             if odd:
                 raise TableError(f"holds a sparse matrix whose {odd[0]} are not whole numbers.")
-            return Table(checked_csr(sparse.load_npz(_rewound(source))))
+            return Table(checked_csr(sparse.load_npz(rewound(source))))
         if reading.array is not None and reading.array not in names:
             raise TableError(f"has no array {reading.array!r}; it has {names}.")
         arrays = {name: file[name] for name in names if reading.array in (None, name)}
@@ -358,7 +246,7 @@ def _read_npz(source: Any, reading: Reading) -> Table:
 def _load(source: Any) -> Any:
     try:
         _check_sizes(source)
-        return np.load(_rewound(source), allow_pickle=False)
+        return np.load(rewound(source), allow_pickle=False)
     except ValueError as error:
         if "pickle" not in str(error).lower():
             raise
@@ -426,13 +314,13 @@ def _read_h5ad(source: Any, reading: Reading) -> Table:
 FORMATS: dict[str, Format] = {
     "csv": Format(
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
-        lambda source, reading: _read_delimited(source, reading, ","),
+        lambda source, reading: _read_text(source, reading, ","),
         lambda table, path: table.to_csv(path, index=False),
         ("separator", "header"),
     ),
     "tsv": Format(
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        lambda source, reading: _read_delimited(source, reading, "\t"),
+        lambda source, reading: _read_text(source, reading, "\t"),
         lambda table, path: table.to_csv(path, sep="\t", index=False),
         ("separator", "header"),
     ),

@@ -25,7 +25,8 @@ from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
-from clustertrust.files import EXACT, as_text, format_of, need
+from clustertrust.delimited import EXACT, as_text
+from clustertrust.files import format_of, need
 from clustertrust.passes import Passes, Sample, passes_over
 from clustertrust.reasons import REASONS
 from clustertrust.sources import (

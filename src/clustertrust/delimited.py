@@ -1,0 +1,130 @@
+"""Comma- and tab-separated text: whole files here, and what reading them in blocks or on Dask shares with that."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["EXACT", "TableError", "as_text", "check_unique", "first_line", "is_number", "read_delimited", "rewound"]
+
+# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from 3.1 on it is exact,
+# and asking for that is warned of.
+EXACT: dict[str, Any] = (
+    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+)
+
+
+# What pandas takes for a missing number.
+# fmt: off
+_MISSING = [
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+]
+# fmt: on
+
+
+class TableError(ValueError):
+    """A file that cannot be read as a table, and what to do about it."""
+
+
+def read_delimited(source: Any, separator: str, header: bool | None, text: Sequence[str]) -> pd.DataFrame:
+    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.Reading`."""
+    options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
+    first = first_line(source, options)
+    named = _has_names(first, header)
+    if named:
+        check_unique(first)
+        if len(first) == 1 and separator == "," and any(other in first[0] for other in ";\t|"):
+            raise TableError(f"has one column, {first[0]!r}; tell what separates its fields with --separator.")
+        options |= as_text([name for name in text if name in first], first)
+    else:
+        options |= as_text([int(name) for name in text if name.isdecimal()], range(len(first)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(
+                rewound(source),
+                header=0 if named else None,
+                index_col=False,  # without it pandas takes a surplus first field for the names of the rows
+                low_memory=False,
+                **EXACT,
+                **options,
+            )
+        except pd.errors.ParserWarning:
+            raise TableError("has more fields in its rows than in its first line; give every column a name.") from None
+        except pd.errors.ParserError as error:
+            raise TableError(
+                f"has a line with too many fields, or quotes that do not close: {error}".strip()
+            ) from error
+        except UnicodeDecodeError:
+            _bytes_of(source).decode()  # pandas counts from somewhere inside: this says where in the file it is
+            raise
+
+
+def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
+    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA is a name."""
+    if not text:
+        return {}
+    missing = {name: _MISSING for name in columns if name not in text}
+    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
+
+
+def _bytes_of(source: Any) -> bytes:
+    if isinstance(source, io.BytesIO):
+        return source.getvalue()
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened = openers.get(source.suffix.lower(), open)
+    with opened(source, "rb") as file:
+        return bytes(file.read())
+
+
+def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
+    """The fields of the first line, as pandas would name columns by them."""
+    try:
+        line = pd.read_csv(rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options)
+    except pd.errors.EmptyDataError:
+        raise TableError("is empty; it needs a line of column names and a line for each point.") from None
+    return [str(name) or f"Unnamed: {i}" for i, name in enumerate(line.iloc[0])]  # pandas' name for no name
+
+
+def _has_names(first: list[str], header: bool | None) -> bool:
+    """Whether the first line holds names. Numbers there, but 0, 1, 2, …, are more likely the first point."""
+    if header is not None:
+        return header
+    if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
+        raise TableError(
+            f"has numbers in its first line ({', '.join(first[:3])}): say --no-header if that is the first point, "
+            "--header if they are names."
+        )
+    return True
+
+
+def is_number(text: str) -> bool:
+    """Whether a text stands for a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_unique(names: list[str]) -> None:
+    """Raise for columns that cannot be told apart by name."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise TableError(f"has more than one column of the name {twice[0]!r}; rename them.")
+
+
+def rewound(source: Any) -> Any:
+    """The same, from its first byte on where it is in memory."""
+    if isinstance(source, io.BytesIO):
+        source.seek(0)
+    return source
