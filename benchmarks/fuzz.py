@@ -35,7 +35,7 @@ import sklearn
 from benchmarks.common import HERE, Row
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.files import Reading, read_table
-from clustertrust.sources import open_source
+from clustertrust.files.sources import open_source
 
 SECONDS = 60.0  # for all targets together; the long form takes an hour
 MEMORY = 3 * 2**30  # bytes that a process may take beyond what it starts with
@@ -43,7 +43,12 @@ STRETCH = 25.0  # seconds after which a process hands over to a new one
 IN_ORDER = (ValueError, TypeError, FileNotFoundError, ImportError)
 READERS = ("csv", "tsv", "csv.gz", "parquet", "npy", "npz", "ensemble", "model", "blocks")
 TARGETS = (*READERS, "confidence")
-INSTRUMENTED = ["clustertrust.storage", "clustertrust.delimited", "clustertrust.files", "clustertrust.sources"]
+INSTRUMENTED = [
+    "clustertrust.storage",
+    "clustertrust.files.delimited",
+    "clustertrust.files.tables",
+    "clustertrust.files.sources",
+]
 
 
 # Valid files to begin with
@@ -404,7 +409,7 @@ def guided(target: str, seed: int, seconds: float, folder: Path) -> None:
             sys.modules.pop(name, None)
             importlib.import_module(name)
     globals()["read_table"] = sys.modules["clustertrust.files"].read_table
-    globals()["open_source"] = sys.modules["clustertrust.sources"].open_source
+    globals()["open_source"] = sys.modules["clustertrust.files.sources"].open_source
     (folder / "corpus").mkdir(exist_ok=True)
     for i, data in enumerate(valid(target, folder, np.random.default_rng(seed))):
         (folder / "corpus" / str(i)).write_bytes(data)

@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.decomposition import PCA
 
 from clustertrust import CAKE
-from clustertrust.clusterers import CLUSTERERS
+from clustertrust.ensemble.clusterers import CLUSTERERS
 
 DOCS = Path(__file__).parent.parent / "docs"
 WORDS = {

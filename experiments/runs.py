@@ -22,8 +22,8 @@ from sklearn.mixture import GaussianMixture
 
 from clustertrust import Ensemble, build_ensemble, confidence
 from clustertrust._parallel import one_thread
+from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.fusion import harmonic
-from clustertrust.kmedoids import KMedoids
 from clustertrust.results import Confidence
 from experiments.protocols import Protocol
 

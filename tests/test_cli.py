@@ -26,9 +26,9 @@ from clustertrust import CAKE, confidence
 from clustertrust.cli import cli, jobs
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
-from clustertrust.clusterers import CLUSTERERS
-from clustertrust.delimited import EXACT
+from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, Reading, read_table
+from clustertrust.files.delimited import EXACT
 from clustertrust.summary import summarize
 
 NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]

@@ -18,8 +18,8 @@ import clustertrust
 from clustertrust import choose_k
 from clustertrust.cli import choosing
 from clustertrust.cli.commands import COMMANDS
-from clustertrust.delimited import EXACT
 from clustertrust.files import FORMATS, read_table
+from clustertrust.files.delimited import EXACT
 
 X = pd.DataFrame(make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"])
 FEW = ["--k", "2:4", "--runs", "3"]

@@ -23,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.clusterers import CLUSTERERS
-from clustertrust.kmedoids import KMedoids
+from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.stability import pairwise_stability
 
 # Neighbours alone do not link the setosas with the rest, of which spectral clustering warns.

@@ -14,10 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from clustertrust import CAKE, Ensemble, build_ensemble, confidence, streaming
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.cli import cli
-from clustertrust.sources import ArraySource
+from clustertrust.files.sources import ArraySource
 from clustertrust.stability import pairwise_stability
+from clustertrust.streaming import stream
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -46,7 +47,7 @@ def points():
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    monkeypatch.setattr(streaming, "SAMPLE_POINTS", 2000)
+    monkeypatch.setattr(stream, "SAMPLE_POINTS", 2000)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clustertrust.clusterers import CLUSTERERS
+from clustertrust.ensemble.clusterers import CLUSTERERS
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

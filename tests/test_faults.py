@@ -25,11 +25,12 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust import CAKE, Ensemble, build_ensemble, confidence, passes, streaming
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.cli import cli
 from clustertrust.files import TableError, read_table
-from clustertrust.sources import open_source
+from clustertrust.files.sources import open_source
 from clustertrust.storage import read_arrays, write_arrays
+from clustertrust.streaming import passes, stream
 
 ROWS = 8000  # as text more than a quarter of a MiB, which is what --memory 1 loads at most
 X = make_blobs(ROWS, 2, centers=2, cluster_std=1.0, random_state=0)[0]
@@ -140,7 +141,7 @@ def test_disk_full_where_results_of_blocks_are_kept(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(streaming.os, "posix_fallocate", full)
+    monkeypatch.setattr(stream.os, "posix_fallocate", full)
     with (
         sklearn.config_context(working_memory=0.1),
         pytest.raises(OSError, match=r"No space left on device: .* bytes of results are wanted in .*set TMPDIR"),

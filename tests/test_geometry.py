@@ -17,7 +17,8 @@ from sklearn.metrics import silhouette_samples
 
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.cells import meet
-from clustertrust.dissimilarity import Euclidean
+from clustertrust.distances.dissimilarity import Euclidean
+from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.geometry import (
     affine,
     choose_geometry,
@@ -26,7 +27,6 @@ from clustertrust.geometry import (
     silhouettes,
     warn_of_long_work,
 )
-from clustertrust.sampled_means import SampledMeans
 
 rng = np.random.default_rng(0)
 N = 60

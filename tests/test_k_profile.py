@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.displays import KProfileDisplay
-from clustertrust.k_profile import QUANTILES, any_k_p_value, choose_k
+from clustertrust.k_profile import QUANTILES, choose_k
+from clustertrust.k_profile.profile import any_k_p_value
 from clustertrust.null import null_reference
 
 BLOBS = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
@@ -99,7 +100,7 @@ def test_without_a_null_nothing_else_is_run(monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("surrogates were drawn")
 
-    monkeypatch.setattr("clustertrust.k_profile.score_surrogates", never)
+    monkeypatch.setattr("clustertrust.k_profile.profile.score_surrogates", never)
     profile = choose_k(BLOBS, range(2, 6), null=None, **FEW)
     assert profile.best == profile.strongest == 3
     assert profile.null_score is profile.excess is profile.adjusted is profile.adjusted_error is None

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from clustertrust.cells import meet
+from clustertrust.distances.tiles import by_feature, by_point, in_fours, rounds, sums_by_cell
 from clustertrust.kernels import _numba, _numpy
-from clustertrust.tiles import by_feature, by_point, in_fours, rounds, sums_by_cell
 
 BACKENDS = pytest.mark.parametrize("kernel", [_numba, _numpy], ids=["numba", "numpy"])
 

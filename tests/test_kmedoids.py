@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.kernels import _numba, _numpy
-from clustertrust.kmedoids import KMedoids
 
 DATA = {
     "blobs": (make_blobs(400, 5, centers=4, cluster_std=4, random_state=0)[0], 4),

@@ -50,7 +50,7 @@ def expected(table):
     import sklearn
 
     with sklearn.config_context(working_memory=1):
-        from clustertrust.sources import open_source
+        from clustertrust.files.sources import open_source
 
         source = open_source(table / "x.parquet", id="name", drop=["kind"])
         return CAKE(3, n_runs=4, random_state=0).fit(source)
@@ -235,7 +235,7 @@ def test_a_column_without_values_is_told(table, tmp_path, missing):
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):
     from clustertrust.cli import large
 
-    monkeypatch.setattr("clustertrust.streaming.SAMPLE_POINTS", 1000)
+    monkeypatch.setattr("clustertrust.streaming.stream.SAMPLE_POINTS", 1000)
     seen = {}
 
     def write_page(path, scored, points, settings, threshold, name):

@@ -11,7 +11,8 @@ from scipy.stats import binom
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
-from clustertrust.null import FAMILIES, VERDICT, null_reference, p_value
+from clustertrust.null import FAMILIES, VERDICT, null_reference
+from clustertrust.null.reference import p_value
 
 SQUARE = np.random.default_rng(0).uniform(size=(200, 2))
 LONG = np.random.default_rng(1).standard_normal((200, 2)) * [4, 1]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.settling import BATCH, FEWEST, TOLERANCE, unsettled
+from clustertrust.scoring.settling import BATCH, FEWEST, TOLERANCE, unsettled
 
 X = load_iris().data
 
@@ -36,8 +36,8 @@ def test_it_stops_as_soon_as_the_rule_holds():
 
 
 def test_it_ends_where_nothing_settles(monkeypatch):
-    monkeypatch.setattr("clustertrust.settling.TOLERANCE", 0.0)
-    monkeypatch.setattr("clustertrust.settling.MOST", 40)
+    monkeypatch.setattr("clustertrust.scoring.settling.TOLERANCE", 0.0)
+    monkeypatch.setattr("clustertrust.scoring.settling.MOST", 40)
     with pytest.warns(UserWarning, match="After 40 runs.*not settled"):
         cake = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
     assert cake.n_runs_ == 40

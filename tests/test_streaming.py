@@ -14,14 +14,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from strategies import few, labelings
 
-from clustertrust import CAKE, Ensemble, confidence, streaming
+from clustertrust import CAKE, Ensemble, confidence
 from clustertrust.cells import meet
-from clustertrust.delimited import EXACT
-from clustertrust.dissimilarity import cluster_means, cluster_variances
+from clustertrust.distances.dissimilarity import cluster_means, cluster_variances
+from clustertrust.files.delimited import EXACT
+from clustertrust.files.sources import ArraySource, bytes_in_memory, open_source
 from clustertrust.matching import match_runs
-from clustertrust.passes import LocalPasses, sample_rows, sum_in_pairs
-from clustertrust.sources import ArraySource, bytes_in_memory, open_source
-from clustertrust.totals import total
+from clustertrust.streaming import stream
+from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
+from clustertrust.streaming.totals import total
 
 COLUMNS = ["x", "y", "z"]
 
@@ -36,7 +37,7 @@ def points():
 @pytest.fixture
 def small_memory(monkeypatch):
     """Every array on disk is larger than memory, the sample is a small part, and there are several blocks."""
-    monkeypatch.setattr(streaming, "SAMPLE_POINTS", 1500)
+    monkeypatch.setattr(stream, "SAMPLE_POINTS", 1500)
     with sklearn.config_context(working_memory=0.25):
         yield
 
@@ -174,7 +175,7 @@ def test_k_means_goes_on_where_the_sample_ended(points, tmp_path):
     cake = CAKE(4, n_runs=3, random_state=0).fit(tmp_path / "x.npy")
     for run, centers in zip(cake.ensemble_.place(points).T, cake.ensemble_.centers, strict=True):
         means = np.array([points[run == label].mean(axis=0) for label in range(4)])
-        assert ((means - centers) ** 2).sum() <= streaming.TOLERANCE * points.var(axis=0).mean() * 1.1
+        assert ((means - centers) ** 2).sum() <= stream.TOLERANCE * points.var(axis=0).mean() * 1.1
 
 
 def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):

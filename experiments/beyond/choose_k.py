@@ -22,7 +22,7 @@ from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silho
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
 from clustertrust.k_profile import KProfile, choose_k
-from clustertrust.surrogates import box
+from clustertrust.null.surrogates import box
 from experiments import data, drawing
 from experiments.beyond import RESULTS, into_page
 from experiments.page import markdown, save_figure

@@ -17,7 +17,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 
 from clustertrust import Ensemble, build_ensemble, confidence
-from clustertrust.clusterers import ShuffledBirch
+from clustertrust.ensemble.clusterers import ShuffledBirch
 from clustertrust.evaluation import agreement_with_truth, score_quality
 from experiments import drawing, runs
 from experiments.data import Case

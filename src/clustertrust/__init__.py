@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clustertrust.ensemble import Ensemble, build_ensemble
     from clustertrust.estimator import CAKE, confidence
-    from clustertrust.k_profile import KProfile, choose_k
+    from clustertrust.k_profile.profile import KProfile, choose_k
     from clustertrust.matching import align_labels
-    from clustertrust.null import NullReference, null_reference
+    from clustertrust.null.reference import NullReference, null_reference
     from clustertrust.results import Confidence, Explanation
     from clustertrust.selection import select_adaptive, select_top
 

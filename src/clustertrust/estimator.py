@@ -17,21 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
 from clustertrust._validation import check_matrix, is_dask
-from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.ensemble.labels import check_rows
+from clustertrust.files.sources import Block, Source, open_source
 from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.geometry import Options, check_metric, check_options, is_precomputed, silhouettes_of
 from clustertrust.kernels import backend
-from clustertrust.labels import check_rows
 from clustertrust.model_files import load_model, save_model
-from clustertrust.passes import Passes, passes_over
 from clustertrust.persistence import check_coordinates, check_dense
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence, Explanation, frame_of
-from clustertrust.scoring import Model, Scoring, score_ensemble
-from clustertrust.settling import build_until_settled
-from clustertrust.sources import Block, Source, open_source
-from clustertrust.streaming import (
+from clustertrust.scoring.model import Model, Scoring, score_ensemble
+from clustertrust.scoring.settling import build_until_settled
+from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
+from clustertrust.streaming.passes import Passes, passes_over
+from clustertrust.streaming.stream import (
     Judge,
     Streamed,
     build_stream,

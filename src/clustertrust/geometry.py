@@ -1,6 +1,6 @@
 """Silhouettes s (n, R) of all runs → the geometric component g = S̃, Eqs. (1) to (3).
 
-`clustertrust.dissimilarity` answers, for a block of rows, how far each point is from each cluster of each
+`clustertrust.distances.dissimilarity` answers, for a block of rows, how far each point is from each cluster of each
 run. From there the silhouette is one formula for every geometry.
 """
 
@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_dista
 from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.dissimilarity import (
+from clustertrust.distances.dissimilarity import (
     Centers,
     Cosine,
     Euclidean,
@@ -30,10 +30,10 @@ from clustertrust.dissimilarity import (
     fixed_parameters,
     is_name,
 )
-from clustertrust.ensemble import Ensemble, as_ensemble
-from clustertrust.kernel_means import KernelMeans
+from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.sampled_means import SampledMeans
+from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.kernels import backend
-from clustertrust.sampled_means import SampledMeans
 
 __all__ = [
     "GEOMETRIES",

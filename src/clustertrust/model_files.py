@@ -14,13 +14,13 @@ from scipy import sparse
 
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import meet
-from clustertrust.ensemble import Ensemble
-from clustertrust.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
+from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.ensemble.run_files import can_be_stored
 from clustertrust.geometry import GEOMETRIES, Options, build_geometry
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
-from clustertrust.run_files import can_be_stored
-from clustertrust.scoring import Model, Scoring
+from clustertrust.scoring.model import Model, Scoring
 from clustertrust.storage import (
     DAMAGE,
     FARTHEST,
@@ -31,9 +31,9 @@ from clustertrust.storage import (
     read_meta,
     write_arrays,
 )
-from clustertrust.streaming import GEOMETRIES as STREAMED
-from clustertrust.streaming import geometry_of
-from clustertrust.totals import Totals
+from clustertrust.streaming.stream import GEOMETRIES as STREAMED
+from clustertrust.streaming.stream import geometry_of
+from clustertrust.streaming.totals import Totals
 
 __all__ = ["load_model", "read_about", "save_model"]
 

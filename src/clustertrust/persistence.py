@@ -27,7 +27,7 @@ from scipy.stats import chi2
 
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._validation import check_count, check_matrix
-from clustertrust.labels import read_labels
+from clustertrust.ensemble.labels import read_labels
 
 __all__ = ["Refinement", "check_coordinates", "check_dense", "noise_weight", "persistence", "refine"]
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import is_dask, is_frame, only_counts, with_nothing
-from clustertrust.ensemble import Ensemble
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
 __all__ = ["Confidence", "Explanation"]

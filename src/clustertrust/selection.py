@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, check_scores, tell
-from clustertrust.ensemble import assemble
+from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
+from clustertrust.ensemble.record import assemble
 from clustertrust.geometry import Options, check_options, choose_geometry, silhouettes
 from clustertrust.reasons import above, check_threshold
-from clustertrust.recipe import Recipe, draw_seeds, run_all
 
 __all__ = ["AVERAGES", "COVERAGES", "AdaptiveSelection", "select_above", "select_adaptive", "select_top"]
 

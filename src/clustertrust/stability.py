@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Clusters, meet
-from clustertrust.ensemble import as_ensemble
+from clustertrust.ensemble.record import as_ensemble
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, contingency_tables, match_runs
 

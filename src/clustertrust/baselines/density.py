@@ -10,7 +10,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from clustertrust._validation import check_count, check_matrix
 from clustertrust.cells import meet
-from clustertrust.ensemble import as_ensemble
+from clustertrust.ensemble.record import as_ensemble
 
 __all__ = ["local_outlier_confidence", "outlier_confidence"]
 

@@ -15,9 +15,9 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.telling import as_json as told_as_json
 from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
-from clustertrust.clusterers import CLUSTERERS, cluster_parameter
-from clustertrust.files import FORMATS, format_of, need, write_table
-from clustertrust.null import VERDICT
+from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
+from clustertrust.files.tables import FORMATS, format_of, need, write_table
+from clustertrust.null.reference import VERDICT
 
 __all__ = ["Asked", "check_method", "check_table", "choose"]
 

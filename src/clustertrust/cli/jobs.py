@@ -30,7 +30,7 @@ from clustertrust.cli.telling import (
     tell_json,
 )
 from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
-from clustertrust.files import FORMATS, Reading, format_of, need, read_table, write_table
+from clustertrust.files.tables import FORMATS, Reading, format_of, need, read_table, write_table
 from clustertrust.model_files import read_about
 from clustertrust.summary import not_kept, summarize
 
@@ -63,8 +63,8 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
 
 def check_method(method: Method, *, for_model: bool) -> None:
     """Raise for a number of clusters that is missing or not wanted, and for a model that could not be kept."""
-    from clustertrust.clusterers import CLUSTERERS, cluster_parameter, fit_run
-    from clustertrust.run_files import can_be_stored
+    from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter, fit_run
+    from clustertrust.ensemble.run_files import can_be_stored
 
     takes = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is not None]
     if takes and method.n_clusters is None:

@@ -25,11 +25,8 @@ from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
 from clustertrust.cli.writing import draw, save, write_page
-from clustertrust.delimited import EXACT, as_text
-from clustertrust.files import format_of, need
-from clustertrust.passes import Passes, Sample, passes_over
-from clustertrust.reasons import REASONS
-from clustertrust.sources import (
+from clustertrust.files.delimited import EXACT, as_text
+from clustertrust.files.sources import (
     SUFFIXES,
     Block,
     FrameSource,
@@ -41,6 +38,9 @@ from clustertrust.sources import (
     separator_of,
     suffix_of,
 )
+from clustertrust.files.tables import format_of, need
+from clustertrust.reasons import REASONS
+from clustertrust.streaming.passes import Passes, Sample, passes_over
 from clustertrust.summary import SHOWN, clusters_of, lay_out, not_kept, runs_of
 
 __all__ = ["large_source", "score_large"]
@@ -277,7 +277,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         distributed, frames = importlib.import_module("distributed"), importlib.import_module("dask.dataframe")
     except ImportError as error:
         raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
-    from clustertrust.dask_passes import DaskPasses
+    from clustertrust.streaming.dask_passes import DaskPasses
 
     paths = [str(path.absolute()) for path in source.paths]
     columns = [*(source.columns or ()), *([] if source.id is None else [source.id])]

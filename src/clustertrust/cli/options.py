@@ -263,7 +263,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--clusterer",
             cls=TableOption,
             metavar="NAME",
-            type=TableChoice("clusterers:CLUSTERERS"),
+            type=TableChoice("ensemble.clusterers:CLUSTERERS"),
             multiple=True,
             default=("kmeans",),
             show_default=True,

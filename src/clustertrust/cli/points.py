@@ -15,8 +15,8 @@ from scipy import sparse
 
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
-from clustertrust.delimited import is_number
-from clustertrust.files import Reading, Table, read_table
+from clustertrust.files.delimited import is_number
+from clustertrust.files.tables import Reading, Table, read_table
 
 __all__ = ["Points", "Preparation", "read_file", "read_points", "spread"]
 

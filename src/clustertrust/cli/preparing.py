@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from clustertrust.cli.options import Columns
 from clustertrust.cli.points import Preparation
-from clustertrust.passes import passes_over
-from clustertrust.sources import Block, Source
+from clustertrust.files.sources import Block, Source
+from clustertrust.streaming.passes import passes_over
 
 __all__ = ["prepared"]
 

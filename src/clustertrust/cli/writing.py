@@ -10,7 +10,7 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust.cli.points import Points, Preparation
-from clustertrust.files import format_of, write_table
+from clustertrust.files.tables import format_of, write_table
 from clustertrust.model_files import save_model
 
 __all__ = ["draw", "save", "votes_of", "write_page", "write_scores"]

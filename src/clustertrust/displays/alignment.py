@@ -20,7 +20,7 @@ from clustertrust.displays.shared import (
     require_matplotlib,
     written,
 )
-from clustertrust.ensemble import Ensemble
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.matching import best_match, match_runs
 from clustertrust.results import Confidence
 

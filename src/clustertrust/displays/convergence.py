@@ -24,11 +24,11 @@ from clustertrust.displays.shared import (
 )
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, mean_and_std, silhouettes, silhouettes_of
-from clustertrust.jackknife import standard_errors
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
-from clustertrust.scoring import Scoring
-from clustertrust.settling import TOLERANCE
+from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.model import Scoring
+from clustertrust.scoring.settling import TOLERANCE
 from clustertrust.stability import stability
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust.displays.shared import Display, require_matplotlib
-from clustertrust.k_profile import KProfile
+from clustertrust.k_profile.profile import KProfile
 
 __all__ = ["KProfileDisplay"]
 
@@ -37,7 +37,7 @@ class KProfileDisplay(Display):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from clustertrust.displays import KProfileDisplay
-    >>> from clustertrust.k_profile import choose_k
+    >>> from clustertrust.k_profile.profile import choose_k
     >>> profile = choose_k(load_iris().data, range(2, 5), null=None, n_runs=3, random_state=0)
     >>> KProfileDisplay(**KProfileDisplay.numbers(profile)).best
     2

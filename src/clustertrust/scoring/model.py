@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
-from clustertrust.dissimilarity import Geometry
-from clustertrust.ensemble import Ensemble
+from clustertrust.distances.dissimilarity import Geometry
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.geometry import (
     NORMALIZATIONS,
@@ -24,10 +24,10 @@ from clustertrust.geometry import (
     silhouettes_of,
     warn_of_single_clusters,
 )
-from clustertrust.jackknife import standard_errors
 from clustertrust.matching import Matchings, match_runs
 from clustertrust.persistence import Refinement, check_coordinates, refine
 from clustertrust.results import Confidence
+from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
 
 __all__ = ["Model", "Scoring", "score_ensemble"]

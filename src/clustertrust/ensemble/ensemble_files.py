@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust.ensemble import Ensemble
-from clustertrust.placing import Training
-from clustertrust.run_files import run_from_arrays, run_to_arrays
+from clustertrust.ensemble.placing import Training
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.storage import DAMAGE, expect, read_arrays, write_arrays
 
 __all__ = ["ensemble_from_arrays", "ensemble_to_arrays", "load_ensemble", "save_ensemble"]

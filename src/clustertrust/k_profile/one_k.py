@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from clustertrust.cells import Cells, meet
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, build_geometry, mean_and_std, silhouettes_of
-from clustertrust.scoring import Model, score_ensemble
+from clustertrust.null.surrogates import Plan, cluster_means, mean_score
+from clustertrust.scoring.model import Model, score_ensemble
 from clustertrust.stability import pairs
-from clustertrust.surrogates import Plan, cluster_means, mean_score
 
 __all__ = ["QUANTILES", "Row", "judge"]
 

@@ -1,15 +1,4 @@
-"""Data larger than memory → scores, in a few passes over blocks of rows.
-
-1. A pass draws a random sample, of a fixed size, and the runs are fitted on it.
-2. k-means goes on over all rows, all runs in step: a pass an iteration, until the centres rest (at most `MOST_STEPS`).
-   MiniBatchKMeans takes one pass of mini-batches. Runs of other methods stay as the sample left them.
-3. A pass sums up sizes, means, spreads and contingencies (`Totals`); the last pass of k-means has done so already.
-4. A pass scores each block.
-
-Memory holds some blocks, the sample and the totals: nothing of it grows with the rows. Blocks are worked on in parallel
-and their sums added in order, so that the number of threads changes no bit; their size, which follows from
-scikit-learn's `working_memory`, changes scores by rounding alone where the runs are k-means.
-"""
+"""Runs of data larger than memory, and the model that scores their blocks."""
 
 from __future__ import annotations
 
@@ -27,22 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_count
-from clustertrust.clusterers import Run
 from clustertrust.consensus import most_central
-from clustertrust.dissimilarity import Centers
-from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.distances.dissimilarity import Centers
+from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.placing import Nearest, place
+from clustertrust.ensemble.recipe import draw_seeds
+from clustertrust.ensemble.record import Ensemble, assemble
+from clustertrust.files.sources import Block
 from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.geometry import silhouettes_of, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import match_runs
-from clustertrust.passes import Passes, Sample, sample_rows
-from clustertrust.placing import Nearest, place
-from clustertrust.recipe import draw_seeds
 from clustertrust.results import Confidence
-from clustertrust.scoring import Model, Scoring
-from clustertrust.sources import Block
+from clustertrust.scoring.model import Model, Scoring
 from clustertrust.stability import hint_at_jaccard
-from clustertrust.totals import Totals, total
+from clustertrust.streaming.passes import Passes, Sample, sample_rows
+from clustertrust.streaming.totals import Totals, total
 
 __all__ = [
     "GEOMETRIES",

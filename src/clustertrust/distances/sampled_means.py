@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust.cells import Cells
-from clustertrust.dissimilarity import Geometry, Reduce, Result
+from clustertrust.distances.dissimilarity import Geometry, Reduce, Result
+from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
-from clustertrust.tiles import by_feature, by_point
 
 __all__ = ["MEMBERS", "SampledMeans"]
 

@@ -1,10 +1,10 @@
-"""X, a clusterer and seeds → an ensemble: R runs, each a labelling of the same n points."""
+"""R runs on the same n points: the record, from fits or from labels that are there already."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, check_count, check_matrix, is_dask
+from clustertrust._validation import is_dask
 from clustertrust.cells import Clusters, meet
-from clustertrust.clusterers import Run
-from clustertrust.labels import read_labels
+from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.labels import read_labels
+from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
-from clustertrust.placing import Placer, place
-from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
-from clustertrust.run_files import Checkpoint
-from clustertrust.storage import hash_data
 
-__all__ = ["Ensemble", "as_ensemble", "build_ensemble"]
+__all__ = ["Ensemble", "as_ensemble", "assemble"]
 
 Ints = NDArray[np.integer]
 
@@ -123,7 +120,7 @@ class Ensemble:
         """The clusters of all runs and their contingencies."""
         if not is_dask(self.labels):
             return meet(self.labels)
-        from clustertrust.dask_passes import total_of_labels  # here: it reads this module
+        from clustertrust.streaming.dask_passes import total_of_labels  # here: it reads this module
 
         return total_of_labels(self.labels)
 
@@ -221,7 +218,7 @@ class Ensemble:
         ----------
         path : where to; a file that is there is replaced
         """
-        from clustertrust.ensemble_files import save_ensemble  # here: it reads this module
+        from clustertrust.ensemble.ensemble_files import save_ensemble  # here: it reads this module
 
         if is_dask(self.labels):
             raise ValueError("The labels are in a Dask array; ensemble.compute().save(path) brings them into memory.")
@@ -244,7 +241,7 @@ class Ensemble:
         ValueError
             Where the file is damaged, of another version, or no ensemble.
         """
-        from clustertrust.ensemble_files import load_ensemble
+        from clustertrust.ensemble.ensemble_files import load_ensemble
 
         return load_ensemble(path)
 
@@ -290,125 +287,6 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
             "dask.array.stack(runs, axis=1). Other labels can be scored in memory: labels.compute()."
         )
     return kind(labels.astype(np.int64), (None,) * labels.shape[1])
-
-
-def _told_state(random_state: Any) -> Any:
-    """A random state as JSON, to know it again."""
-    if isinstance(random_state, Sequence | np.ndarray):
-        return [int(seed) for seed in random_state]
-    return None if random_state is None else repr(random_state)
-
-
-def build_ensemble(
-    X: Any,
-    clusterer: Any = "kmeans",
-    *,
-    n_clusters: int | None = None,
-    n_runs: int = 20,
-    vary: Mapping[str, Sequence[Any]] | None = None,
-    resample: float | str | None = None,
-    left_out: str = "skip",
-    on_failure: str = "raise",
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    verbose: bool = False,
-    checkpoint: str | Path | None = None,
-) -> Ensemble:
-    """Cluster the same data R times.
-
-    Parameters
-    ----------
-    X : (n, d) array, CSR matrix or frame; Dask array or frame
-        Of Dask data a sample of rows is drawn, the runs are fitted on it, k-means goes on over all blocks, and
-        `labels` is a Dask array (see :mod:`clustertrust.streaming`). Where a `dask.distributed` client is open, its
-        workers fit the runs and go through the blocks.
-    clusterer : str, estimator, function, or a list of these
-        A name of `clustertrust.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture or Pipeline, which is cloned
-        and gets a new seed for each run; a function `(X, rng) -> labels` with rng a `numpy.random.Generator`. From a
-        list runs are dealt in turn.
-    n_clusters : int, optional
-        Clusters of each run, set as `n_clusters` or `n_components`. None: 8 for names, and an estimator's own value.
-    n_runs : int
-        R, at least 2.
-    vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``; "n_clusters"
-        also means n_components, and stands in place of `n_clusters`. In a list of clusterers a key applies to those
-        that have it.
-    resample : float or "bootstrap", optional
-        Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
-    left_out : {"skip", "predict"}
-        Points that a resampled run left out are not assigned in it, or placed by its model.
-    on_failure : {"raise", "drop"}
-        Whether a run that fails ends the build or is left out of the ensemble.
-    random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone. None draws entropy once; `Ensemble.seeds` records what
-        came of it.
-    n_jobs : int, optional
-        Runs at a time, each on one thread; None: every core. The runs are the same for any number. Workers of Dask
-        take as many as they have threads.
-    verbose : bool
-        Show a progress bar, where there is a terminal.
-    checkpoint : path, optional
-        A folder that keeps each finished run. A build with the same data and settings goes on where another stopped.
-        Workers of Dask must all see it under the same path.
-
-    Returns
-    -------
-    Ensemble
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from clustertrust import build_ensemble
-    >>> X = load_iris().data
-    >>> build_ensemble(X, n_clusters=3, n_runs=5, random_state=0).labels.shape
-    (150, 5)
-    >>> mixed = build_ensemble(X, ["kmeans", "gmm"], n_clusters=3, n_runs=4, random_state=0)
-    >>> mixed.summary()["method"].tolist()
-    ['kmeans', 'gmm', 'kmeans', 'gmm']
-    """
-    if is_dask(X):
-        how = {"clusterer": clusterer, "n_clusters": n_clusters, "vary": vary, "resample": resample}
-        how |= {"left_out": left_out, "on_failure": on_failure, "n_jobs": n_jobs, "verbose": verbose}
-        return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
-    X = check_matrix(X)
-    recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
-    check_choice("on_failure", on_failure, ON_FAILURE)
-    R = check_count("n_runs", n_runs, at_least=2)
-    entropy, seeds = draw_seeds(random_state, R)
-    kept = None
-    if checkpoint is not None:
-        settings = recipe.settings() | {
-            "data": hash_data(X),
-            "random_state": _told_state(random_state),
-            "entropy": entropy,
-        }
-        kept = Checkpoint(checkpoint, settings)
-        if random_state is None:  # go on with the entropy of the first build
-            seeds = spawn_seeds(kept.settings["entropy"], R)
-    runs = run_all(X, recipe, list(enumerate(seeds)), on_failure, n_jobs, verbose, kept)
-    if len(runs) < 2:
-        raise ValueError(f"Only {len(runs)} of {R} runs succeeded; at least 2 are needed.")
-    recipe.tell(runs)
-    return assemble(runs)
-
-
-def _build_on_dask(X: Any, how: dict[str, Any], n_runs: Any, random_state: Any) -> Ensemble:
-    """`build_ensemble` of Dask data; `how` are its other parameters."""
-    from clustertrust.dask_passes import DaskPasses, build_on_dask  # here: both read this module
-    from clustertrust.streaming import check_left_out
-
-    passes = DaskPasses(X)
-    recipe = {name: how[name] for name in ("clusterer", "n_clusters", "vary", "resample", "left_out")}
-    Recipe.of(**recipe, n_points=passes.n_rows or 0)  # what is wrong is told before a pass
-    check_choice("on_failure", how["on_failure"], ON_FAILURE)
-    check_left_out(how["resample"], how["left_out"])
-    if how["checkpoint"] is not None and random_state is None:
-        raise ValueError(
-            "random_state=None draws another sample each time, and the runs of a checkpoint belong to one sample; give "
-            "a number."
-        )
-    return build_on_dask(passes, partial(build_ensemble, **how), n_runs, random_state)
 
 
 def assemble(runs: Sequence[Run]) -> Ensemble:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._parallel import blocks, one_thread
-from clustertrust.dissimilarity import squared_distances
+from clustertrust.distances.dissimilarity import squared_distances
+from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
-from clustertrust.tiles import by_feature, in_fours
 
 __all__ = ["Nearest", "Placer", "Predict", "Training", "place"]
 

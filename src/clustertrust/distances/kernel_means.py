@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from clustertrust._parallel import one_thread
 from clustertrust.cells import Cells
-from clustertrust.dissimilarity import ROUNDING, Floats, Geometry, Reduce, Result, check_entries, is_name
+from clustertrust.distances.dissimilarity import ROUNDING, Floats, Geometry, Reduce, Result, check_entries, is_name
 
 __all__ = ["KernelMeans"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
-from clustertrust.sources import Block, Source
-from clustertrust.totals import Totals
+from clustertrust.files.sources import Block, Source
+from clustertrust.streaming.totals import Totals
 
 __all__ = ["LocalPasses", "Passes", "Sample", "passes_over", "rows_of_block", "sample_rows", "sum_in_pairs"]
 

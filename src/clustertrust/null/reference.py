@@ -22,12 +22,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_count
+from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import check_metric
-from clustertrust.recipe import spawn_seeds
-from clustertrust.results import Confidence
-from clustertrust.summary import runs_of
-from clustertrust.surrogates import (
+from clustertrust.null.surrogates import (
     FAMILIES,
     VERDICT,
     Plan,
@@ -38,6 +36,8 @@ from clustertrust.surrogates import (
     mean_score,
     score_surrogates,
 )
+from clustertrust.results import Confidence
+from clustertrust.summary import runs_of
 
 __all__ = ["FAMILIES", "VERDICT", "NullReference", "null_reference"]
 
@@ -70,7 +70,7 @@ class NullReference:
     Examples
     --------
     >>> import numpy as np
-    >>> from clustertrust.null import null_reference
+    >>> from clustertrust.null.reference import null_reference
     >>> square = np.random.default_rng(0).uniform(size=(200, 2))
     >>> null = null_reference(square, 4, n_runs=5, n_surrogates=19, random_state=0)
     >>> null.structured, bool(null.mean > 0.5)
@@ -279,7 +279,7 @@ def null_reference(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from clustertrust.null import null_reference
+    >>> from clustertrust.null.reference import null_reference
     >>> null = null_reference(load_iris().data, 2, n_runs=5, n_surrogates=19, random_state=0)
     >>> null.structured, null.p_value
     (True, 0.05)

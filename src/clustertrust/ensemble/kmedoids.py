@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clustertrust.dissimilarity import squared_distances
+from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.kernels import backend
 
 __all__ = ["KMedoids"]

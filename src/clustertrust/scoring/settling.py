@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import meet
-from clustertrust.clusterers import Run
-from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust.ensemble.record import Ensemble, assemble
 from clustertrust.geometry import Options, build_geometry, silhouettes_of
-from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
-from clustertrust.scoring import Scoring, score_ensemble
+from clustertrust.scoring.model import Scoring, score_ensemble
 
 __all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
 

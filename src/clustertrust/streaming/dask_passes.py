@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_whole_numbers
-from clustertrust.ensemble import Ensemble
+from clustertrust.ensemble.placing import place
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.files.sources import Block, checked, numbers_of
 from clustertrust.geometry import Options, check_options
-from clustertrust.passes import Passes, sum_in_pairs
-from clustertrust.placing import place
 from clustertrust.results import Confidence
-from clustertrust.scoring import Model, Scoring
-from clustertrust.sources import Block, checked, numbers_of
-from clustertrust.streaming import Judge, build_stream, check_streaming, model_of, sum_up
-from clustertrust.totals import Totals, total
+from clustertrust.scoring.model import Model, Scoring
+from clustertrust.streaming.passes import Passes, sum_in_pairs
+from clustertrust.streaming.stream import Judge, build_stream, check_streaming, model_of, sum_up
+from clustertrust.streaming.totals import Totals, total
 
 __all__ = ["DaskPasses", "build_on_dask", "score_on_dask", "total_of_labels"]
 

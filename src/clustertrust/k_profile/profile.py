@@ -15,12 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_count
+from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import check_metric
-from clustertrust.null import check_level, p_value
-from clustertrust.one_k import QUANTILES, judge
-from clustertrust.recipe import spawn_seeds
-from clustertrust.surrogates import VERDICT, Plan, check_families, draw_entropy, draw_sample, score_surrogates
+from clustertrust.k_profile.one_k import QUANTILES, judge
+from clustertrust.null.reference import check_level, p_value
+from clustertrust.null.surrogates import VERDICT, Plan, check_families, draw_entropy, draw_sample, score_surrogates
 
 __all__ = ["QUANTILES", "KProfile", "choose_k"]
 
@@ -278,7 +278,7 @@ def choose_k(
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from clustertrust.k_profile import choose_k
+    >>> from clustertrust.k_profile.profile import choose_k
     >>> X = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
     >>> profile = choose_k(X, range(2, 6), n_runs=5, random_state=0)
     >>> profile.best, profile.structured

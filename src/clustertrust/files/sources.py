@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.delimited import EXACT, TableError, as_text, check_unique, first_line, is_number
-from clustertrust.files import from_arrow, named_errors
+from clustertrust.files.delimited import EXACT, TableError, as_text, check_unique, first_line, is_number
+from clustertrust.files.tables import from_arrow, named_errors
 
 __all__ = [
     "ArraySource",

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from clustertrust._parallel import count_threads
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, tell
-from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.ensemble.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.ensemble.placing import Training
+from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.kernels import backend
-from clustertrust.placing import Training
-from clustertrust.run_files import Checkpoint
 
 __all__ = ["LEFT_OUT", "ON_FAILURE", "Recipe", "draw_seeds", "run_all", "spawn_seeds"]
 

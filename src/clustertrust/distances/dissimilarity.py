@@ -5,7 +5,7 @@ The clusters of all runs stand one below the other in K rows; points are columns
 - `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all runs;
 - `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
 - `Cosine`: mean cosine distance, from mean directions;
-- `KernelMeans` (in `clustertrust.kernel_means`): distance to the mean in the space of a kernel, Eq. (9).
+- `KernelMeans` (in `clustertrust.distances.kernel_means`): distance to the mean in the space of a kernel, Eq. (9).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust.cells import Cells, Clusters
+from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
-from clustertrust.tiles import by_feature, by_point, in_fours, sums_by_cell
 
 __all__ = [
     "Centers",

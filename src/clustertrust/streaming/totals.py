@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.dissimilarity import ROUNDING, cluster_means, cluster_variances
+from clustertrust.distances.dissimilarity import ROUNDING, cluster_means, cluster_variances
 
 __all__ = ["Totals", "total"]
 

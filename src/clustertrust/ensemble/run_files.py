@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.mixture import GaussianMixture
 
-from clustertrust.clusterers import Run
-from clustertrust.placing import Nearest, Placer, Predict, Training
+from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 from clustertrust.storage import DAMAGE, FARTHEST, expect, expect_finite, read_arrays, write_arrays, write_text
 
 __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]

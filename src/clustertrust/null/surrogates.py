@@ -21,13 +21,13 @@ from scipy import sparse
 from clustertrust._parallel import count_threads
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_matrix
-from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble.recipe import ON_FAILURE, Recipe, draw_seeds, run_all
+from clustertrust.ensemble.record import Ensemble, assemble
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import Options, check_options, is_precomputed
 from clustertrust.persistence import check_coordinates
-from clustertrust.recipe import ON_FAILURE, Recipe, draw_seeds, run_all
 from clustertrust.results import Confidence, frame_of
-from clustertrust.scoring import Scoring, score_ensemble
+from clustertrust.scoring.model import Scoring, score_ensemble
 
 __all__ = [
     "FAMILIES",

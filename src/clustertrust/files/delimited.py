@@ -36,7 +36,7 @@ class TableError(ValueError):
 
 
 def read_delimited(source: Any, separator: str, header: bool | None, text: Sequence[str]) -> pd.DataFrame:
-    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.Reading`."""
+    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.tables.Reading`."""
     options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
     first = first_line(source, options)
     named = _has_names(first, header)

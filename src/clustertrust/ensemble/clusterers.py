@@ -29,9 +29,9 @@ from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._validation import check_choice, check_label_vector
-from clustertrust.kmedoids import KMedoids
-from clustertrust.leiden import Leiden
-from clustertrust.placing import Nearest, Placer, Predict, Training
+from clustertrust.ensemble.kmedoids import KMedoids
+from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 
 __all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
 

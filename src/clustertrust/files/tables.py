@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust.delimited import TableError, check_unique, read_delimited, rewound
+from clustertrust.files.delimited import TableError, check_unique, read_delimited, rewound
 from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr, pack
 
 __all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
@@ -87,7 +87,7 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
 
     Examples
     --------
-    >>> from clustertrust.files import Reading, read_table
+    >>> from clustertrust.files.tables import Reading, read_table
     >>> read_table(b"id,x\n007,1.5\n", Reading(text=("id",)), format="csv").data["id"].tolist()
     ['007']
     """
