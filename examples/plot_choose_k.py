@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris, make_blobs
 
+from clustertrust import CAKE, choose_k
 from clustertrust.displays import KProfileDisplay
-from clustertrust.k_profile import choose_k
 
 DOCS = Path(__file__).parent.parent / "docs"
 KS = range(2, 8)
@@ -35,7 +35,7 @@ def main() -> None:
     """Profile each data set, draw and print."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", sharey=True)
     for ax, (title, X) in zip(axes, data().items(), strict=True):
-        profile = choose_k(X, KS, n_runs=RUNS, random_state=0)
+        profile = choose_k(X, KS, CAKE(n_runs=RUNS, random_state=0))
         KProfileDisplay.from_profile(profile, ax=ax)
         ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
         if ax is not axes[0]:

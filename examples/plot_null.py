@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from clustertrust.null import NullReference, null_reference
+from clustertrust import CAKE, NullReference, null_reference
 
 DOCS = Path(__file__).parent.parent / "docs"
 SURROGATES = 99
@@ -48,7 +48,7 @@ def main() -> None:
     """Ask for each cloud, draw and print."""
     figure, axes = plt.subplots(2, 3, figsize=(10.5, 6), layout="constrained", height_ratios=[3, 2])
     for (above, below), (title, (X, k)) in zip(axes.T, data().items(), strict=True):
-        null = null_reference(X, k, n_surrogates=SURROGATES, random_state=0)
+        null = null_reference(X, CAKE(k, random_state=0), n_surrogates=SURROGATES)
         draw(above, below, title, X, null)
         print(f"{title}\n{null.summary()}\n")
     axes[1, 0].legend(fontsize=8)

@@ -85,7 +85,7 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
 def test_the_summary_is_the_librarys(folder, library):
     result = run("score", "plain.csv", *FAST, "--threshold", "0.7")
     assert "up to 0.7" in result.stdout
-    named = replace(library._confidence, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
+    named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
     assert result.stdout == summarize(named, threshold=0.7) + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
 

@@ -12,10 +12,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
+from templates import choose_k
 from test_cli import files, process, run, watched
 
 import clustertrust
-from clustertrust import choose_k
 from clustertrust.cli import choosing
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.files import FORMATS, read_table
@@ -114,7 +114,8 @@ def test_ranges_and_lists(folder, typed, meant):
 
 def test_the_librarys_defaults_are_the_commands(folder):
     typed = COMMANDS["choose-k"].make_context("choose-k", ["x.csv"], obj={}).params
-    defaults = {name: param.default for name, param in inspect.signature(choose_k).parameters.items()}
+    own = {name: param.default for name, param in inspect.signature(clustertrust.choose_k).parameters.items()}
+    defaults = clustertrust.CAKE().get_params() | own
     shared = {name: typed[name] for name in defaults if name in typed}
     assert len(shared) == 20
     theirs = {name: defaults[name] for name in shared}
@@ -133,15 +134,16 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     meant |= {"consensus": "best-reference", "n_surrogates": 39, "level": 0.1, "max_points": 50}
     seen = {}
 
-    def recorded(data, ks, **how):
-        seen.update(how, ks=ks)
-        return choose_k(data, ks, **how | {"null": None})
+    def recorded(data, ks, cake, **how):
+        seen.update(cake.get_params(), ks=ks, **how)
+        return clustertrust.choose_k(data, ks, cake, **how | {"null": None})
 
     monkeypatch.setattr(choosing, "choose_k", recorded)
     run("choose-k", "x.csv", *typed.split())
     assert {name: seen[name] for name in meant} == meant
     assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), True)
-    assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric"}
+    no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params"}
+    assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
     assert (seen["null"], seen["metric"]) == (None, "cosine")
 
@@ -168,7 +170,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
         (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
-        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix will not do here"),
+        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix is for confidence"),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),

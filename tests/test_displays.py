@@ -550,7 +550,7 @@ def test_risk_and_coverage_are_those_of_the_evaluation(iris):
 def test_further_curves_share_the_axes_in_colours_of_their_own(iris):
     ax = new_ax()
     first = RiskCoverageDisplay.from_estimator(iris, IRIS.target, ax=ax, name="one")
-    second = RiskCoverageDisplay.from_confidence(iris._confidence, IRIS.target, ax=ax, name="two", references=False)
+    second = RiskCoverageDisplay.from_confidence(iris.confidence_, IRIS.target, ax=ax, name="two", references=False)
     assert (second.chance_, second.ideal_) == (None, None)
     assert first.line_.get_color() != second.line_.get_color()
     assert first.line_.get_linestyle() != second.line_.get_linestyle()

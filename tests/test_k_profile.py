@@ -9,12 +9,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 from sklearn.datasets import load_iris, make_blobs
+from templates import choose_k, null_reference
 
 from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.displays import KProfileDisplay
-from clustertrust.k_profile import QUANTILES, choose_k
+from clustertrust.k_profile import QUANTILES
 from clustertrust.k_profile.profile import any_k_p_value
-from clustertrust.null import null_reference
 
 BLOBS = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
 SQUARE = np.random.default_rng(3).uniform(size=(150, 2))

@@ -17,9 +17,10 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import check_estimator
 from strategies import few
+from templates import choose_k, null_reference
 
 import clustertrust
-from clustertrust import CAKE, choose_k, confidence, null_reference
+from clustertrust import CAKE, confidence
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import WITH_PERSISTENCE, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
@@ -387,8 +388,8 @@ def test_what_has_no_coordinates_is_told_before_a_fit(how):
 
 def test_summaries_show_it_and_only_where_it_is_there(cake):
     by_hand = pd.Series(cake.persistence_).groupby(cake.labels_).mean()
-    assert_allclose(by_cluster(cake._confidence)["mean persistence"], by_hand, rtol=1e-12)
-    worst = ambiguous_points(cake._confidence)
+    assert_allclose(by_cluster(cake.confidence_)["mean persistence"], by_hand, rtol=1e-12)
+    worst = ambiguous_points(cake.confidence_)
     assert_array_equal(worst["persistence"], cake.persistence_[worst.index])
     plainly = CAKE(3, n_runs=3, random_state=0).fit(X)
     assert "persistence" in cake.summary()

@@ -212,7 +212,7 @@ def test_frames_have_a_column_of_categories(fitted):
     assert list(table.columns[-3:]) == ["rival", "margin", "reason"]
     assert table["reason"].cat.categories.tolist() == list(REASONS)
     assert table["reason"].nunique() >= 4
-    assert_array_equal(table["reason"], cake._confidence.reasons())
+    assert_array_equal(table["reason"], cake.confidence_.reasons())
     assert_array_equal(cake.to_frame(0.2)["reason"] == "core", cake.scores_ > 0.2)
     polars = CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X)).to_frame()
     assert polars.schema["reason"] == pl.Enum(list(REASONS))
@@ -264,10 +264,10 @@ def test_annotations_have_the_reason(fitted, tmp_path):
 
 def test_the_summary_counts_reasons(fitted):
     _, cake = fitted
-    counted = by_reason(cake._confidence, threshold=0.4)
+    counted = by_reason(cake.confidence_, threshold=0.4)
     assert counted.to_dict() == cake.to_frame(0.4)["reason"].value_counts()[lambda found: found > 0].to_dict()
     assert list(counted.index) == [name for name in REASONS if name in set(counted.index)]
-    text = summarize(cake._confidence, threshold=0.4)
+    text = summarize(cake.confidence_, threshold=0.4)
     assert f"By reason (core: a score above 0.4)\ncore {counted['core']}, " in text
 
 

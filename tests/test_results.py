@@ -306,7 +306,7 @@ def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result
     assert "up to 0.9" in text
     assert len(text.split("Most ambiguous points")[1].splitlines()) == 4  # a line break, names, two points
     cake = CAKE(2, n_runs=4, random_state=0).fit(X)
-    assert cake.summary(0.9, 1) == cake._confidence.summary(0.9, 1) != cake.summary()
+    assert cake.summary(0.9, 1) == cake.confidence_.summary(0.9, 1) != cake.summary()
     with pytest.raises(ValueError, match="points=-1 must be at least 0"):
         result.summary(points=-1)
 

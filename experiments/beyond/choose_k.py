@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 
+from clustertrust import CAKE, KProfile, choose_k
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
-from clustertrust.k_profile import KProfile, choose_k
 from clustertrust.null.surrogates import box
 from experiments import data, drawing
 from experiments.beyond import RESULTS, into_page
@@ -100,7 +100,7 @@ def run(name: str, size: Size) -> Iterator[dict[str, Any]]:
         rows = np.random.default_rng([4, repetition]).permutation(len(case.X))[: size.points]
         X = np.asarray(case.X[rows], dtype=np.float64)
         with hushed():
-            profile = choose_k(X, ks, n_runs=size.runs, n_surrogates=size.surrogates, random_state=repetition)
+            profile = choose_k(X, ks, CAKE(n_runs=size.runs, random_state=repetition), n_surrogates=size.surrogates)
             chosen = by_cake(profile) | by_indices(X, ks, size, repetition)
         for method, k in chosen.items():
             yield {"dataset": name, "classes": case.k, "repetition": repetition, "method": method, "k": k}

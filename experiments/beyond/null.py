@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from clustertrust.null import NullReference, null_reference
+from clustertrust import CAKE, NullReference, null_reference
 from experiments import data, drawing
 from experiments.beyond import RESULTS, into_page
 from experiments.page import markdown, save_figure
@@ -109,9 +109,8 @@ CLOUDS: dict[str, tuple[str, Cloud, int]] = {
 def ask(X: NDArray, k: int, size: Size, seed: int, **options: Any) -> NullReference:
     """Ask for the null reference at k, without what k-means has to say."""
     with hushed():
-        return null_reference(
-            X, k, n_runs=size.runs, n_surrogates=size.surrogates, level=LEVEL, random_state=seed, **options
-        )
+        cake = CAKE(k, n_runs=size.runs, random_state=seed)
+        return null_reference(X, cake, n_surrogates=size.surrogates, level=LEVEL, **options)
 
 
 def interval(hits: int, of: int) -> tuple[float, float]:

@@ -121,7 +121,7 @@ def score(
             "resample": resample,
             "random_state": random_state,
         }
-        scored = CAKE(**building, **scoring, verbose=verbose).fit(X)._confidence
+        scored = CAKE(**building, **scoring, verbose=verbose).fit(X).confidence_
         settings |= building
     target = adata.copy() if copy else adata
     settings |= {"threshold": threshold}

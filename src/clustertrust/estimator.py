@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +16,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
 from clustertrust._validation import check_matrix, is_dask
-from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.ensemble import Ensemble, as_ensemble
+from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
 from clustertrust.files.sources import Block, Source, open_source
 from clustertrust.fusion import WITH_PERSISTENCE
-from clustertrust.geometry import Options, check_metric, check_options, is_precomputed, silhouettes_of
-from clustertrust.kernels import backend
-from clustertrust.model_files import load_model, save_model
-from clustertrust.persistence import check_coordinates, check_dense
+from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
+from clustertrust.persistence import check_dense
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence, Explanation, frame_of
-from clustertrust.scoring.model import Model, Scoring, score_ensemble
+from clustertrust.scoring.model import Model, Silhouettes, build_model
+from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
-from clustertrust.streaming.stream import (
-    Judge,
-    Streamed,
-    build_stream,
-    check_left_out,
-    check_streaming,
-    collect,
-    score_stream,
-)
+from clustertrust.streaming.stream import Judge, collect, fit_stream
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
+
+# Fields of `Confidence` that are attributes of a fitted estimator, with an underscore behind.
+RESULTS = tuple(f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"})
 
 # Checks of scikit-learn that CAKE does not pass, with the reason for each.
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
@@ -97,13 +91,29 @@ def confidence(
     >>> confidence(X, [["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "y"]]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
-    options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
-    scoring = Scoring(fusion, normalization, agreement, unassigned, consensus)
-    scoring.check()
+    scoring = Scoring.of(
+        {
+            "centers": centers,
+            "fusion": fusion,
+            "geometry": geometry,
+            "metric": metric,
+            "metric_params": metric_params,
+            "kernel": kernel,
+            "kernel_params": kernel_params,
+            "normalization": normalization,
+            "agreement": agreement,
+            "unassigned": unassigned,
+            "consensus": consensus,
+            "n_jobs": n_jobs,
+        }
+    )
     if is_dask(X):
-        return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), geometry, options, scoring)
+        return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
     check_rows(X, labels)
-    return score_ensemble(X, as_ensemble(labels, at_least=2), geometry, options, scoring, frame_of(X))[1]
+    ensemble = as_ensemble(labels, at_least=2)
+    points = scoring.check_points(X, len(ensemble.labels))
+    model = build_model(points, ensemble, scoring)
+    return model.confidence(model.judge_training(points), frame=frame_of(X))
 
 
 class CAKE(ClusterMixin, BaseEstimator):
@@ -165,6 +175,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         Threads; None: every core. The result is the same for any number.
     verbose : bool
         Show a progress bar while the runs are made, where there is a terminal.
+    checkpoint : path, optional
+        A folder that keeps each finished run. A fit of the same data with the same settings goes on where another
+        stopped. Workers of Dask must all see it under the same path.
 
     Attributes
     ----------
@@ -184,6 +197,8 @@ class CAKE(ClusterMixin, BaseEstimator):
     reference_run_ : int
     ensemble_ : Ensemble
     n_runs_ : int
+    confidence_ : Confidence, all of the above as one record
+    model_ : Model, what scores unseen points
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     References
@@ -225,6 +240,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.clusterer = clusterer
@@ -246,6 +262,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.
@@ -265,70 +282,47 @@ class CAKE(ClusterMixin, BaseEstimator):
         CAKE
             This estimator, fitted.
         """
+        settings = Settings.of(self)
         if is_dask(X):
-            return self._fit_stream(DaskPasses(X))
+            return self._fit_stream(DaskPasses(X), settings)
         if isinstance(X, str | Path | Source | np.memmap):
             source = open_source(X)
             if source.n_bytes > memory_budget():
-                return self._fit_stream(passes_over(source, self.n_runs, self.n_jobs, self.verbose))
+                return self._fit_stream(passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings)
             X = source.load()
-        return self._fit(X)
-
-    def _fit(self, X: Any, checkpoint: str | Path | None = None) -> CAKE:
-        """Fit data in memory; `checkpoint` as in `build_ensemble`."""
-        options, scoring = Options.of(self), Scoring.of(self)
-        check_options(self.geometry, options)
-        if is_precomputed(self.geometry, options):
-            raise ValueError("A precomputed matrix is for confidence(X, labels): clusterers here need the points.")
         frame = frame_of(X)
         X = check_matrix(X, estimator=self)
-        if self.geometry in {"exact", "auto"}:
-            check_metric(X, options)
-        if scoring.refines:
-            check_coordinates(self.geometry, self.metric, X)
-        how = self._building() | {"random_state": self.random_state}
-        if isinstance(self.n_runs, str) and self.n_runs == "auto":
-            if checkpoint is not None:
-                raise ValueError(
-                    "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a number."
-                )
-            ensemble, known = build_until_settled(X, self.geometry, options, scoring, **how)
-        else:
-            how |= {"n_runs": self.n_runs, "checkpoint": checkpoint}
-            ensemble, known = build_ensemble(X, **how), None
-        model, scored = score_ensemble(X, ensemble, self.geometry, options, scoring, frame, known)
+        settings.check_points(X)
+        ensemble, known = self._build(X, settings)
+        model = build_model(X, ensemble, settings.scoring)
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
-        self._keep(X, model, replace(scored, label_names=np.arange(len(scored.label_names))))
+        self._keep(X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True))
         return self
 
-    def _building(self) -> dict[str, Any]:
-        """The parameters that say how each run is made; how many there are, and their seeds, are apart."""
-        names = ("clusterer", "n_clusters", "vary", "resample", "left_out", "on_failure", "n_jobs", "verbose")
-        return {name: getattr(self, name) for name in names}
+    def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
+        """The runs, with their silhouettes where these were needed to tell how many runs are enough."""
+        if settings.recipe.n_runs == "auto":
+            return build_until_settled(X, settings)
+        return build_runs(X, settings.recipe), None
 
-    def _fit_stream(self, passes: Passes) -> CAKE:
+    def _fit_stream(self, passes: Passes, settings: Settings) -> CAKE:
         """Fit data that are larger than memory, or on other machines."""
-        streamed = self._stream(passes)
+        streamed = fit_stream(passes, settings)
         if isinstance(passes, DaskPasses):
-            found = streamed.confidence(passes.judge(streamed.judge, streamed.n_clusters))
+            found = streamed.model.confidence(**passes.judge(streamed.judge), numbered=True)
         else:
             found = collect(streamed, passes)
         self._keep(streamed.built.sample.X, streamed.model, found)
+        self._set_columns(passes.n_features, passes.columns)
+        self.n_passes_ = streamed.n_passes
         return self
 
-    def _stream(self, passes: Passes, checkpoint: str | Path | None = None) -> Streamed:
-        """The model of data that are gone through in blocks; what they score is not looked at yet."""
-        scoring = Scoring.of(self)
-        check_options(self.geometry, Options.of(self))
-        geometry = check_streaming(passes, self.geometry, self.metric, self.consensus, self.fusion)
-        check_left_out(self.resample, self.left_out)
-        build = partial(build_ensemble, checkpoint=checkpoint, **self._building())
-        streamed = score_stream(build_stream(passes, build, self.n_runs, self.random_state), scoring, geometry)
-        self.n_features_in_ = passes.n_features
-        if passes.columns is not None:
-            self.feature_names_in_ = np.array(passes.columns, dtype=object)
-        self.n_passes_ = streamed.built.n_passes + 1  # and one to score
-        return streamed
+    def _set_columns(self, n_features: int, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = n_features
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome, but to persistence."""
@@ -340,9 +334,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
         check_is_fitted(self)
         X = check_matrix(X, estimator=self, reset=False)
-        if self._model.scoring.refines:
+        if self.model_.scoring.refines:
             check_dense(X)
-        return X, self._model.cells.encode(self.ensemble_.place(X))
+        return X, self.model_.encode(self.ensemble_.place(X))
 
     def _judge_dask(self, X: Any, what: str) -> Any:
         """The `labels` or `scores` of unseen points in Dask's hands."""
@@ -353,7 +347,7 @@ class CAKE(ClusterMixin, BaseEstimator):
             raise ValueError(f"X has {passes.n_features} columns; this model was fitted on {self.n_features_in_}.")
         if known is not None and passes.columns is not None and passes.columns != list(known):
             raise ValueError(f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this order.")
-        return passes.judge_new(self._model, self.ensemble_.placers, what)
+        return passes.judge_new(self.model_, self.ensemble_.placers, what)
 
     def predict(self, X: Any) -> Ints:
         """Consensus label of unseen points. Training points get their `labels_` back.
@@ -370,7 +364,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         if is_dask(X):
             return self._judge_dask(X, "labels")
         _, rows = self._place(X)
-        return self._model.votes(rows).labels
+        return self.model_.votes(rows).labels
 
     def score_samples(self, X: Any) -> Floats:
         """CAKE score of unseen points, on the scale of `scores_`.
@@ -390,7 +384,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         if is_dask(X):
             return self._judge_dask(X, "scores")
         X, rows = self._place(X)
-        return self._model.score(X, rows)
+        return self.model_.score(X, rows)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of `score_samples(X)`, for model selection.
@@ -426,9 +420,8 @@ class CAKE(ClusterMixin, BaseEstimator):
             raise TypeError("judge makes a table in memory; give it X.compute(), or use predict and score_samples.")
         frame = frame_of(X)
         X, rows = self._place(X)
-        of, first = backend().meet(rows)
-        judged: dict[str, Any] = self._model.judge(rows[first], of, *silhouettes_of(self._model.geometry, rows, X), X)
-        return replace(self._confidence, **judged, frame=frame).to_frame(threshold)
+        judged = self.model_.judge_new(X, rows)
+        return self.model_.confidence(judged, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
@@ -444,7 +437,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         DataFrame
         """
         check_is_fitted(self)
-        return self._confidence.to_frame(threshold)
+        return self.confidence_.to_frame(threshold)
 
     def report(
         self,
@@ -477,9 +470,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
         known |= dict(settings or {})
-        self._confidence.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
+        self.confidence_.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at all.
 
         A model of Dask data keeps the scores of the sample that its runs were fitted on.
@@ -487,6 +480,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         path : where to; a file that is there is replaced
+        preparation : dict, optional
+            What was done to the columns before the fit, as the command keeps it: plain values, kept beside the model
+            and read by :func:`clustertrust.model_files.read_about`.
 
         Raises
         ------
@@ -495,17 +491,14 @@ class CAKE(ClusterMixin, BaseEstimator):
             runs whose models arrays do not hold.
         """
         check_is_fitted(self)
-        kept = self._confidence
+        kept = self.confidence_
         if is_dask(kept.scores):
-            judge = Judge(self._model, self.ensemble_.placers)
+            judge = Judge(self.model_, self.ensemble_.placers)
             found: dict[str, Any] = dict(judge(Block(self._X)))
             kept = replace(kept, **found)
-        save_model(path, self.get_params(deep=False), self._X, kept, self._about(), self._model)
-
-    def _about(self) -> dict[str, Any]:
-        """What a file tells of the columns that this was fitted on."""
-        names = getattr(self, "feature_names_in_", np.array([]))
-        return {"n_features_in": self.n_features_in_, "feature_names": names.tolist()}
+        params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
+        about = about_columns(self.n_features_in_, getattr(self, "feature_names_in_", None), preparation)
+        save_model(path, StoredModel(params, self._X, self.model_, kept, about))
 
     @classmethod
     def load(cls, path: str | Path) -> CAKE:
@@ -525,23 +518,22 @@ class CAKE(ClusterMixin, BaseEstimator):
         ValueError
             Where the file is damaged, of another version, or no model.
         """
-        params, X, model, confidence, about = load_model(path)
+        stored = load_model(path)
         try:
-            cake = cls(**params)
+            cake = cls(**stored.params)
         except TypeError as error:
             raise ValueError(f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error}).") from error
-        cake.n_features_in_ = about["n_features_in"]
-        if about["feature_names"]:
-            cake.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        cake._keep(X, model, confidence)
+        cake._keep(stored.X, stored.model, stored.confidence)
+        cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
         return cake
 
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:
-        """Store what a fit, or a file, gave."""
-        self._X, self._model, self._confidence = X, model, confidence
-        for name in (f.name for f in fields(Confidence)):
-            if name not in {"agreement", "frame", "label_names"}:
-                setattr(self, f"{name}_", getattr(confidence, name))
+        """Store what a fit, or a file, gave; nothing of an earlier fit stays, but what `check_matrix` has set."""
+        if hasattr(self, "n_passes_"):
+            del self.n_passes_
+        self._X, self.model_, self.confidence_ = X, model, confidence
+        for name in RESULTS:
+            setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
         """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most ambiguous points.
@@ -549,7 +541,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         Clusters are told with the share of their points whose score is not above `threshold`, and reasons go by it.
         """
         check_is_fitted(self)
-        return self._confidence.summary(threshold, points)
+        return self.confidence_.summary(threshold, points)
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
         """Why a point scored as it did: votes, rival cluster, weak component, reason.
@@ -567,4 +559,4 @@ class CAKE(ClusterMixin, BaseEstimator):
             `print` says it in words.
         """
         check_is_fitted(self)
-        return self._confidence.explain(point, threshold)
+        return self.confidence_.explain(point, threshold)

@@ -6,8 +6,8 @@ run. From there the silhouette is one formula for every geometry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import (
     Centers,
     Cosine,
+    Dissimilarity,
     Euclidean,
-    Geometry,
     Pairwise,
     as_truths,
     cluster_means,
@@ -39,7 +39,7 @@ __all__ = [
     "GEOMETRIES",
     "KERNELS",
     "NORMALIZATIONS",
-    "Options",
+    "GeometryOptions",
     "affine",
     "choose_geometry",
     "clip",
@@ -86,9 +86,18 @@ NORMALIZATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {"affine": affin
 
 
 @dataclass(frozen=True)
-class Options:
-    """What the user asked of the geometry; `centers` is one (k, d) array a run, row ℓ for label ℓ."""
+class GeometryOptions:
+    """What a silhouette compares.
 
+    Attributes
+    ----------
+    method : a name of `GEOMETRIES`, or "auto"
+    metric, metric_params, kernel, kernel_params : as in `CAKE`
+    centers : one (k, d) array a run, row ℓ for label ℓ
+    n_jobs : threads
+    """
+
+    method: str = "auto"
     metric: Any = "euclidean"
     metric_params: dict | None = None
     kernel: Any = "self-tuning"
@@ -97,23 +106,98 @@ class Options:
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, cake: Any) -> Options:
-        """The parameters of an estimator; centres are for partitions that are given."""
-        return cls(cake.metric, cake.metric_params, cake.kernel, cake.kernel_params, None, cake.n_jobs)
+    def of(cls, params: Mapping[str, Any]) -> GeometryOptions:
+        """Check what the user asked for: parameters of `silhouettes` by name; others are passed over."""
+        names = [f.name for f in fields(cls) if f.name in params]
+        method = {"method": params["geometry"]} if "geometry" in params else {}
+        options = cls(**method, **{name: params[name] for name in names})
+        options.check()
+        return options
+
+    def check(self) -> None:
+        """Raise for an option that the geometry would not use: nothing is accepted and ignored."""
+        check_choice("geometry", self.method, [*GEOMETRIES, "auto"])
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, KERNELS)
+        used_by = {"metric": ("exact", "auto"), "metric_params": ("exact", "auto"), "centers": ("centroid",)}
+        used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
+        for name, methods in used_by.items():
+            value = getattr(self, name)
+            given = value is not None if name == "centers" else (value or None) != getattr(GeometryOptions, name)
+            if given and self.method not in methods:
+                raise ValueError(
+                    f"{name} is used by geometry={' or '.join(map(repr, methods))} alone, not by "
+                    f"geometry={self.method!r}; leave {name} out or change the geometry."
+                )
+        plain = {"metric": ("euclidean", "precomputed"), "kernel": ("self-tuning", "linear", "precomputed")}
+        for name, without in plain.items():
+            value = getattr(self, name)
+            if getattr(self, f"{name}_params") and isinstance(value, str) and value in without:
+                raise ValueError(f"{name}={value!r} takes no parameters; leave {name}_params out.")
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X is a matrix of distances or kernel values instead of points."""
+        return is_name(self.kernel if self.method == "kernel" else self.metric, "precomputed")
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the mean over a cluster follows from its mean and variance or its mean direction alone."""
+        return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
+
+    @property
+    def takes_metric(self) -> bool:
+        """Whether distances are those of the metric."""
+        return self.method in {"exact", "auto"}
+
+    def check_points(self, X: Any, n: int) -> Any:
+        """Return X as the geometry needs it: points, or a square matrix; the metric is tried on a row."""
+        if self.is_precomputed:
+            return check_square("X", X, n)
+        X = check_matrix(X, squares=not self.takes_metric or self.metric in SQUARING)
+        if X.shape[0] != n:
+            raise ValueError(
+                f"X has {X.shape[0]} points and labels has {n}; both must describe the same points. An array of labels "
+                "is (n, R), a list holds one label vector a run."
+            )
+        self.try_metric(X)
+        return X
+
+    def try_metric(self, X: Any) -> None:
+        """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
+        metric = self.metric
+        if not self.takes_metric or metric == "euclidean" or self.has_closed_form or self.is_precomputed:
+            return
+        if sparse.issparse(X) and metric not in PAIRWISE_DISTANCE_FUNCTIONS:
+            raise ValueError(f"metric={metric!r} needs dense data; use X.toarray() or another metric.")
+        params = fixed_parameters(X, metric) | (self.metric_params or {})
+        try:
+            pairwise_distances(as_truths(X[:1], metric), metric=metric, **params)
+        except ValueError as error:
+            if "'metric' parameter" not in str(error):
+                raise
+            raise ValueError(
+                f"metric={metric!r} is not known; choose one that sklearn.metrics.pairwise_distances has, such as "
+                "'manhattan', 'cosine' or 'correlation'."
+            ) from error
+
+    def resolved(self, n: int, d: int) -> str:
+        """The method, with `auto` settled for n points with d columns."""
+        return choose_geometry(n, d, self.metric) if self.method == "auto" else self.method
 
 
-def exact(X: Any, cells: Cells, options: Options) -> Geometry:
+def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
-    if has_closed_form(options) and options.metric == "sqeuclidean":
+    if options.has_closed_form and options.metric == "sqeuclidean":
         return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
-    if has_closed_form(options):
+    if options.has_closed_form:
         return Cosine(X, cells, n_jobs=options.n_jobs)
     if options.metric == "euclidean" and not sparse.issparse(X):
         return Euclidean(X, cells, n_jobs=options.n_jobs)
     return Pairwise(X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs)
 
 
-def centroid(X: Any, cells: Cells, options: Options) -> Geometry:
+def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Distance to the given centres, else to the means of the clusters (the paper's proxy)."""
     if options.centers is None:
         centers = cluster_means(X, cells)
@@ -123,19 +207,19 @@ def centroid(X: Any, cells: Cells, options: Options) -> Geometry:
     return Centers(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
 
 
-def rms(X: Any, cells: Cells, options: Options) -> Geometry:
+def rms(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Root-mean-square distance to the members: √(|x - mean|² + variance)."""
     return _mean_squares(X, cells, root=True, n_jobs=options.n_jobs)
 
 
-def sampled(X: Any, cells: Cells, options: Options) -> Geometry:
+def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Mean Euclidean distance to the members, estimated from a sample of each cell."""
     if sparse.issparse(X):
         raise ValueError("geometry='sampled' needs dense data; use X.toarray(), or geometry='rms'.")
     return SampledMeans(X, cells, n_jobs=options.n_jobs)
 
 
-def kernel(X: Any, cells: Cells, options: Options) -> Geometry:
+def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
     return KernelMeans(X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs)
 
@@ -145,7 +229,7 @@ def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Ce
     return Centers(X, cells, centers=means, spread=cluster_variances(X, cells, means), root=root, n_jobs=n_jobs)
 
 
-GEOMETRIES: dict[str, Callable[[Any, Cells, Options], Geometry]] = {
+GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = {
     "centroid": centroid,
     "exact": exact,
     "kernel": kernel,
@@ -160,74 +244,7 @@ def choose_geometry(n: int, d: int, metric: Any) -> str:
     return "exact" if affordable or metric != "euclidean" else "rms"
 
 
-def check_options(geometry: str, options: Options) -> None:
-    """Raise for an option that the geometry would not use: nothing is accepted and ignored."""
-    check_choice("geometry", geometry, [*GEOMETRIES, "auto"])
-    if not callable(options.kernel):
-        check_choice("kernel", options.kernel, KERNELS)
-    used_by = {"metric": ("exact", "auto"), "metric_params": ("exact", "auto"), "centers": ("centroid",)}
-    used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
-    default = Options()
-    for name, geometries in used_by.items():
-        value = getattr(options, name)
-        given = value is not None if name == "centers" else (value or None) != getattr(default, name)
-        if given and geometry not in geometries:
-            raise ValueError(
-                f"{name} is used by geometry={' or '.join(map(repr, geometries))} alone, not by geometry={geometry!r}; "
-                f"leave {name} out or change the geometry."
-            )
-    for name, plain in (("metric", ("euclidean", "precomputed")), ("kernel", ("self-tuning", "linear", "precomputed"))):
-        value = getattr(options, name)
-        if getattr(options, f"{name}_params") and isinstance(value, str) and value in plain:
-            raise ValueError(f"{name}={value!r} takes no parameters; leave {name}_params out.")
-
-
-def is_precomputed(geometry: str, options: Options) -> bool:
-    """Whether X is a matrix of distances or kernel values instead of points."""
-    value = options.kernel if geometry == "kernel" else options.metric
-    return is_name(value, "precomputed")
-
-
-def check_points(X: Any, n: int, geometry: str, options: Options) -> Any:
-    """Return X as the geometry needs it: points, or a square matrix; the metric is tried on a row."""
-    if is_precomputed(geometry, options):
-        return check_square("X", X, n)
-    squares = geometry not in {"exact", "auto"} or options.metric in SQUARING
-    X = check_matrix(X, squares=squares)
-    if X.shape[0] != n:
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {n}; both must describe the same points. An array of labels is "
-            "(n, R), a list holds one label vector a run."
-        )
-    if geometry in {"exact", "auto"}:
-        check_metric(X, options)
-    return X
-
-
-def has_closed_form(options: Options) -> bool:
-    """Whether the mean over a cluster follows from its mean and variance or its mean direction alone."""
-    return options.metric in ("sqeuclidean", "cosine") and not options.metric_params
-
-
-def check_metric(X: Any, options: Options) -> None:
-    """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
-    if options.metric == "euclidean" or has_closed_form(options) or is_precomputed("exact", options):
-        return
-    if sparse.issparse(X) and options.metric not in PAIRWISE_DISTANCE_FUNCTIONS:
-        raise ValueError(f"metric={options.metric!r} needs dense data; use X.toarray() or another metric.")
-    params = fixed_parameters(X, options.metric) | (options.metric_params or {})
-    try:
-        pairwise_distances(as_truths(X[:1], options.metric), metric=options.metric, **params)
-    except ValueError as error:
-        if "'metric' parameter" not in str(error):
-            raise
-        raise ValueError(
-            f"metric={options.metric!r} is not known; choose one that sklearn.metrics.pairwise_distances has, such as "
-            "'manhattan', 'cosine' or 'correlation'."
-        ) from error
-
-
-def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None, *, training: bool = False) -> tuple[Floats, Ints]:
+def silhouettes_of(geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False) -> tuple[Floats, Ints]:
     """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own` (n, R).
 
     X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose mean over a
@@ -261,7 +278,7 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None, *, training: bo
     return s, nearest
 
 
-def sampling_error(geometry: Geometry, own: Ints, points: int = 1000) -> float:
+def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 1000) -> float:
     """Standard error of a silhouette by sampling its members, root mean square over some points; 0 without sampling.
 
     Two samples of half the size, drawn apart, differ by twice that, but for the share f of the points that is drawn: a
@@ -334,26 +351,29 @@ def silhouettes(
     [[0.8, 0.0], [0.75, -0.75], [0.0, 0.2]]
     """
     ensemble = as_ensemble(labels)
-    options = Options(metric, metric_params, kernel, kernel_params, centers, n_jobs)
-    _, built = build_geometry(X, ensemble, meet(ensemble.labels), geometry, options)
+    options = GeometryOptions(geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs)
+    options.check()
+    X = options.check_points(X, len(ensemble.labels))
+    _, built = build_geometry(X, ensemble, meet(ensemble.labels), options)
     warn_of_single_clusters(built.cells)
     return silhouettes_of(built, built.cells.rows[built.cells.of])[0]
 
 
-def build_geometry(X: Any, ensemble: Ensemble, cells: Cells, geometry: str, options: Options) -> tuple[str, Geometry]:
-    """Check X and the options, settle `auto`, and return the geometry's name and the geometry."""
-    check_options(geometry, options)
-    X = check_points(X, len(ensemble.labels), geometry, options)
-    if geometry == "auto":
-        geometry = choose_geometry(X.shape[0], X.shape[1], options.metric)
-    elif geometry == "exact" and not has_closed_form(options):
-        warn_of_long_work(X.shape[0], X.shape[1], count_threads(options.n_jobs))
-    if geometry == "centroid":
+def build_geometry(X: Any, ensemble: Ensemble, cells: Cells, options: GeometryOptions) -> tuple[str, Dissimilarity]:
+    """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
+    n, d = X.shape
+    method = options.resolved(n, d)
+    if options.method == "exact" and not options.has_closed_form:
+        warn_of_long_work(n, d, count_threads(options.n_jobs))
+    if method == "centroid":
         if options.centers is not None:
             ensemble = ensemble.with_centers(options.centers)
         options = replace(options, centers=ensemble.centers)
-        if ensemble.centers is not None and ensemble.centers[0].shape[1] != X.shape[1]:
-            raise ValueError(
-                f"centers have {ensemble.centers[0].shape[1]} columns and X has {X.shape[1]}; they must agree."
-            )
-    return geometry, GEOMETRIES[geometry](X, cells, options)
+        check_centers(ensemble, d)
+    return method, GEOMETRIES[method](X, cells, options)
+
+
+def check_centers(ensemble: Ensemble, d: int) -> None:
+    """Raise where centres have other columns than the data."""
+    if ensemble.centers is not None and ensemble.centers[0].shape[1] != d:
+        raise ValueError(f"centers have {ensemble.centers[0].shape[1]} columns and X has {d}; they must agree.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._validation import check_choice, tell
-from clustertrust.cells import meet
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
-from clustertrust.geometry import GEOMETRIES, Options, build_geometry
+from clustertrust.geometry import GEOMETRIES
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
-from clustertrust.scoring.model import Model, Scoring
+from clustertrust.scoring.model import Model, match_ensemble, measure
+from clustertrust.scoring.settings import Scoring
 from clustertrust.storage import (
     DAMAGE,
     FARTHEST,
@@ -32,20 +32,56 @@ from clustertrust.storage import (
     write_arrays,
 )
 from clustertrust.streaming.stream import GEOMETRIES as STREAMED
-from clustertrust.streaming.stream import geometry_of
+from clustertrust.streaming.stream import summed_model
 from clustertrust.streaming.totals import Totals
 
-__all__ = ["load_model", "read_about", "save_model"]
+__all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
 
 Arrays = dict[str, NDArray]
 
-_ARRAYS = [f.name for f in fields(Confidence) if f.type in {"Floats", "Ints"}]
+# Fields of `Confidence` that are one number a point, by the kind of array in a file. `votes` has a column a cluster.
+_KINDS = {
+    "scores": "f",
+    "stability": "f",
+    "geometry": "f",
+    "silhouette_mean": "f",
+    "silhouette_std": "f",
+    "standard_errors": "f",
+    "labels": "i",
+    "consensus_strength": "f",
+    "rival": "i",
+}
 
 
-def save_model(
-    path: str | Path, params: dict[str, Any], X: Any, confidence: Confidence, about: Any, model: Model
-) -> None:
-    """Write a fitted model; `about` is what else JSON shall hold. What cannot be stored is told first."""
+@dataclass(frozen=True)
+class StoredModel:
+    """What a file keeps of a fitted `CAKE`.
+
+    Attributes
+    ----------
+    params : the parameters of the estimator
+    X : the data of the fit, or the sample that the runs were fitted on
+    model : what scores points
+    confidence : the scores of the fit
+    about : what JSON says of the columns: `n_features_in`, `feature_names`, `preparation`
+    """
+
+    params: dict[str, Any]
+    X: Any
+    model: Model
+    confidence: Confidence
+    about: dict[str, Any]
+
+
+def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[str, Any]:
+    """What a file says of the columns that a model was fitted on."""
+    about = {"n_features_in": n_features, "feature_names": [] if names is None else [str(name) for name in names]}
+    return about if preparation is None else about | {"preparation": preparation}
+
+
+def save_model(path: str | Path, stored: StoredModel) -> None:
+    """Write a fitted model; what cannot be stored raises first."""
+    confidence = stored.confidence
     ensemble = confidence.ensemble
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
     if lost:
@@ -53,19 +89,20 @@ def save_model(
             f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and JSON do not hold. "
             "The labels alone can be: cake.ensemble_.save(path)."
         )
-    plain = {name: _plain(name, value, ensemble) for name, value in params.items()}
+    plain = {name: _plain(name, value, ensemble) for name, value in stored.params.items()}
     ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
     ensemble_arrays.pop("training", None)  # X is there
     frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
-    arrays |= {f"confidence/{name}": getattr(confidence, name) for name in _ARRAYS} | frame_arrays | _data_to_arrays(X)
+    arrays |= {f"confidence/{name}": getattr(confidence, name) for name in (*_KINDS, "votes")}
+    arrays |= frame_arrays | _data_to_arrays(stored.X)
     if confidence.persistence is not None:
         arrays["confidence/persistence"] = confidence.persistence
-    if isinstance(model.cells, Totals):  # of more points than X has
-        arrays |= _totals_to_arrays(model.cells)
+    if isinstance(stored.model.clusters, Totals):  # of more points than X has
+        arrays |= _totals_to_arrays(stored.model.clusters)
     meta = {
         "params": plain,
-        "about": about,
+        "about": stored.about,
         "ensemble": ensemble_meta,
         "frame": frame_meta,
         "reference_run": confidence.reference_run,
@@ -75,8 +112,8 @@ def save_model(
     write_arrays(Path(path), "model", meta, arrays)
 
 
-def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence, Any]:
-    """Read what `save_model` wrote: parameters, data, model, confidence, and what else was told."""
+def load_model(path: str | Path) -> StoredModel:
+    """Read what `save_model` wrote."""
     meta, arrays = read_arrays(Path(path), "model")
     try:
         params = meta["params"]
@@ -84,12 +121,15 @@ def load_model(path: str | Path) -> tuple[dict[str, Any], Any, Model, Confidence
         _check_about(meta["about"], X.shape[1])
         part = {name.removeprefix("ensemble/"): a for name, a in arrays.items() if name.startswith("ensemble/")}
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
-        confidence = _confidence(meta, arrays, ensemble)
+        fields = _fields(meta, arrays, ensemble)
         model = _model(params, meta, arrays, X, ensemble)
+        confidence = model.confidence(fields, frame=_frame_from_arrays(meta["frame"], arrays), numbered=True)
+        if confidence.votes.shape[1] != max(1, len(confidence.label_names)):
+            raise ValueError(f"it has votes for {confidence.votes.shape[1]} of {len(confidence.label_names)} clusters")
     except DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
     _warn_of_scales(meta["about"])
-    return params, X, model, confidence, meta["about"]
+    return StoredModel(params, X, model, confidence, meta["about"])
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
@@ -124,55 +164,35 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
         )
 
 
-def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Confidence:
+def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[str, Any]:
+    """The fields of `Confidence`, checked."""
     votes = expect(arrays, "confidence/votes", (None, None))
-    for name in set(_ARRAYS) - {"votes"}:
-        expect(arrays, f"confidence/{name}", (len(votes),), "i" if name in {"labels", "rival"} else "f")
+    fields: dict[str, Any] = {"votes": votes, "sampling_error": meta["sampling_error"]}
+    for name, kind in _KINDS.items():
+        fields[name] = expect(arrays, f"confidence/{name}", (len(votes),), kind)
     for name in ("labels", "rival"):
-        found = arrays[f"confidence/{name}"]
+        found = fields[name]
         if found.size and not -1 <= found.min() <= found.max() < votes.shape[1]:
             raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
     if "confidence/persistence" in arrays:
-        expect(arrays, "confidence/persistence", (len(votes),))
+        fields["persistence"] = expect(arrays, "confidence/persistence", (len(votes),))
     if meta["reference_run"] not in range(ensemble.n_runs):
         raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
-    return Confidence(
-        **{name: arrays[f"confidence/{name}"] for name in _ARRAYS},
-        label_names=np.arange(votes.shape[1]),
-        reference_run=meta["reference_run"],
-        geometry_method=meta["geometry_method"],
-        ensemble=ensemble,
-        n_runs=ensemble.n_runs,
-        sampling_error=meta["sampling_error"],
-        agreement=meta["params"]["agreement"],
-        persistence=arrays.get("confidence/persistence"),
-        frame=_frame_from_arrays(meta["frame"], arrays),
-    )
+    return fields
 
 
 def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble) -> Model:
     """Cells, matchings and geometry follow from the labels and the data."""
-    options = Options(
-        metric=params["metric"],
-        metric_params=params["metric_params"],
-        kernel=params["kernel"],
-        kernel_params=params["kernel_params"],
-        n_jobs=params["n_jobs"],
-    )
-    scoring = Scoring(*(params[name] for name in ("fusion", "normalization", "agreement", "unassigned", "consensus")))
-    scoring.check()
+    method, reference = meta["geometry_method"], meta["reference_run"]
+    scoring = Scoring.of(params)
+    scoring = replace(scoring, geometry=replace(scoring.geometry, method=method))
     if "totals/sizes" in arrays:
-        check_choice("geometry_method", meta["geometry_method"], STREAMED)
+        check_choice("geometry_method", method, STREAMED)
         totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
-        by_sums = geometry_of(meta["geometry_method"], totals, ensemble)
-        return Model(scoring, totals, match_runs(totals), by_sums, meta["reference_run"])
-    check_choice("geometry_method", meta["geometry_method"], GEOMETRIES)
-    if X.shape[0] != len(ensemble.labels):
-        raise ValueError(f"its data have {X.shape[0]} points, and its labels {len(ensemble.labels)}")
-    cells = meet(ensemble.labels)
-    _, geometry = build_geometry(X, ensemble, cells, meta["geometry_method"], options)
-    model = Model(scoring, cells, match_runs(cells), geometry, meta["reference_run"])
-    return model.refined(X) if scoring.refines else model
+        return summed_model(totals, ensemble, scoring, match_runs(totals), reference)
+    check_choice("geometry_method", method, GEOMETRIES)
+    X = scoring.check_points(X, len(ensemble.labels))
+    return measure(replace(match_ensemble(ensemble, scoring), reference=reference), X)
 
 
 def _totals_to_arrays(totals: Totals) -> Arrays:

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, check_scores, tell
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import assemble
-from clustertrust.geometry import Options, check_options, choose_geometry, silhouettes
+from clustertrust.geometry import GeometryOptions, silhouettes
 from clustertrust.reasons import above, check_threshold
 
 __all__ = ["AVERAGES", "COVERAGES", "AdaptiveSelection", "select_above", "select_adaptive", "select_top"]
@@ -201,18 +201,18 @@ def select_adaptive(
     """
     X, scores = check_matrix(X), check_scores(scores)
     check_same_length("X", range(X.shape[0]), "scores", scores)
-    check_options(geometry, Options())
+    options = GeometryOptions.of({"geometry": geometry})
     check_choice("average", average, AVERAGES)
     grid, sizes = _check_coverages(coverages, scores)
     _, seeds = draw_seeds(random_state, check_count("n_restarts", n_restarts, at_least=1))
-    recipe = Recipe.of(clusterer, n_clusters, None, None, "skip", int(sizes[0]))
-    if geometry == "auto":
-        geometry = choose_geometry(X.shape[0], X.shape[1], "euclidean")
+    recipe = Recipe.of({"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs})
+    recipe.check_size(int(sizes[0]))
+    geometry = options.resolved(*X.shape)
     order = _ranking(scores, seeds[0])
     by_restart = np.empty((len(grid), len(seeds)))
     for at, size in enumerate(sizes):
         kept = X[_keep(order, size)]
-        runs = run_all(kept, recipe, list(enumerate(seeds)), "raise", n_jobs, False, None)
+        runs = run_all(kept, recipe, list(enumerate(seeds)))
         recipe.tell(runs)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from clustertrust import KProfile, choose_k
+from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
@@ -79,12 +79,11 @@ def choose(
     profile = choose_k(
         points.X,
         asked.ks,
+        CAKE(**how, verbose=True),
         null=VERDICT if asked.null else None,
         n_surrogates=asked.n_surrogates,
         level=asked.level,
         max_points=asked.max_points,
-        verbose=True,
-        **how,
     )
     told = {"input": data, "rows": len(points.kept)} | numbers_of(profile)
     told |= {"settings": settings_of(how, asked, points)}

@@ -109,9 +109,8 @@ def score(
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
     if labels is None:
-        cake = CAKE(**method.building(), **method.scoring(), verbose=True)
-        cake = cake.fit(points.X) if checkpoint is None else cake._fit(points.X, checkpoint)
-        scored = cake._confidence
+        cake = CAKE(**method.building(), **method.scoring(), verbose=True, checkpoint=checkpoint).fit(points.X)
+        scored = cake.confidence_
         settings = method.building() | method.scoring()
     else:
         scored = confidence(points.X, _read_partitions(labels, columns.id, points), **method.scoring())
@@ -238,7 +237,7 @@ def demo(folder: str | None) -> None:
             at["--report"],
             cake.to_frame(),
             X,
-            votes=votes_of(cake._confidence),
+            votes=votes_of(cake.confidence_),
             settings={"n_clusters": 3, "random_state": 0},
             title="Iris: which flowers can be trusted to belong to their cluster?",
         )

@@ -24,7 +24,7 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import RESULTS, ROW, Points, Preparation
 from clustertrust.cli.preparing import prepared
 from clustertrust.cli.telling import name_of, records, say, settings_of, tell_json, tell_left_out
-from clustertrust.cli.writing import draw, save, write_page
+from clustertrust.cli.writing import draw, write_page
 from clustertrust.files.delimited import EXACT, as_text
 from clustertrust.files.sources import (
     SUFFIXES,
@@ -39,8 +39,11 @@ from clustertrust.files.sources import (
     suffix_of,
 )
 from clustertrust.files.tables import format_of, need
+from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.reasons import REASONS
+from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import Passes, Sample, passes_over
+from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import SHOWN, clusters_of, lay_out, not_kept, runs_of
 
 __all__ = ["large_source", "score_large"]
@@ -207,7 +210,8 @@ def score_large(
             f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files first."
         )
     table, preparation = prepared(source, columns, standardize, method.n_jobs)
-    cake = CAKE(**method.building(), **method.scoring(), verbose=True)
+    params = method.building() | method.scoring()
+    settings_of_fit = Settings.of(CAKE(**params, verbose=True, checkpoint=checkpoint))
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
     with contextlib.ExitStack() as connected:
         if scheduler is not None:
@@ -215,7 +219,7 @@ def score_large(
             passes.remedy = "Without --scheduler a file of at most a quarter of --memory is judged whole"
         else:
             passes.remedy = "A single file of at most a quarter of --memory is judged whole"
-        streamed = cake._stream(passes, checkpoint)
+        streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         summary = Summary(threshold)
         points = _points(source, streamed.built.sample, preparation)
@@ -223,18 +227,22 @@ def score_large(
         with staged(paths) as at:
             blocks = ((block, streamed.confidence(judged)) for block, judged in streamed.scores(passes))
             write_blocks(at.get("--out"), points.ids.name, blocks, summary)
-            cake._keep(streamed.built.sample.X, streamed.model, scored)
-            settings = settings_of(method.building() | method.scoring(), scored, data, points, standardize)
-            settings |= {"rows": summary.rows, "rows_left_out": summary.left_out, "passes": cake.n_passes_}
+            settings = settings_of(params, scored, data, points, standardize)
+            settings |= {"rows": summary.rows, "rows_left_out": summary.left_out, "passes": streamed.n_passes}
             if "--model" in at:
-                save(at["--model"], cake, preparation)
+                kept = None if preparation is None else preparation.to_json()
+                about = about_columns(source.n_features, source.columns, kept)
+                stored = StoredModel(
+                    CAKE(**params).get_params(), streamed.built.sample.X, streamed.model, scored, about
+                )
+                save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
             if "--plot" in at:
                 draw(at["--plot"], scored, points)
             if "--report" in at:
                 shown = f"a sample of {len(points.ids):,} of the {summary.rows:,} rows of {name_of(data)}"
                 write_page(at["--report"], scored, points, settings, threshold, shown)
-    _tell(data, cake, summary, settings, paths, as_json)
+    _tell(data, scored, summary, settings, paths, as_json)
 
 
 def write_blocks(path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], summary: Summary) -> None:
@@ -250,19 +258,24 @@ def write_blocks(path: Path | None, name: Any, blocks: Iterable[tuple[Block, Con
 
 
 def _tell(
-    data: str, cake: CAKE, summary: Summary, settings: Mapping[str, Any], paths: Mapping[str, Path], as_json: bool
+    data: str,
+    scored: Confidence,
+    summary: Summary,
+    settings: Mapping[str, Any],
+    paths: Mapping[str, Path],
+    as_json: bool,
 ) -> None:
     scores, clusters, reasons, worst = summary.parts()
-    scored = summary.rows - summary.left_out
+    points, passes = summary.rows - summary.left_out, settings["passes"]
     if as_json:
-        told = {"input": data, "rows": summary.rows, "scored": scored, "runs": cake.n_runs_}
-        told |= {"geometry": cake.geometry_method_, "threshold": summary.threshold, "passes": cake.n_passes_}
+        told = {"input": data, "rows": summary.rows, "scored": points, "runs": scored.n_runs}
+        told |= {"geometry": scored.geometry_method, "threshold": summary.threshold, "passes": passes}
         told |= {"quantiles": scores.to_dict(), "clusters": records(clusters, "label"), "settings": settings}
         tell_json(told | {"reasons": reasons.to_dict(), "ambiguous": records(worst, "id")}, paths)
         return
     headline = (
-        f"{scored} points, {clusters_of(len(clusters))}, {runs_of(cake._confidence)}, {cake.geometry_method_} "
-        f"silhouettes; {cake.n_passes_} passes over {name_of(data)}"
+        f"{points} points, {clusters_of(len(clusters))}, {runs_of(scored)}, {scored.geometry_method} "
+        f"silhouettes; {passes} passes over {name_of(data)}"
     )
     click.echo(lay_out(headline, scores, clusters, reasons, worst, summary.threshold))
     tell_left_out(summary.left_out, summary.rows, paths)

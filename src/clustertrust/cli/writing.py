@@ -11,7 +11,6 @@ import pandas as pd
 from clustertrust import CAKE, Confidence
 from clustertrust.cli.points import Points, Preparation
 from clustertrust.files.tables import format_of, write_table
-from clustertrust.model_files import save_model
 
 __all__ = ["draw", "save", "votes_of", "write_page", "write_scores"]
 
@@ -31,9 +30,8 @@ def write_scores(path: Path, table: pd.DataFrame, points: Points, settings: Mapp
 
 def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
     """As `cake.save`, and in the same file what was done to the columns before the fit."""
-    about = cake._about() | {"preparation": None if preparation is None else preparation.to_json()}
-    params = cake.get_params(deep=False) | {"verbose": False}  # progress was for this run of the command
-    save_model(path, params, cake._X, cake._confidence, about, cake._model)
+    cake.set_params(verbose=False)  # progress was for this run of the command
+    cake.save(path, preparation=None if preparation is None else preparation.to_json())
 
 
 def draw(path: Path, scored: Confidence, points: Points) -> None:

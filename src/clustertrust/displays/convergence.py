@@ -23,11 +23,11 @@ from clustertrust.displays.shared import (
     scale_top,
 )
 from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, mean_and_std, silhouettes, silhouettes_of
+from clustertrust.geometry import NORMALIZATIONS, mean_and_std, silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
-from clustertrust.scoring.model import Scoring
+from clustertrust.scoring.settings import Scoring
 from clustertrust.scoring.settling import TOLERANCE
 from clustertrust.stability import stability
 
@@ -159,13 +159,13 @@ class ConvergenceDisplay(Display):
             As for :meth:`plot`.
         """
         confidence = confidence_of(cake)
-        model = cake._model
-        if not isinstance(model.cells, Cells):
+        model = cake.model_
+        if not isinstance(model.clusters, Cells):
             raise ValueError(
                 "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes to follow run by run; "
                 "fit a sample of the rows that fits into memory."
             )
-        s, _ = silhouettes_of(model.geometry, model.cells.rows[model.cells.of])
+        s, _ = model.silhouettes()
         return cls._of(confidence, s, model.scoring, n_runs).plot(ax, quantity=quantity)
 
     @classmethod
@@ -200,8 +200,8 @@ class ConvergenceDisplay(Display):
             As for :meth:`plot`.
         """
         confidence = check_confidence(confidence)
-        scoring = Scoring(fusion, normalization, agreement, unassigned, consensus="medoid")
-        scoring.check()
+        options = {"fusion": fusion, "normalization": normalization, "agreement": agreement, "unassigned": unassigned}
+        scoring = Scoring.of(options)
         s = _silhouettes(confidence, X, silhouettes)
         return cls._of(confidence, s, scoring, n_runs).plot(ax, quantity=quantity)
 

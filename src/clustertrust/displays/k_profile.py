@@ -37,8 +37,8 @@ class KProfileDisplay(Display):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from clustertrust.displays import KProfileDisplay
-    >>> from clustertrust.k_profile.profile import choose_k
-    >>> profile = choose_k(load_iris().data, range(2, 5), null=None, n_runs=3, random_state=0)
+    >>> from clustertrust import CAKE, choose_k
+    >>> profile = choose_k(load_iris().data, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
     >>> KProfileDisplay(**KProfileDisplay.numbers(profile)).best
     2
     """

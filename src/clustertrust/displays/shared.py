@@ -89,7 +89,7 @@ def confidence_of(cake: Any) -> Confidence:
             "Confidence record use from_confidence."
         )
     check_is_fitted(cake)
-    return cake._confidence.compute()
+    return cake.confidence_.compute()
 
 
 def check_confidence(confidence: Any) -> Confidence:

@@ -1,6 +1,6 @@
 """X and cells → mean dissimilarity of each point to each cluster of each run.
 
-The clusters of all runs stand one below the other in K rows; points are columns. All kinds have one shape (`Geometry`):
+The clusters of all runs stand one below the other in K rows; points are columns. All kinds are a `Dissimilarity`:
 
 - `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all runs;
 - `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
@@ -29,8 +29,8 @@ from clustertrust.kernels import backend
 __all__ = [
     "Centers",
     "Cosine",
+    "Dissimilarity",
     "Euclidean",
-    "Geometry",
     "Pairwise",
     "as_truths",
     "check_entries",
@@ -49,7 +49,7 @@ _FEW_CELLS = 0.05  # of the points: above this a sum for each point and cell is 
 ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 
 
-class Geometry(ABC):
+class Dissimilarity(ABC):
     """Mean dissimilarity of points to all K clusters, in blocks of points, each handed to `reduce`.
 
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
@@ -100,7 +100,7 @@ class Geometry(ABC):
         return np.asarray(sums / cells.sizes[:, None])
 
 
-class Pairwise(Geometry):
+class Pairwise(Dissimilarity):
     """Mean distance to the members of each cluster, for any metric: one pass over the pairs serves all runs."""
 
     def __init__(
@@ -159,7 +159,7 @@ def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None
         raise ValueError(f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}.")
 
 
-class Euclidean(Geometry):
+class Euclidean(Dissimilarity):
     """Mean Euclidean distance to the members of each cluster, for dense data, in compiled loops.
 
     Distances come from differences, so that data far from the origin lose no digits. float32 data are computed in
@@ -225,7 +225,7 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
     return {}
 
 
-class Centers(Geometry):
+class Centers(Dissimilarity):
     """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
 
     With the means and variances of the clusters this is the mean squared distance to the members; with
@@ -276,7 +276,7 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
     return np.asarray(backend().squared_distances(in_fours(centers), columns)[: len(centers), : len(X)])
 
 
-class Cosine(Geometry):
+class Cosine(Dissimilarity):
     """Mean cosine distance, 1 - x̂ · (mean direction of the members), O(n K d)."""
 
     def __init__(self, X: Any, cells: Cells, *, n_jobs: int | None = None) -> None:

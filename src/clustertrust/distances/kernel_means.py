@@ -14,14 +14,14 @@ from sklearn.utils.extmath import row_norms
 
 from clustertrust._parallel import one_thread
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import ROUNDING, Floats, Geometry, Reduce, Result, check_entries, is_name
+from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Floats, Reduce, Result, check_entries, is_name
 
 __all__ = ["KernelMeans"]
 
 _NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
 
 
-class KernelMeans(Geometry):
+class KernelMeans(Dissimilarity):
     """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
 
     The Gram matrix is never held. The sums over the own cluster include the point, as in the paper. A kernel

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import Geometry, Reduce, Result
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce, Result
 from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each cell
 
 
-class SampledMeans(Geometry):
+class SampledMeans(Dissimilarity):
     """Mean Euclidean distance, estimated without bias from a random sample of each cell.
 
     Every cluster is a union of cells, so that a sample of each cell, weighted by its size, stands for all clusters of

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clustertrust._validation import check_choice, check_count, check_matrix, is_dask
-from clustertrust.ensemble.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
+from clustertrust._validation import check_matrix, is_dask
+from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.ensemble.record import Ensemble, assemble
 from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.storage import hash_data
 
-__all__ = ["build_ensemble"]
+__all__ = ["build_ensemble", "build_runs", "check_enough"]
 
 
-def _told_state(random_state: Any) -> Any:
+def _as_json(random_state: Any) -> Any:
     """A random state as JSON, to know it again."""
     if isinstance(random_state, Sequence | np.ndarray):
         return [int(seed) for seed in random_state]
@@ -93,45 +93,52 @@ def build_ensemble(
     >>> mixed.summary()["method"].tolist()
     ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
+    recipe = Recipe.of(
+        {
+            "clusterer": clusterer,
+            "n_clusters": n_clusters,
+            "n_runs": n_runs,
+            "vary": vary,
+            "resample": resample,
+            "left_out": left_out,
+            "on_failure": on_failure,
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+            "verbose": verbose,
+            "checkpoint": checkpoint,
+        }
+    )
+    if isinstance(recipe.n_runs, str):
+        raise TypeError(f"n_runs={n_runs!r} must be a whole number here; CAKE and its scores find how many are needed.")
     if is_dask(X):
-        how = {"clusterer": clusterer, "n_clusters": n_clusters, "vary": vary, "resample": resample}
-        how |= {"left_out": left_out, "on_failure": on_failure, "n_jobs": n_jobs, "verbose": verbose}
-        return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
-    X = check_matrix(X)
-    recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
-    check_choice("on_failure", on_failure, ON_FAILURE)
-    R = check_count("n_runs", n_runs, at_least=2)
-    entropy, seeds = draw_seeds(random_state, R)
+        from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
+
+        return build_on_dask(X, recipe)
+    return build_runs(check_matrix(X), recipe)
+
+
+def build_runs(X: Any, recipe: Recipe) -> Ensemble:
+    """Cluster checked data `n_runs` times; runs that a checkpoint keeps are not fitted again."""
+    recipe.check_size(X.shape[0])
+    R = recipe.count()
+    entropy, seeds = draw_seeds(recipe.random_state, R)
     kept = None
-    if checkpoint is not None:
+    if recipe.checkpoint is not None:
         settings = recipe.settings() | {
             "data": hash_data(X),
-            "random_state": _told_state(random_state),
+            "random_state": _as_json(recipe.random_state),
             "entropy": entropy,
         }
-        kept = Checkpoint(checkpoint, settings)
-        if random_state is None:  # go on with the entropy of the first build
+        kept = Checkpoint(recipe.checkpoint, settings)
+        if recipe.random_state is None:  # go on with the entropy of the first build
             seeds = spawn_seeds(kept.settings["entropy"], R)
-    runs = run_all(X, recipe, list(enumerate(seeds)), on_failure, n_jobs, verbose, kept)
-    if len(runs) < 2:
-        raise ValueError(f"Only {len(runs)} of {R} runs succeeded; at least 2 are needed.")
+    runs = run_all(X, recipe, list(enumerate(seeds)), kept)
+    check_enough(runs, R)
     recipe.tell(runs)
     return assemble(runs)
 
 
-def _build_on_dask(X: Any, how: dict[str, Any], n_runs: Any, random_state: Any) -> Ensemble:
-    """`build_ensemble` of Dask data; `how` are its other parameters."""
-    from clustertrust.streaming.dask_passes import DaskPasses, build_on_dask  # here: both read this module
-    from clustertrust.streaming.stream import check_left_out
-
-    passes = DaskPasses(X)
-    recipe = {name: how[name] for name in ("clusterer", "n_clusters", "vary", "resample", "left_out")}
-    Recipe.of(**recipe, n_points=passes.n_rows or 0)  # what is wrong is told before a pass
-    check_choice("on_failure", how["on_failure"], ON_FAILURE)
-    check_left_out(how["resample"], how["left_out"])
-    if how["checkpoint"] is not None and random_state is None:
-        raise ValueError(
-            "random_state=None draws another sample each time, and the runs of a checkpoint belong to one sample; give "
-            "a number."
-        )
-    return build_on_dask(passes, partial(build_ensemble, **how), n_runs, random_state)
+def check_enough(runs: Sequence[Run], tried: int) -> None:
+    """Raise where too few runs are left to be compared."""
+    if len(runs) < 2:
+        raise ValueError(f"Only {len(runs)} of {tried} runs succeeded; at least 2 are needed.")

@@ -23,43 +23,82 @@ __all__ = ["LEFT_OUT", "ON_FAILURE", "Recipe", "draw_seeds", "run_all", "spawn_s
 
 LEFT_OUT = ("predict", "skip")
 ON_FAILURE = ("drop", "raise")
+DEFAULTS: dict[str, Any] = {
+    "clusterer": "kmeans",
+    "n_clusters": None,
+    "n_runs": 20,
+    "vary": None,
+    "resample": None,
+    "left_out": "skip",
+    "on_failure": "raise",
+    "random_state": None,
+    "n_jobs": None,
+    "verbose": False,
+    "checkpoint": None,
+}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How each run is made. `methods` are (name, estimator or function), dealt to the runs in turn."""
+    """How the runs are made, checked.
+
+    Attributes
+    ----------
+    methods : (name, estimator or function), dealt to the runs in turn
+    vary, resample, left_out, on_failure : as in `build_ensemble`
+    n_runs : R, or "auto"
+    random_state : what the seeds come from
+    n_jobs, verbose : runs at a time, and whether a progress bar is shown
+    checkpoint : folder that keeps finished runs
+    """
 
     methods: tuple[tuple[str, Any], ...]
     vary: Mapping[str, Sequence[Any]]
     resample: float | str | None
     left_out: str
+    on_failure: str
+    n_runs: int | str
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool
+    checkpoint: Any
 
     @classmethod
-    def of(
-        cls, clusterer: Any, n_clusters: int | None, vary: Any, resample: Any, left_out: str, n_points: int
-    ) -> Recipe:
-        """Check what the user asked for."""
+    def of(cls, params: Mapping[str, Any]) -> Recipe:
+        """Check what the user asked for: parameters of `build_ensemble` by name; others are passed over."""
+        params = DEFAULTS | dict(params)
+        clusterer, n_clusters = params["clusterer"], params["n_clusters"]
         given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
         if not given:
             raise ValueError("clusterer=[] is empty; give at least one.")
         if n_clusters is not None:
             n_clusters = check_count("n_clusters", n_clusters, at_least=1)
         methods = tuple(prepare(one, n_clusters) for one in given)
-        vary = _check_vary(vary, methods)
+        vary = _check_vary(params["vary"], methods)
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
                 f"n_clusters={n_clusters} is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each "
                 "run draws its own; leave one of the two out."
             )
+        resample, left_out = params["resample"], params["left_out"]
         _check_resample(resample)
         check_choice("left_out", left_out, LEFT_OUT)
         if resample is None and left_out != "skip":
             raise ValueError(f"left_out={left_out!r} is used with resample alone; set resample or leave left_out out.")
-        recipe = cls(methods, vary, resample, left_out)
-        recipe._check_size(n_points)
-        return recipe
+        check_choice("on_failure", params["on_failure"], ON_FAILURE)
+        n_runs = params["n_runs"]
+        if not (isinstance(n_runs, str) and n_runs == "auto"):
+            n_runs = check_count("n_runs", n_runs, at_least=2)
+        rest = {name: params[name] for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")}
+        return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
-    def _check_size(self, n: int) -> None:
+    def count(self, remedy: str = "") -> int:
+        """R, where it must be a number; `remedy` is what else could be done."""
+        if isinstance(self.n_runs, str):
+            raise ValueError(f"n_runs={self.n_runs!r} needs all points at once; give a number. {remedy}".strip())
+        return self.n_runs
+
+    def check_size(self, n: int) -> None:
         """Raise where more clusters are asked for than there are points to fit on."""
         size = n if self.resample in (None, "bootstrap") else int(np.floor(float(self.resample) * n + 1e-9))
         if size < 2:
@@ -188,28 +227,20 @@ def _check_seed(seed: Any) -> int:
     return seed
 
 
-def run_all(
-    X: Any,
-    recipe: Recipe,
-    numbered: Sequence[tuple[int, int]],
-    on_failure: str,
-    n_jobs: int | None,
-    verbose: bool,
-    kept: Checkpoint | None,
-) -> list[Run]:
+def run_all(X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None) -> list[Run]:
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
     work = joblib.delayed(_work)
-    parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
-    results = parallel(work(X, recipe, r, seed, on_failure, kept) for r, seed in numbered)
-    done = list(progress(results, len(numbered), "runs", verbose=verbose))
+    parallel = joblib.Parallel(n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator")
+    results = parallel(work(X, recipe, r, seed, kept) for r, seed in numbered)
+    done = list(progress(results, len(numbered), "runs", verbose=recipe.verbose))
     failed = [result for result in done if isinstance(result, str)]
     if failed:
         tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
 
 
-def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Checkpoint | None) -> Run | str:
+def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | str:
     """Run r, or what there is to say of its failure. X does not come back with it from another process."""
     # Outside of what may be dropped: a full disk or a damaged file is no failure of the run.
     run = None if kept is None else kept.load(r, X)
@@ -219,7 +250,7 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Chec
         run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
         what = recipe.describe(r, seed, error)
-        if on_failure == "drop":
+        if recipe.on_failure == "drop":
             return what
         kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
         raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error

@@ -87,7 +87,7 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
 
     Examples
     --------
-    >>> from clustertrust.files.tables import Reading, read_table
+    >>> from clustertrust.files import Reading, read_table
     >>> read_table(b"id,x\n007,1.5\n", Reading(text=("id",)), format="csv").data["id"].tolist()
     ['007']
     """

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust.cells import Cells, meet
 from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, build_geometry, mean_and_std, silhouettes_of
-from clustertrust.null.surrogates import Plan, cluster_means, mean_score
-from clustertrust.scoring.model import Model, score_ensemble
+from clustertrust.geometry import NORMALIZATIONS, mean_and_std
+from clustertrust.null.surrogates import build_seeded, cluster_means, mean_score
+from clustertrust.scoring.model import Model, build_model
+from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
 
 __all__ = ["QUANTILES", "Row", "judge"]
@@ -36,7 +36,6 @@ def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterat
     Persistence p, where it is a part of the score, is held fixed.
     """
     cells = model.cells
-    assert isinstance(cells, Cells)  # all points are here
     by_cell, of = model.stability(cells.rows), cells.of
     fuse, normalize = FUSIONS[model.scoring.fusion], NORMALIZATIONS[model.scoring.normalization]
     for r in range(s.shape[1]):
@@ -55,16 +54,14 @@ def _jackknife(without: Floats) -> Floats:
     return np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
 
 
-def judge(X: NDArray, plan: Plan, seeds: Sequence[int], n_jobs: int | None, verbose: bool) -> Row:
+def judge(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
-    ensemble = plan.build(X, seeds, n_jobs=n_jobs, verbose=verbose)
-    assert ensemble.runs is not None
-    plan.recipe.tell(ensemble.runs)
-    _, built = build_geometry(X, ensemble, meet(ensemble.labels), plan.geometry, plan.options)
-    own = built.cells.rows[built.cells.of]
-    known = silhouettes_of(built, own)
-    model, scored = score_ensemble(X, ensemble, plan.geometry, plan.options, plan.scoring, None, known)
-    s = model.component(known[0], own)[0]
+    ensemble = build_seeded(X, settings, seeds)
+    settings.recipe.tell(ensemble.runs or ())
+    model = build_model(X, ensemble, settings.scoring)
+    known = model.silhouettes()
+    scored = model.confidence(model.judge_training(X, known))
+    s = model.component(known[0], model.cells.rows[model.cells.of])[0]
     without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
     by_cluster = cluster_means(scored.scores, scored.labels)
     at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1

@@ -6,6 +6,7 @@ slices less. So each k is compared with surrogates without clusters that are cut
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,14 +14,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from clustertrust._validation import check_count
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.geometry import check_metric
 from clustertrust.k_profile.one_k import QUANTILES, judge
 from clustertrust.null.reference import check_level, p_value
-from clustertrust.null.surrogates import VERDICT, Plan, check_families, draw_entropy, draw_sample, score_surrogates
+from clustertrust.null.surrogates import (
+    VERDICT,
+    check_families,
+    check_template,
+    draw_entropy,
+    draw_sample,
+    score_surrogates,
+)
+from clustertrust.scoring.settings import Settings
 
 __all__ = ["QUANTILES", "KProfile", "choose_k"]
 
@@ -205,33 +214,27 @@ def check_range(ks: Any, n_points: int) -> list[int]:
     return checked
 
 
+def check_open_template(cake: Any) -> CAKE:
+    """Return the estimator whose settings are used; `ks` sets its number of clusters."""
+    if isinstance(cake, numbers.Integral):
+        raise TypeError(f"cake={cake!r} must be a CAKE; the numbers of clusters to try are ks.")
+    cake = check_template(cake)
+    if cake.n_clusters is not None:
+        raise ValueError(f"n_clusters={cake.n_clusters} of the CAKE is not used: ks sets it; leave it out.")
+    if cake.vary is not None and "n_clusters" in cake.vary:
+        raise ValueError("vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; drop one.")
+    return cake
+
+
 def choose_k(
     X: Any,
     ks: Iterable[int] = range(2, 13),
+    cake: CAKE | None = None,
     *,
-    clusterer: Any = "kmeans",
-    n_runs: int = 20,
     null: Sequence[str] | None = VERDICT,
     n_surrogates: int = 19,
     level: float = 0.05,
     max_points: int | None = 2000,
-    vary: Mapping[str, Sequence[Any]] | None = None,
-    resample: float | str | None = None,
-    left_out: str = "skip",
-    on_failure: str = "raise",
-    fusion: str = "harmonic",
-    geometry: str = "auto",
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    kernel: Any = "self-tuning",
-    kernel_params: dict[str, Any] | None = None,
-    normalization: str = "clip",
-    agreement: str = "matching",
-    unassigned: str = "skip",
-    consensus: str = "medoid",
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    verbose: bool = False,
 ) -> KProfile:
     """How many clusters? Score the data with each k, beside surrogates without clusters.
 
@@ -241,8 +244,11 @@ def choose_k(
         The points; not sparse.
     ks : range or list of int
         The numbers of clusters to try, each at least 2.
-    clusterer, n_runs, vary, resample, left_out, on_failure
-        How the runs are made, see :class:`clustertrust.CAKE`; the clusterer must take a number of clusters.
+    cake : CAKE, optional
+        An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``; it is not fitted, and
+        its `n_clusters` stays open. Its clusterer must take a number of clusters. Its `random_state` scores the data
+        with k clusters as its fit would, and the surrogates have seeds of their own; its `n_jobs` is the number of
+        runs or surrogates at a time, and the result is the same for any number.
     null : sequence of {"box", "gaussian", "permuted"}, or None
         Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, which costs as much as one
         `CAKE` for each k; with the default a profile costs some forty times that.
@@ -252,14 +258,6 @@ def choose_k(
         Some k stands out where the larger of the two p-values, over the whole range, is at most this.
     max_points : int or None
         Of more points a random sample of this size is judged. None: all.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
-        How they are scored, see :class:`clustertrust.CAKE`.
-    random_state : int, RandomState or None
-        The data are scored as by ``CAKE(k, …, random_state=random_state)``; the surrogates have seeds of their own.
-    n_jobs : int, optional
-        Runs or surrogates at a time; None: every core. The result is the same for any number.
-    verbose : bool
-        Show progress bars, where there is a terminal.
 
     Returns
     -------
@@ -278,55 +276,30 @@ def choose_k(
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from clustertrust.k_profile.profile import choose_k
+    >>> from clustertrust import CAKE, choose_k
     >>> X = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
-    >>> profile = choose_k(X, range(2, 6), n_runs=5, random_state=0)
+    >>> cake = CAKE(n_runs=5, random_state=0)
+    >>> profile = choose_k(X, range(2, 6), cake)
     >>> profile.best, profile.structured
     (3, True)
-    >>> choose_k(X, range(2, 6), n_runs=5, null=None, random_state=0).best
+    >>> choose_k(X, range(2, 6), cake, null=None).best
     3
     """
     families = None if null is None else check_families("null", null)
     B = check_count("n_surrogates", n_surrogates, at_least=2)
     level = check_level(level, B)
-    entropy = draw_entropy(random_state)
+    cake = check_open_template(cake)
+    entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy)
     tried = check_range(ks, len(points))
-    if vary is not None and "n_clusters" in vary:
-        raise ValueError("vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; drop one.")
-    plans = [
-        Plan.of(
-            CAKE(
-                k,
-                clusterer=clusterer,
-                n_runs=n_runs,
-                vary=vary,
-                resample=resample,
-                left_out=left_out,
-                on_failure=on_failure,
-                fusion=fusion,
-                geometry=geometry,
-                metric=metric,
-                metric_params=metric_params,
-                kernel=kernel,
-                kernel_params=kernel_params,
-                normalization=normalization,
-                agreement=agreement,
-                unassigned=unassigned,
-                consensus=consensus,
-                n_jobs=n_jobs,
-            ),
-            len(sample),
-        )
-        for k in tried
-    ]
-    if geometry in {"exact", "auto"}:
-        check_metric(sample, plans[0].options)
-    seeds = spawn_seeds(entropy, plans[0].n_runs)
-    rows = [judge(sample, plan, seeds, n_jobs, verbose) for plan in plans]
+    plans = [Settings.of(clone(cake).set_params(n_clusters=k)) for k in tried]
+    for plan in plans:
+        plan.check_points(sample)
+    seeds = spawn_seeds(entropy, plans[0].recipe.count())
+    rows = [judge(sample, plan, seeds) for plan in plans]
     null_means = None
     if families is not None:
-        found = score_surrogates(sample, plans, families, B, entropy, n_jobs=n_jobs, verbose=verbose)
+        found = score_surrogates(sample, plans, families, B, entropy)
         null_means = {name: np.array([[of.mean for of in by_k] for by_k in by]) for name, by in found.items()}
     means, errors = (np.array([getattr(row, name) for row in rows]).T for name in ("means", "errors"))
     labels, sizes, weakest = zip(*(row.weakest for row in rows), strict=True)
@@ -345,5 +318,5 @@ def choose_k(
         null_means=null_means,
         level=level,
         n_points=len(points),
-        n_runs=plans[0].n_runs,
+        n_runs=len(seeds),
     )

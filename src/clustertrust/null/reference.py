@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from clustertrust._validation import check_count
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.geometry import check_metric
 from clustertrust.null.surrogates import (
     FAMILIES,
     VERDICT,
-    Plan,
+    build_seeded,
     check_families,
+    check_template,
     cluster_means,
     draw_entropy,
     draw_sample,
@@ -37,6 +37,8 @@ from clustertrust.null.surrogates import (
     score_surrogates,
 )
 from clustertrust.results import Confidence
+from clustertrust.scoring.model import build_model
+from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
 
 __all__ = ["FAMILIES", "VERDICT", "NullReference", "null_reference"]
@@ -70,9 +72,9 @@ class NullReference:
     Examples
     --------
     >>> import numpy as np
-    >>> from clustertrust.null.reference import null_reference
+    >>> from clustertrust import CAKE, null_reference
     >>> square = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> null = null_reference(square, 4, n_runs=5, n_surrogates=19, random_state=0)
+    >>> null = null_reference(square, CAKE(4, n_runs=5, random_state=0), n_surrogates=19)
     >>> null.structured, bool(null.mean > 0.5)
     (False, True)
     """
@@ -207,31 +209,12 @@ def check_level(level: Any, n_surrogates: int) -> float:
 
 def null_reference(
     X: Any,
-    n_clusters: int | None = None,
+    cake: CAKE | int | None = None,
     *,
-    clusterer: Any = "kmeans",
-    n_runs: int = 20,
     families: Sequence[str] = VERDICT,
     n_surrogates: int = 99,
     level: float = 0.05,
     max_points: int | None = 5000,
-    vary: Mapping[str, Sequence[Any]] | None = None,
-    resample: float | str | None = None,
-    left_out: str = "skip",
-    on_failure: str = "raise",
-    fusion: str = "harmonic",
-    geometry: str = "auto",
-    metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    kernel: Any = "self-tuning",
-    kernel_params: dict[str, Any] | None = None,
-    normalization: str = "clip",
-    agreement: str = "matching",
-    unassigned: str = "skip",
-    consensus: str = "medoid",
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    verbose: bool = False,
 ) -> NullReference:
     """Is there any structure here? Score the data, and surrogates of it that have no clusters, in the same way.
 
@@ -239,28 +222,21 @@ def null_reference(
     ----------
     X : (n, d) array or frame
         The points; not sparse.
-    n_clusters : int, optional
-        Clusters of each run, as for :class:`clustertrust.CAKE`. The answer is for this number.
-    clusterer, n_runs, vary, resample, left_out, on_failure
-        How the runs are made, see :class:`clustertrust.CAKE`; `n_runs` is a number here.
+    cake : int or CAKE, optional
+        The number of clusters of each run, or an estimator whose settings are used, such as
+        ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer is for its number of clusters. Its
+        `random_state` scores the data as its fit would, and the surrogates have seeds of their own; its `n_jobs` is
+        the number of surrogates at a time, and the result is the same for any number.
     families : sequence of {"box", "gaussian", "permuted"}
         Kinds of surrogates. "box": uniform in the box along the principal axes. "gaussian": one Gaussian with the
         data's covariance. "permuted": each column shuffled, which tests whether columns depend on each other, not
-        whether there are clusters; it is told and is no part of the verdict.
+        whether there are clusters; it is reported and is no part of the verdict.
     n_surrogates : int
         B, of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
         The data are called structured where the larger of the two p-values is at most this.
     max_points : int or None
         Of more points a random sample of this size is judged, and the surrogates have its size. None: all.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
-        How they are scored, see :class:`clustertrust.CAKE`.
-    random_state : int, RandomState or None
-        The data are scored as by ``CAKE(…, random_state=random_state)``; the surrogates have seeds of their own.
-    n_jobs : int, optional
-        Surrogates at a time; None: every core. The result is the same for any number.
-    verbose : bool
-        Show a progress bar, where there is a terminal.
 
     Returns
     -------
@@ -279,8 +255,8 @@ def null_reference(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from clustertrust.null.reference import null_reference
-    >>> null = null_reference(load_iris().data, 2, n_runs=5, n_surrogates=19, random_state=0)
+    >>> from clustertrust import CAKE, null_reference
+    >>> null = null_reference(load_iris().data, CAKE(2, n_runs=5, random_state=0), n_surrogates=19)
     >>> null.structured, null.p_value
     (True, 0.05)
     >>> null.to_frame().columns.tolist()
@@ -289,36 +265,16 @@ def null_reference(
     families = check_families("families", families)
     B = check_count("n_surrogates", n_surrogates, at_least=1)
     level = check_level(level, B)
-    entropy = draw_entropy(random_state)
+    cake = check_template(cake)
+    entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy)
-    cake = CAKE(
-        n_clusters,
-        clusterer=clusterer,
-        n_runs=n_runs,
-        vary=vary,
-        resample=resample,
-        left_out=left_out,
-        on_failure=on_failure,
-        fusion=fusion,
-        geometry=geometry,
-        metric=metric,
-        metric_params=metric_params,
-        kernel=kernel,
-        kernel_params=kernel_params,
-        normalization=normalization,
-        agreement=agreement,
-        unassigned=unassigned,
-        consensus=consensus,
-        n_jobs=n_jobs,
-    )
-    plan = Plan.of(cake, len(sample))
-    if geometry in {"exact", "auto"}:
-        check_metric(sample, plan.options)
-    ensemble = plan.build(sample, spawn_seeds(entropy, plan.n_runs), n_jobs=n_jobs)
-    assert ensemble.runs is not None
-    plan.recipe.tell(ensemble.runs)
-    scored = plan.score(sample, ensemble, frame)
-    found = score_surrogates(sample, [plan], families, B, entropy, n_jobs=n_jobs, verbose=verbose)
+    settings = Settings.of(cake)
+    settings.check_points(sample)
+    ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
+    settings.recipe.tell(ensemble.runs or ())
+    model = build_model(sample, ensemble, settings.scoring)
+    scored = model.confidence(model.judge_training(sample), frame=frame, numbered=True)
+    found = score_surrogates(sample, [settings], families, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
     return NullReference(
         confidence=scored,

@@ -8,8 +8,8 @@ Journal of the Royal Statistical Society B 63 (2001): the box along the principa
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import joblib
@@ -21,20 +21,21 @@ from scipy import sparse
 from clustertrust._parallel import count_threads
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_matrix
-from clustertrust.ensemble.recipe import ON_FAILURE, Recipe, draw_seeds, run_all
-from clustertrust.ensemble.record import Ensemble, assemble
+from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble.building import check_enough
+from clustertrust.ensemble.recipe import draw_seeds, run_all
 from clustertrust.estimator import CAKE
-from clustertrust.geometry import Options, check_options, is_precomputed
-from clustertrust.persistence import check_coordinates
-from clustertrust.results import Confidence, frame_of
-from clustertrust.scoring.model import Scoring, score_ensemble
+from clustertrust.results import frame_of
+from clustertrust.scoring.model import build_model
+from clustertrust.scoring.settings import Settings
 
 __all__ = [
     "FAMILIES",
     "VERDICT",
-    "Plan",
     "Surrogate",
+    "build_seeded",
     "check_families",
+    "check_template",
     "cluster_means",
     "draw_entropy",
     "draw_sample",
@@ -136,46 +137,24 @@ def draw_entropy(random_state: Any) -> int:
 # Scoring: the data's settings, for the data and for surrogates alike
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How an ensemble is made and scored: a checked `CAKE`."""
+def check_template(cake: Any) -> CAKE:
+    """Return the estimator whose settings are used, from an estimator or a number of clusters."""
+    if cake is None or isinstance(cake, numbers.Integral):
+        cake = CAKE(cake if cake is None else int(cake))
+    if not isinstance(cake, CAKE):
+        raise TypeError(f"cake={cake!r} must be a number of clusters or a CAKE, such as CAKE(3, clusterer='gmm').")
+    if isinstance(cake.n_runs, str):
+        raise ValueError(f"n_runs={cake.n_runs!r}: surrogates need a number of runs; give one, such as 20.")
+    if cake.checkpoint is not None:
+        raise ValueError("checkpoint keeps the runs of one fit, and here many data sets are fitted; leave it out.")
+    return cake
 
-    recipe: Recipe
-    n_runs: int
-    on_failure: str
-    geometry: str
-    options: Options
-    scoring: Scoring
 
-    @classmethod
-    def of(cls, cake: CAKE, n_points: int) -> Plan:
-        """Check the settings of an estimator."""
-        options, scoring = Options.of(cake), Scoring.of(cake)
-        check_options(cake.geometry, options)
-        if is_precomputed(cake.geometry, options):
-            raise ValueError("A precomputed matrix will not do here: give the points, and another metric or kernel.")
-        if scoring.refines:  # told before a fit, not after all of them
-            check_coordinates(cake.geometry, cake.metric, None)
-        check_choice("on_failure", cake.on_failure, ON_FAILURE)
-        recipe = Recipe.of(cake.clusterer, cake.n_clusters, cake.vary, cake.resample, cake.left_out, n_points)
-        n_runs = check_count("n_runs", cake.n_runs, at_least=2)
-        return cls(recipe, n_runs, cake.on_failure, cake.geometry, options, scoring)
-
-    def build(self, X: Any, seeds: Sequence[int], *, n_jobs: int | None, verbose: bool = False) -> Ensemble:
-        """Cluster X once a seed."""
-        runs = run_all(X, self.recipe, list(enumerate(seeds)), self.on_failure, n_jobs, verbose, None)
-        if len(runs) < 2:
-            raise ValueError(f"Only {len(runs)} of {len(seeds)} runs succeeded; at least 2 are needed.")
-        return assemble(runs)
-
-    def alone(self) -> Plan:
-        """The same on one thread, for surrogates that are worked on side by side."""
-        return replace(self, options=replace(self.options, n_jobs=1))
-
-    def score(self, X: Any, ensemble: Ensemble, frame: Any = None, *, quiet: bool = False) -> Confidence:
-        """Score an ensemble; its clusters are called 0, 1, …, as by `CAKE`."""
-        scored = score_ensemble(X, ensemble, self.geometry, self.options, self.scoring, frame, quiet=quiet)[1]
-        return replace(scored, label_names=np.arange(len(scored.label_names)))
+def build_seeded(X: Any, settings: Settings, seeds: Sequence[int]) -> Ensemble:
+    """Cluster X once a seed; what the runs have to say is left to the caller."""
+    runs = run_all(X, settings.recipe, list(enumerate(seeds)))
+    check_enough(runs, len(seeds))
+    return assemble(runs)
 
 
 def mean_score(scores: Floats) -> float:
@@ -200,41 +179,36 @@ class Surrogate(NamedTuple):
     scores: Floats
 
 
-def _work(draw: Draw, like: NDArray, plans: Sequence[Plan], entropy: int, key: tuple[int, int]) -> list[Surrogate]:
-    """One surrogate, scored under each plan. All that is random in it follows from its own key."""
+def _work(draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]) -> list[Surrogate]:
+    """One surrogate, scored under each of the settings. All that is random in it follows from its own key."""
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
     X = draw(rng).astype(like.dtype, copy=False)
-    seeds = [int(seed) for seed in rng.integers(2**32, size=max(plan.n_runs for plan in plans))]
+    seeds = [int(seed) for seed in rng.integers(2**32, size=max(plan.recipe.count() for plan in plans))]
     kept = []
     for plan in plans:
-        scored = plan.score(X, plan.build(X, seeds[: plan.n_runs], n_jobs=1), quiet=True)
-        largest = cluster_means(scored.scores, scored.labels)
+        ensemble = build_seeded(X, plan, seeds[: plan.recipe.count()])
+        scored = build_model(X, ensemble, plan.scoring, quiet=True).judge_training(X, quiet=True)
+        largest = cluster_means(scored["scores"], scored["labels"])
         known = largest[~np.isnan(largest)]
-        kept.append(Surrogate(mean_score(scored.scores), float(known.max(initial=0.0)), scored.scores))
+        kept.append(Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"]))
     return kept
 
 
 def score_surrogates(
-    X: NDArray,
-    plans: Sequence[Plan],
-    families: Sequence[str],
-    n_surrogates: int,
-    entropy: int,
-    *,
-    n_jobs: int | None,
-    verbose: bool,
+    X: NDArray, plans: Sequence[Settings], families: Sequence[str], n_surrogates: int, entropy: int
 ) -> dict[str, list[list[Surrogate]]]:
-    """For each family, surrogate and plan what `Surrogate` keeps. The same surrogate serves all plans.
+    """For each family, surrogate and settings what `Surrogate` keeps. The same surrogate serves all settings.
 
     Surrogate b of a family depends on the data, the entropy, the family and b alone, so that more surrogates begin
     with the same ones.
     """
+    recipe = plans[0].recipe
     plans = [plan.alone() for plan in plans]
     draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in families}
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
     jobs = [(name, b) for name in families for b in range(n_surrogates)]
     work = joblib.delayed(_work)
-    parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
+    parallel = joblib.Parallel(n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator")
     results = parallel(work(draws[name], X, plans, entropy, (first[name], b)) for name, b in jobs)
-    done = list(progress(results, len(jobs), "surrogates", verbose=verbose))
+    done = list(progress(results, len(jobs), "surrogates", verbose=recipe.verbose))
     return {name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)}

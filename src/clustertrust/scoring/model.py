@@ -1,95 +1,82 @@
-"""An ensemble and the data → scores: the parts put together."""
+"""An ensemble and the data → a model, which scores its own points and unseen ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, tell
+from clustertrust._validation import tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
-from clustertrust.distances.dissimilarity import Geometry
-from clustertrust.ensemble.record import Ensemble
-from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
+from clustertrust.distances.dissimilarity import Dissimilarity
+from clustertrust.ensemble import Ensemble
+from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import (
     NORMALIZATIONS,
-    Options,
     build_geometry,
-    check_points,
     mean_and_std,
     sampling_error,
     silhouettes_of,
     warn_of_single_clusters,
 )
+from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, match_runs
-from clustertrust.persistence import Refinement, check_coordinates, refine
+from clustertrust.persistence import Refinement, refine
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
-from clustertrust.stability import AGREEMENTS, UNASSIGNED, Stability, hint_at_jaccard, stability
+from clustertrust.scoring.settings import Scoring
+from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-__all__ = ["Model", "Scoring", "score_ensemble"]
+__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "measure"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """The options that turn components into scores."""
-
-    fusion: str
-    normalization: str
-    agreement: str
-    unassigned: str
-    consensus: str
-
-    @classmethod
-    def of(cls, cake: Any) -> Scoring:
-        """The parameters of an estimator, checked."""
-        scoring = cls(cake.fusion, cake.normalization, cake.agreement, cake.unassigned, cake.consensus)
-        scoring.check()
-        return scoring
-
-    def count_runs(self, rows: Ints) -> Ints:
-        """(m,) number of runs that count for rows of labels."""
-        return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)
-
-    @property
-    def refines(self) -> bool:
-        """Whether persistence is a part of the score."""
-        return self.fusion in WITH_PERSISTENCE
-
-    def check(self) -> None:
-        """Raise for an unknown name."""
-        check_choice("fusion", self.fusion, FUSIONS)
-        check_choice("normalization", self.normalization, NORMALIZATIONS)
-        check_choice("agreement", self.agreement, AGREEMENTS)
-        check_choice("unassigned", self.unassigned, UNASSIGNED)
-        check_choice("consensus", self.consensus, CONSENSUS)
+Silhouettes = tuple[Floats, Ints]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
 
 
 @dataclass(frozen=True)
 class Model:
-    """A scored ensemble: all that scoring unseen points needs."""
+    """All that scoring points needs.
+
+    Attributes
+    ----------
+    scoring : the settings
+    ensemble : the runs
+    clusters : their clusters; `Cells` where all points are in memory
+    matchings : of each pair of runs
+    reference : the run in whose names the consensus speaks
+    geometry_method : the name of the geometry, `auto` settled
+    dissimilarity : what measures points; None where their silhouettes are known and there are no others
+    refinement : mixtures for persistence, where the fusion takes it and a point has a label
+    """
 
     scoring: Scoring
-    cells: Clusters
+    ensemble: Ensemble
+    clusters: Clusters
     matchings: Matchings
-    geometry: Geometry
     reference: int
-    refinement: Refinement | None = None  # there where the fusion takes persistence, and a point has a label
+    geometry_method: str = ""
+    dissimilarity: Dissimilarity | None = None
+    refinement: Refinement | None = None
+
+    @property
+    def cells(self) -> Cells:
+        """The clusters, where all points are in memory."""
+        assert isinstance(self.clusters, Cells)
+        return self.clusters
 
     def stability(self, rows: Ints) -> Stability:
         """Stability of rows of labels by the training matchings."""
         how = self.scoring
-        return stability(self.cells, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
+        return stability(self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
 
     def votes(self, rows: Ints) -> Votes:
         """Votes on rows of labels by the training matchings."""
-        return count_votes(self.cells, self.matchings, self.reference, rows, self.scoring.count_runs(rows))
+        return count_votes(self.clusters, self.matchings, self.reference, rows, self.scoring.count_runs(rows))
 
     def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
         """Silhouettes as they count, their mean, std and S̃."""
@@ -101,7 +88,6 @@ class Model:
     def refined(self, X: Any) -> Model:
         """The same with the mixtures that persistence needs, fitted to the training points X."""
         cells = self.cells
-        assert isinstance(cells, Cells)  # all points are here
         labels = self.votes(cells.rows).labels[cells.of]
         return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
 
@@ -111,18 +97,66 @@ class Model:
             return None
         return np.zeros(len(labels)) if self.refinement is None else self.refinement.persistence(X, labels)
 
+    def encode(self, labels: Ints) -> Ints:
+        """Labels that the runs gave (n, R) → clusters (n, R); -1 for a label that no training point has."""
+        return self.clusters.encode(labels)
+
+    def silhouettes(self, rows: Ints | None = None, X: Any = None, *, training: bool = False) -> Silhouettes:
+        """Silhouettes of points X that the runs put into `rows` (n, R); None: those of the training points."""
+        assert self.dissimilarity is not None
+        rows = self.cells.rows[self.cells.of] if rows is None else rows
+        return silhouettes_of(self.dissimilarity, rows, X, training=training)
+
     def score(self, X: Any, rows: Ints) -> Floats:
         """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
-        *_, g = self.component(silhouettes_of(self.geometry, rows, X)[0], rows)
+        *_, g = self.component(self.silhouettes(rows, X)[0], rows)
         p = self.persistence(X, self.votes(rows).labels)
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
-    def judge(self, rows: Ints, of: Ints, raw: Floats, nearest: Ints, X: Any = None) -> dict[str, NDArray]:
+    def judge_training(self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False) -> dict[str, Any]:
+        """The fields of `Confidence` of the training points X; `known` are their silhouettes, where they are known.
+
+        `quiet`: without the error of a sample of members, and without a warning of points that have no score.
+        """
+        cells = self.cells
+        found: dict[str, Any] = self.judge(cells.rows, cells.of, known or self.silhouettes(), X)
+        if not quiet:
+            _warn_of_missing(found["scores"])
+            if self.dissimilarity is not None:
+                found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
+        return found
+
+    def judge_new(self, X: Any, rows: Ints, *, training: bool = False) -> dict[str, NDArray]:
+        """The fields of `Confidence` of points X that the runs put into `rows` (n, R)."""
+        of, first = backend().meet(rows)
+        return self.judge(rows[first], of, self.silhouettes(rows, X, training=training), X)
+
+    def confidence(self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False) -> Confidence:
+        """The record of these fields; `frame` is what its table shall look like.
+
+        `numbered`: clusters are called 0, 1, …, as `CAKE` has it, and not by the labels that the reference run gave.
+        """
+        names = self.clusters.names[self.reference]
+        given = self.ensemble.label_names[self.reference]
+        label_names: NDArray = names if given is None else given[names]
+        return Confidence(
+            **fields,
+            label_names=np.arange(len(names)) if numbered else label_names,
+            reference_run=self.reference,
+            geometry_method=self.geometry_method,
+            ensemble=self.ensemble,
+            n_runs=self.ensemble.n_runs,
+            agreement=self.scoring.agreement,
+            frame=frame,
+        )
+
+    def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> dict[str, NDArray]:
         """The fields of `Confidence`, by name.
 
-        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point. `raw` and `nearest`
-        (n, R) are their silhouettes and nearest other clusters. X are the points, for a fusion with persistence.
+        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point. `known` are their
+        silhouettes. X are the points, for a fusion with persistence.
         """
+        raw, nearest = known
         fuse, normalize = FUSIONS[self.scoring.fusion], NORMALIZATIONS[self.scoring.normalization]
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
@@ -156,59 +190,34 @@ class Model:
         lost = np.flatnonzero((rivals < 0) & (labels >= 0))
         if lost.size:
             runs = np.full(lost.size, nearest.shape[1])
-            near = count_votes(self.cells, self.matchings, self.reference, nearest[lost], runs).votes
+            near = count_votes(self.clusters, self.matchings, self.reference, nearest[lost], runs).votes
             near[np.arange(lost.size), labels[lost]] = 0.0
             rivals[lost] = np.where(near.max(axis=1) > 0, near.argmax(axis=1), -1)
         return rivals
 
 
-def score_ensemble(
-    X: Any,
-    ensemble: Ensemble,
-    geometry: str,
-    options: Options,
-    scoring: Scoring,
-    frame: Any,
-    known: tuple[Floats, Ints] | None = None,
-    quiet: bool = False,
-) -> tuple[Model, Confidence]:
-    """Score an ensemble.
-
-    `frame` is what the table of results shall look like; `known` the silhouettes and nearest other clusters of all
-    runs, where they have been computed before. `quiet`: say nothing of what the user hears from a later call.
-    """
-    if scoring.refines:
-        check_coordinates(geometry, options.metric, X)
+def match_ensemble(ensemble: Ensemble, scoring: Scoring) -> Model:
+    """A model of labels alone, for silhouettes that are known."""
     cells = meet(ensemble.labels)
-    name, built = build_geometry(X, ensemble, cells, geometry, options)
-    if not quiet:
-        hint_at_jaccard(cells, scoring.agreement)
-        warn_of_single_clusters(cells)
     matchings = match_runs(cells)
     reference = CONSENSUS[scoring.consensus](cells, matchings, scoring.count_runs(cells.rows))
-    model = Model(scoring, cells, matchings, built, reference)
-    raw, nearest = silhouettes_of(built, cells.rows[cells.of]) if known is None else known
-    points = None
-    if scoring.refines:
-        points = check_points(X, len(cells.of), geometry, options)
-        model = model.refined(points)
-    judged = model.judge(cells.rows, cells.of, raw, nearest, points)
-    if not quiet:
-        _warn_of_missing(judged["scores"])
+    return Model(scoring, ensemble, cells, matchings, reference)
 
-    names = cells.names[reference]
-    given = ensemble.label_names[reference]
-    return model, Confidence(
-        **judged,
-        label_names=names if given is None else given[names],
-        reference_run=reference,
-        geometry_method=name,
-        ensemble=ensemble,
-        n_runs=ensemble.n_runs,
-        sampling_error=0.0 if quiet else sampling_error(built, cells.rows[cells.of]),
-        agreement=scoring.agreement,
-        frame=frame,
-    )
+
+def measure(model: Model, X: Any) -> Model:
+    """The model with what measures points: checked points X are those that its labels speak of."""
+    method, dissimilarity = build_geometry(X, model.ensemble, model.cells, model.scoring.geometry)
+    model = replace(model, geometry_method=method, dissimilarity=dissimilarity)
+    return model.refined(X) if model.scoring.refines else model
+
+
+def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:
+    """The model of an ensemble of checked points X. `quiet`: without hints at what else could be asked for."""
+    model = measure(match_ensemble(ensemble, scoring), X)
+    if not quiet:
+        hint_at_jaccard(model.clusters, scoring.agreement)
+        warn_of_single_clusters(model.clusters)
+    return model
 
 
 def _warn_of_missing(scores: Floats) -> None:

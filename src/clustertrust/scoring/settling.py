@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, tell
+from clustertrust._validation import tell
 from clustertrust.cells import meet
+from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.clusterers import Run
-from clustertrust.ensemble.recipe import ON_FAILURE, Recipe, draw_seeds, run_all, spawn_seeds
-from clustertrust.ensemble.record import Ensemble, assemble
-from clustertrust.geometry import Options, build_geometry, silhouettes_of
-from clustertrust.scoring.model import Scoring, score_ensemble
+from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
+from clustertrust.geometry import build_geometry, silhouettes_of
+from clustertrust.scoring.model import Silhouettes, match_ensemble
+from clustertrust.scoring.settings import Settings
 
 __all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
 
@@ -34,32 +36,18 @@ def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64])
     return error / (high - low) if high > low else 0.0 if error == 0 else np.inf
 
 
-def build_until_settled(
-    X: Any,
-    geometry: str,
-    options: Options,
-    scoring: Scoring,
-    *,
-    clusterer: Any,
-    n_clusters: int | None,
-    vary: Any,
-    resample: Any,
-    left_out: str,
-    on_failure: str,
-    random_state: Any,
-    n_jobs: int | None,
-    verbose: bool,
-) -> tuple[Ensemble, tuple[NDArray[np.float64], NDArray[np.integer]]]:
+def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
     """Add runs until the scores have settled: until `unsettled` is at most `TOLERANCE`.
 
-    Returns the ensemble with the silhouettes and nearest other clusters of its runs. Fits and silhouettes of earlier
-    batches are kept: a batch costs its own fits and one pass over the distances.
+    Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches are kept: a batch
+    costs its own fits and one pass over the distances.
     """
-    recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
-    check_choice("on_failure", on_failure, ON_FAILURE)
-    if isinstance(random_state, Sequence | np.ndarray):
+    recipe, scoring = settings.recipe, settings.scoring
+    if recipe.checkpoint is not None:
+        raise ValueError("checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a number.")
+    if isinstance(recipe.random_state, Sequence | np.ndarray):
         raise ValueError("random_state is a list of seeds, which has a length; n_runs='auto' needs a number or None.")
-    entropy, _ = draw_seeds(random_state, 1)
+    entropy, _ = draw_seeds(recipe.random_state, 1)
     assert entropy is not None
     runs: list[Run] = []
     s = np.empty((X.shape[0], 0))
@@ -68,22 +56,24 @@ def build_until_settled(
     while True:
         size = FEWEST if tried == 0 else BATCH
         numbered = list(enumerate(spawn_seeds(entropy, size, first=tried), start=tried))
-        batch = run_all(X, recipe, numbered, on_failure, n_jobs, verbose, None)
+        batch = run_all(X, recipe, numbered)
         tried += size
         if batch:
             added = assemble(batch)
-            _, built = build_geometry(X, added, meet(added.labels), geometry, options)
+            _, built = build_geometry(X, added, meet(added.labels), scoring.geometry)
             new = silhouettes_of(built, built.cells.rows[built.cells.of])
             s, nearest = np.hstack([s, new[0]]), np.hstack([nearest, new[1]])
             runs += batch
         if len(runs) >= 2:
             ensemble = assemble(runs)
-            _, scored = score_ensemble(X, ensemble, geometry, options, scoring, None, (s, nearest), quiet=True)
-            error = unsettled(scored.scores, scored.standard_errors)
+            model = match_ensemble(ensemble, scoring)
+            model = model.refined(X) if scoring.refines else model
+            scored = model.judge_training(X, (s, nearest), quiet=True)
+            error = unsettled(scored["scores"], scored["standard_errors"])
             if error <= TOLERANCE or tried >= MOST:
                 break
         elif tried >= MOST:
-            raise ValueError(f"Only {len(runs)} of {tried} runs succeeded; at least 2 are needed.")
+            check_enough(runs, tried)
     if error > TOLERANCE:
         tell(
             f"After {tried} runs the scores have not settled: their median standard error is {error:.2f} of their "

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import check_whole_numbers
 from clustertrust.ensemble.placing import place
+from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.files.sources import Block, checked, numbers_of
-from clustertrust.geometry import Options, check_options
+from clustertrust.geometry import check_centers
 from clustertrust.results import Confidence
-from clustertrust.scoring.model import Model, Scoring
+from clustertrust.scoring.model import Model
+from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.passes import Passes, sum_in_pairs
 from clustertrust.streaming.stream import Judge, build_stream, check_streaming, model_of, sum_up
 from clustertrust.streaming.totals import Totals, total
@@ -111,15 +113,16 @@ class DaskPasses(Passes):
         """The `labels` or `scores` of all points, as unseen ones, in a Dask array."""
         return self._stack(self._tasks(_New(model, placers, what)), {"labels": np.int64, "scores": np.float64}[what])
 
-    def judge(self, judge: Judge, n_clusters: int) -> dict[str, Any]:
-        """The fields of `Confidence` of all points as Dask arrays and frame, computed when they are asked for."""
+    def judge(self, judge: Judge) -> dict[str, Any]:
+        """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed when asked for."""
         tasks = self._tasks(judge)
-        wide = {"votes": [n_clusters]}
+        clusters = judge.model.clusters
+        wide = {"votes": [max(1, int(clusters.n_clusters[judge.model.reference]))]}
         fields = {
             name: self._stack([task[name] for task in tasks], dtype, *wide.get(name, []))
             for name, dtype in judge.fields.items()
         }
-        return fields | {"frame": self._frame}
+        return {"fields": fields, "frame": self._frame}
 
     def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
         """Results of the blocks, one below the other, as a Dask array."""
@@ -147,7 +150,7 @@ class _New:
     what: str
 
     def __call__(self, block: Block) -> NDArray:
-        rows = self.model.cells.encode(place(self.placers, block.X))
+        rows = self.model.encode(place(self.placers, block.X))
         return self.model.score(block.X, rows) if self.what == "scores" else self.model.votes(rows).labels
 
 
@@ -173,35 +176,24 @@ def _call(
     return function(checked(Block(X, ids, before, labels), columns))
 
 
-def build_on_dask(passes: DaskPasses, build: Callable[..., Ensemble], n_runs: Any, random_state: Any) -> Ensemble:
+def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
     """Runs as `build_stream` makes them, with their labels of all rows as a Dask array."""
-    built = build_stream(passes, build, n_runs, random_state)
+    passes = DaskPasses(X)
+    recipe.check_size(passes.n_rows or 0)  # what is wrong is raised before a pass
+    built = build_stream(passes, recipe)
     return built.ensemble.with_labels(passes.labels(built.ensemble.placers))
 
 
-def score_on_dask(X: Any, ensemble: Ensemble, geometry: str, options: Options, scoring: Scoring) -> Confidence:
+def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are asked for."""
-    check_options(geometry, options)
     passes = DaskPasses(X, labels=ensemble.labels)
-    geometry = check_streaming(passes, geometry, options.metric, scoring.consensus, scoring.fusion)
-    if options.centers is not None:
-        ensemble = ensemble.with_centers(options.centers)
-    if geometry == "centroid" and ensemble.centers is not None and ensemble.centers[0].shape[1] != passes.n_features:
-        raise ValueError(
-            f"centers have {ensemble.centers[0].shape[1]} columns and X has {passes.n_features}; they must agree."
-        )
-    model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring, geometry)
-    names = model.cells.names[model.reference]
-    given = ensemble.label_names[model.reference]
-    return Confidence(
-        **passes.judge(Judge(model, None), len(names)),
-        label_names=names if given is None else given[names],
-        reference_run=model.reference,
-        geometry_method=geometry,
-        ensemble=ensemble,
-        n_runs=ensemble.n_runs,
-        agreement=scoring.agreement,
-    )
+    scoring = check_streaming(passes, scoring)
+    if scoring.geometry.centers is not None:
+        ensemble = ensemble.with_centers(scoring.geometry.centers)
+    if scoring.geometry.method == "centroid":
+        check_centers(ensemble, passes.n_features)
+    model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
+    return model.confidence(**passes.judge(Judge(model, None)))
 
 
 def total_of_labels(labels: Any) -> Totals:

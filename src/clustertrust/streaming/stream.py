@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,20 +15,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_count
+from clustertrust._validation import check_matrix
 from clustertrust.consensus import most_central
 from clustertrust.distances.dissimilarity import Centers
+from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.placing import Nearest, place
-from clustertrust.ensemble.recipe import draw_seeds
-from clustertrust.ensemble.record import Ensemble, assemble
+from clustertrust.ensemble.recipe import Recipe, draw_seeds
 from clustertrust.files.sources import Block
 from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
-from clustertrust.geometry import silhouettes_of, warn_of_single_clusters
-from clustertrust.kernels import backend
-from clustertrust.matching import match_runs
+from clustertrust.geometry import warn_of_single_clusters
+from clustertrust.matching import Matchings, match_runs
 from clustertrust.results import Confidence
-from clustertrust.scoring.model import Model, Scoring
+from clustertrust.scoring.model import Model
+from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
 from clustertrust.streaming.passes import Passes, Sample, sample_rows
 from clustertrust.streaming.totals import Totals, total
@@ -43,10 +44,11 @@ __all__ = [
     "check_left_out",
     "check_streaming",
     "collect",
+    "fit_stream",
     "geometry_of",
     "model_of",
-    "score_stream",
     "sum_up",
+    "summed_model",
 ]
 
 
@@ -79,10 +81,7 @@ class Judge:
 
     def __call__(self, block: Block) -> dict[str, NDArray]:
         """The fields of `Confidence` of the points of a block."""
-        codes = self.model.cells.encode(_labels(self.placers, block))
-        of, first = backend().meet(codes)
-        raw, nearest = silhouettes_of(self.model.geometry, codes, block.X, training=True)
-        judged = self.model.judge(codes[first], of, raw, nearest)
+        judged = self.model.judge_new(block.X, self.model.encode(_labels(self.placers, block)), training=True)
         return {name: judged[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
 
 
@@ -114,17 +113,20 @@ class Streamed:
     ----------
     built : the runs; scoring takes one more pass than they did
     model : what scores points
-    geometry_method : `rms` or `centroid`
     """
 
     built: Built
     model: Model
-    geometry_method: str
 
     @property
     def judge(self) -> Judge:
         """What scores blocks."""
         return Judge(self.model, self.built.ensemble.placers)
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the table, the one that scores included."""
+        return self.built.n_passes + 1
 
     def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
         """Yield the blocks of the table, without their numbers, each with the fields of `Confidence` of its points."""
@@ -133,43 +135,40 @@ class Streamed:
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
         """The record of these fields."""
-        return Confidence(
-            **fields,
-            label_names=np.arange(self.n_clusters),
-            reference_run=self.model.reference,
-            geometry_method=self.geometry_method,
-            ensemble=self.built.ensemble,
-            n_runs=self.built.ensemble.n_runs,
-            agreement=self.model.scoring.agreement,
-        )
-
-    @property
-    def n_clusters(self) -> int:
-        """Clusters of the reference run: columns of votes."""
-        return max(1, int(self.model.cells.n_clusters[self.model.reference]))
+        return self.model.confidence(fields, numbered=True)
 
 
-def check_streaming(passes: Passes, geometry: str, metric: Any, consensus: str, fusion: str) -> str:
-    """Return the geometry; raise for what needs all points at once."""
+def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
+    """Return how blocks are scored, `auto` settled; raise for what needs all points at once."""
+    geometry = scoring.geometry
     wanted = {
-        "geometry": (geometry, [*GEOMETRIES, "auto"]),
-        "metric": (metric, ["euclidean"]),
-        "consensus": (consensus, ["medoid"]),
-        "fusion": (fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
+        "geometry": (geometry.method, [*GEOMETRIES, "auto"]),
+        "metric": (geometry.metric, ["euclidean"]),
+        "consensus": (scoring.consensus, ["medoid"]),
+        "fusion": (scoring.fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
     }
     for name, (value, possible) in wanted.items():
         if not isinstance(value, str) or value not in possible:
             raise ValueError(f"{name}={value!r} needs all points at once; choose one of {possible}. {passes.remedy}.")
-    return "rms" if geometry == "auto" else geometry
+    if geometry.method != "auto":
+        return scoring
+    return replace(scoring, geometry=replace(geometry, method="rms"))
 
 
-def check_left_out(resample: Any, left_out: str) -> None:
+def check_left_out(recipe: Recipe) -> None:
     """Raise where points that a run left out would have no label: rows beyond the sample are placed by its model."""
-    if resample is not None and left_out == "skip":
+    if recipe.resample is not None and recipe.left_out == "skip":
         raise ValueError(
-            f"left_out='skip' with resample={resample!r} needs all points at once: here a run places every row that it "
-            "was not fitted on. Set left_out='predict'."
+            f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a run places every row "
+            "that it was not fitted on. Set left_out='predict'."
         )
+
+
+def fit_stream(passes: Passes, settings: Settings) -> Streamed:
+    """The model of a table that is read in blocks; what its rows score is not computed yet."""
+    scoring = check_streaming(passes, settings.scoring)
+    built = build_stream(passes, settings.recipe)
+    return Streamed(built, model_of(built.totals, built.ensemble, scoring))
 
 
 def collect(streamed: Streamed, passes: Passes) -> Confidence:
@@ -213,15 +212,19 @@ def _reserve(path: Path) -> None:
             ) from error
 
 
-def build_stream(passes: Passes, build: Callable[..., Ensemble], n_runs: Any, random_state: Any) -> Built:
-    """Build runs on a sample by `build(X, n_runs=…, random_state=…)`, let k-means go on over all rows, and sum up."""
-    if isinstance(n_runs, str):
-        raise ValueError(f"n_runs={n_runs!r} needs all points at once; give a number. {passes.remedy}.")
-    entropy, seeds = draw_seeds(random_state, check_count("n_runs", n_runs, at_least=2))
+def build_stream(passes: Passes, recipe: Recipe) -> Built:
+    """Build runs on a sample, let k-means go on over all rows, and sum up."""
+    check_left_out(recipe)
+    if recipe.checkpoint is not None and recipe.random_state is None:
+        raise ValueError(
+            "random_state=None draws another sample each time, and the runs of a checkpoint belong to one sample; give "
+            "a number."
+        )
+    entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{passes.remedy}."))
     sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
     passes.n_rows = n
     with passes.workers():
-        runs = list(build(sample.X, n_runs=len(seeds), random_state=seeds).runs or ())
+        runs = list(build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ())
     done = 1
     if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
         runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.X.var(axis=0).mean())
@@ -241,22 +244,24 @@ def build_stream(passes: Passes, build: Callable[..., Ensemble], n_runs: Any, ra
     return Built(assemble(runs), totals, sample, n, done)
 
 
-def score_stream(built: Built, scoring: Scoring, geometry: str) -> Streamed:
-    """What scores the rows by these runs."""
-    return Streamed(built, model_of(built.totals, built.ensemble, scoring, geometry), geometry)
-
-
-def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring, geometry: str) -> Model:
+def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
     """The model that follows from sums over all rows."""
     hint_at_jaccard(totals, scoring.agreement)
     warn_of_single_clusters(totals)
     matchings = match_runs(totals)
-    return Model(scoring, totals, matchings, geometry_of(geometry, totals, ensemble), most_central(matchings))
+    reference = most_central(matchings)
+    return summed_model(totals, ensemble, scoring, matchings, reference)
 
 
-def geometry_of(geometry: str, totals: Totals, ensemble: Ensemble) -> Centers:
+def summed_model(totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings: Matchings, reference: int) -> Model:
+    """The model of sums, matchings and a reference that are known."""
+    by_sums = geometry_of(scoring.geometry.method, totals, ensemble)
+    return Model(scoring, ensemble, totals, matchings, reference, scoring.geometry.method, by_sums)
+
+
+def geometry_of(method: str, totals: Totals, ensemble: Ensemble) -> Centers:
     """Distances by means and spreads; `centroid` by the fitted centres where the runs have them."""
-    if geometry == "rms":
+    if method == "rms":
         return Centers(None, totals, centers=totals.means, spread=totals.variances, root=True, n_jobs=1)
     centers = totals.means
     if ensemble.centers is not None:

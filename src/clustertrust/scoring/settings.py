@@ -1,0 +1,93 @@
+"""The one record of checked settings: how runs are made, and how they are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice
+from clustertrust.consensus import CONSENSUS
+from clustertrust.ensemble.recipe import Recipe
+from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
+from clustertrust.geometry import NORMALIZATIONS, GeometryOptions
+from clustertrust.persistence import check_coordinates
+from clustertrust.stability import AGREEMENTS, UNASSIGNED
+
+__all__ = ["Scoring", "Settings"]
+
+Ints = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How an ensemble is scored: the options that turn components into scores, and those of the geometry."""
+
+    fusion: str = "harmonic"
+    normalization: str = "clip"
+    agreement: str = "matching"
+    unassigned: str = "skip"
+    consensus: str = "medoid"
+    geometry: GeometryOptions = field(default_factory=GeometryOptions)
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> Scoring:
+        """Check what the user asked for: parameters of `confidence` by name; others are passed over."""
+        names = ("fusion", "normalization", "agreement", "unassigned", "consensus")
+        scoring = cls(**{name: params[name] for name in names if name in params})
+        check_choice("fusion", scoring.fusion, FUSIONS)
+        check_choice("normalization", scoring.normalization, NORMALIZATIONS)
+        check_choice("agreement", scoring.agreement, AGREEMENTS)
+        check_choice("unassigned", scoring.unassigned, UNASSIGNED)
+        check_choice("consensus", scoring.consensus, CONSENSUS)
+        return replace(scoring, geometry=GeometryOptions.of(params))
+
+    @property
+    def refines(self) -> bool:
+        """Whether persistence is a part of the score."""
+        return self.fusion in WITH_PERSISTENCE
+
+    def count_runs(self, rows: Ints) -> Ints:
+        """(m,) number of runs that count for rows of labels."""
+        return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)
+
+    def check_points(self, X: Any, n: int) -> Any:
+        """Return X as scoring n labelled points needs it; raise for what cannot be scored."""
+        if self.refines:
+            check_coordinates(self.geometry.method, self.geometry.metric, X)
+        return self.geometry.check_points(X, n)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked settings of a `CAKE`."""
+
+    recipe: Recipe
+    scoring: Scoring
+
+    @classmethod
+    def of(cls, cake: Any) -> Settings:
+        """Check the parameters of an estimator."""
+        params = cake.get_params(deep=False)
+        scoring = Scoring.of(params)
+        if scoring.geometry.is_precomputed:
+            raise ValueError("A precomputed matrix is for confidence(X, labels): clusterers here need the points.")
+        if scoring.refines:  # before a fit, not after all of them
+            check_coordinates(scoring.geometry.method, scoring.geometry.metric, None)
+        return cls(Recipe.of(params), scoring)
+
+    def check_points(self, X: Any) -> None:
+        """Raise for checked points X that cannot be clustered or scored so."""
+        self.recipe.check_size(X.shape[0])
+        self.scoring.geometry.try_metric(X)
+        if self.scoring.refines:
+            check_coordinates(self.scoring.geometry.method, self.scoring.geometry.metric, X)
+
+    def alone(self) -> Settings:
+        """The same on one thread and without a progress bar, for work that is done side by side."""
+        geometry = replace(self.scoring.geometry, n_jobs=1)
+        recipe = replace(self.recipe, n_jobs=1, verbose=False)
+        return Settings(recipe, replace(self.scoring, geometry=geometry))
