@@ -199,6 +199,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
     model_ : Model, what scores unseen points
+    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that the runs were fitted on
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     References
@@ -463,9 +464,13 @@ class CAKE(ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        if X is None and self._X.shape[0] == len(self.scores_):
+        if X is None and self.X_fit_.shape[0] == len(self.scores_):
             names = getattr(self, "feature_names_in_", None)
-            X = self._X if names is None or sparse.issparse(self._X) else pd.DataFrame(self._X, columns=names)
+            X = (
+                self.X_fit_
+                if names is None or sparse.issparse(self.X_fit_)
+                else pd.DataFrame(self.X_fit_, columns=names)
+            )
         known = self.get_params(deep=False)
         if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
@@ -494,11 +499,11 @@ class CAKE(ClusterMixin, BaseEstimator):
         kept = self.confidence_
         if is_dask(kept.scores):
             judge = Judge(self.model_, self.ensemble_.placers)
-            found: dict[str, Any] = dict(judge(Block(self._X)))
+            found: dict[str, Any] = dict(judge(Block(self.X_fit_)))
             kept = replace(kept, **found)
         params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
         about = about_columns(self.n_features_in_, getattr(self, "feature_names_in_", None), preparation)
-        save_model(path, StoredModel(params, self._X, self.model_, kept, about))
+        save_model(path, StoredModel(params, self.X_fit_, self.model_, kept, about))
 
     @classmethod
     def load(cls, path: str | Path) -> CAKE:
@@ -531,7 +536,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Store what a fit, or a file, gave; nothing of an earlier fit stays, but what `check_matrix` has set."""
         if hasattr(self, "n_passes_"):
             del self.n_passes_
-        self._X, self.model_, self.confidence_ = X, model, confidence
+        self.X_fit_, self.model_, self.confidence_ = X, model, confidence
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 

@@ -180,7 +180,7 @@ class ScoreScatterDisplay(Display):
         confidence = confidence_of(cake)
         names = None
         if X is None and embedding is None:
-            X, names = cake._X, getattr(cake, "feature_names_in_", None)
+            X, names = cake.X_fit_, getattr(cake, "feature_names_in_", None)
         view = view_of(X, embedding, confidence.row_names(), names)
         return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
