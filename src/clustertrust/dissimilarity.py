@@ -35,7 +35,7 @@ __all__ = [
     "as_truths",
     "check_entries",
     "cluster_means",
-    "cluster_variances",
+    "cluster_moments",
     "fixed_parameters",
     "is_name",
     "squared_distances",
@@ -315,28 +315,51 @@ def _cell_sums(X: Any, cells: Cells) -> Any:
     return indicator @ X
 
 
+def _cell_means(X: NDArray, cells: Cells) -> Floats:
+    """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from it.
+
+    Sums of the points themselves would lose digits where these lie far from the origin.
+    """
+    member = np.empty(len(cells.counts), dtype=np.int64)
+    member[cells.of] = np.arange(len(cells.of))
+    base = np.asarray(X[member], dtype=np.float64)
+    differences = base[cells.of]
+    np.subtract(X, differences, out=differences)
+    return base + _cell_sums(differences, cells) / cells.counts[:, None]
+
+
+def _unite(means: Floats, cells: Cells) -> Floats:
+    """Means of cells (m, d) → means of clusters (K, d), centred while they are summed."""
+    origin = cells.counts @ means / max(1, cells.counts.sum())
+    sums = cells.members.T @ (cells.counts[:, None] * (means - origin))
+    return np.asarray(origin + sums / cells.sizes[:, None])
+
+
 def cluster_means(X: Any, cells: Cells) -> Floats:
     """(K, d) mean of each cluster of each run, from one sum a cell."""
-    sums = cells.members.T @ _cell_sums(X, cells)
-    sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums, np.float64)
-    return sums / cells.sizes[:, None]
+    if sparse.issparse(X):
+        sums = cells.members.T @ _cell_sums(X, cells)
+        return np.asarray(sums.toarray() / cells.sizes[:, None])
+    return _unite(_cell_means(X, cells), cells)
 
 
-def cluster_variances(X: Any, cells: Cells, means: Floats) -> Floats:
-    """(K,) mean squared distance of the members of each cluster to its mean.
+def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
+    """Mean (K, d) of each cluster, and the mean squared distance (K,) of its members to it.
 
     Within cells by differences, then between the means of cells: no large numbers are subtracted, but for sparse
     data. What is left of equal points by rounding is 0.
     """
-    squared_norms = row_norms(means, squared=True)
     if sparse.issparse(X):
+        means = cluster_means(X, cells)
+        squared_norms = row_norms(means, squared=True)
         squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
         variances = cells.members.T @ squares / cells.sizes - squared_norms
-        return np.where(variances > ROUNDING * squared_norms, variances, 0.0)
-    cell_means = _cell_sums(X, cells) / cells.counts[:, None]
+        return means, np.where(variances > ROUNDING * squared_norms, variances, 0.0)
+    cell_means = _cell_means(X, cells)
+    means = _unite(cell_means, cells)
     inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
     between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
     variances = (cells.members.T @ inside + between) / cells.sizes
-    return np.where(variances > ROUNDING**2 * squared_norms, variances, 0.0)
+    return means, np.where(variances > ROUNDING**2 * row_norms(means, squared=True), variances, 0.0)

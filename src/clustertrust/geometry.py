@@ -26,7 +26,7 @@ from clustertrust.dissimilarity import (
     Pairwise,
     as_truths,
     cluster_means,
-    cluster_variances,
+    cluster_moments,
     fixed_parameters,
     is_name,
 )
@@ -141,8 +141,8 @@ def kernel(X: Any, cells: Cells, options: Options) -> Geometry:
 
 
 def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Centers:
-    means = cluster_means(X, cells)
-    return Centers(X, cells, centers=means, spread=cluster_variances(X, cells, means), root=root, n_jobs=n_jobs)
+    means, variances = cluster_moments(X, cells)
+    return Centers(X, cells, centers=means, spread=variances, root=root, n_jobs=n_jobs)
 
 
 GEOMETRIES: dict[str, Callable[[Any, Cells, Options], Geometry]] = {
