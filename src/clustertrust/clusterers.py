@@ -190,7 +190,8 @@ def fit_run(
         labels = found
         if sample is not None:
             labels = placer(X) if left_out == "predict" else np.full(n, -1)
-            labels[sample] = found
+            drawn, first = np.unique(sample, return_index=True)
+            labels[drawn] = found[first]  # of a point drawn twice the first, as the placer has it
     return Run(
         labels=np.asarray(labels, dtype=np.int32),
         placer=placer,

@@ -356,7 +356,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         return passes.judge_new(self._model, self.ensemble_.placers, what)
 
     def predict(self, X: Any) -> Ints:
-        """Consensus label of unseen points. Training points get their `labels_` back.
+        """Consensus label of unseen points.
 
         Parameters
         ----------
@@ -366,6 +366,14 @@ class CAKE(ClusterMixin, BaseEstimator):
         Returns
         -------
         (n_new,) labels, -1 where no run has a vote; of Dask data a Dask array
+
+        Notes
+        -----
+        Every run places every point, so that training points get their `labels_` back but for three cases. With
+        `resample` and `left_out="skip"` the runs that left a point out vote here too. Copies of a point that a run
+        puts into different clusters, as methods without a model may ("leiden", "hdbscan", "spectral", functions), all
+        get the label of the first. And an estimator's `predict` may differ from its `labels_`:
+        `MeanShift(cluster_all=False)` labels noise too, and `AffinityPropagation` may part copies.
         """
         if is_dask(X):
             return self._judge_dask(X, "labels")
