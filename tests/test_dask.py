@@ -450,6 +450,14 @@ def test_a_model_of_many_rows_keeps_the_scores_of_its_sample(points, tmp_path):
     assert_array_equal(loaded.predict(points), cake.predict(points))
 
 
+def test_unseen_points_of_another_type_in_blocks(points):
+    cake = CAKE(4, clusterer="bisecting-kmeans", n_runs=3, geometry="rms", random_state=0).fit(points[:2000])
+    single = points.astype(np.float32)
+    new, by_hand = da.from_array(single, chunks=(ROWS, 3)), single.astype(np.float64)
+    assert_array_equal(cake.predict(new).compute(), cake.predict(by_hand))
+    assert_allclose(cake.score_samples(new).compute(), cake.score_samples(by_hand), atol=1e-12)
+
+
 @pytest.mark.parametrize("geometry", ["rms", "exact"])
 def test_unseen_points_in_blocks(points, geometry):
     cake = CAKE(4, n_runs=5, geometry=geometry, random_state=0).fit(pd.DataFrame(points[:2000], columns=list("xyz")))

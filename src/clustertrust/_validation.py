@@ -107,26 +107,36 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | 
     )
 
 
-def check_range(X: Any, *, small: bool = True) -> None:
+def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
     """Raise where squares of the values leave the range of their type: distances would be 0 or infinite, unnoticed.
 
-    `small=False` lets pass values that are all next to 0, as new points may be.
+    `small=False` lets pass values that are all next to 0, as new points may be; `dtype` is the type that the values
+    will have, where it is another.
     """
     values = X.data if sparse.issparse(X) else X
     if not values.size:
         return
-    kind = np.finfo(values.dtype)
+    kind = np.finfo(values.dtype if dtype is None else dtype)
     largest = max(abs(float(values.max())), abs(float(values.min())))
     high, low = float(np.sqrt(kind.max / (4.0 * values.size))), float(np.sqrt(kind.tiny / kind.eps))
     if low <= largest <= high or largest == 0 or (largest < low and not small):
         return
     unit = f"1e{np.floor(np.log10(largest)):.0f}"
     told = "large" if largest > high else "small"
-    wider = ", or convert it to float64" if kind.dtype == np.float32 else ""
+    remedy = ", or convert it to float64" if dtype is None else ", or fit on float64"
+    wider = remedy if kind.dtype == np.float32 else ""
     raise ValueError(
         f"X has values of up to {largest:.3g}, whose squared distances are too {told} for {kind.dtype} ({low:.0e} to "
         f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
     )
+
+
+def as_type(X: Any, dtype: Any) -> Any:
+    """Return new points in the type of the data of the fit; raise where they are beyond its range."""
+    if X.dtype == dtype:
+        return X
+    check_range(X, small=False, dtype=dtype)
+    return X.astype(dtype)
 
 
 def check_whole_numbers(X: Any) -> None:

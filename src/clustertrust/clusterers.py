@@ -235,7 +235,7 @@ def _fit(model: Any, X: Any) -> tuple[Ints, Placer | None, NDArray | None]:
         model.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
         means = getattr(model, "means_", None)
-        return labels, Predict(model), None if means is None else np.asarray(means, dtype=np.float64)
+        return labels, Predict(model, X.dtype), None if means is None else np.asarray(means, dtype=np.float64)
     return np.asarray(model.fit_predict(X)), None, None
 
 

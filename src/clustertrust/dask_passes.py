@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_whole_numbers
+from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble import Ensemble
 from clustertrust.geometry import Options, check_options
 from clustertrust.passes import Passes, sum_in_pairs
@@ -107,9 +107,10 @@ class DaskPasses(Passes):
         """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
-    def judge_new(self, model: Model, placers: list[Any], what: str) -> Any:
-        """The `labels` or `scores` of all points, as unseen ones, in a Dask array."""
-        return self._stack(self._tasks(_New(model, placers, what)), {"labels": np.int64, "scores": np.float64}[what])
+    def judge_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
+        """The `labels` or `scores` of all points, as unseen ones, in a Dask array; `dtype` is the type of the fit."""
+        tasks = self._tasks(_New(model, placers, dtype, what))
+        return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
     def judge(self, judge: Judge, n_clusters: int) -> dict[str, Any]:
         """The fields of `Confidence` of all points as Dask arrays and frame, computed when they are asked for."""
@@ -144,11 +145,13 @@ class _New:
 
     model: Model
     placers: list[Any]
+    dtype: Any
     what: str
 
     def __call__(self, block: Block) -> NDArray:
-        rows = self.model.cells.encode(place(self.placers, block.X))
-        return self.model.score(block.X, rows) if self.what == "scores" else self.model.votes(rows).labels
+        X = as_type(block.X, self.dtype)
+        rows = self.model.cells.encode(place(self.placers, X))
+        return self.model.score(X, rows) if self.what == "scores" else self.model.votes(rows).labels
 
 
 def _call(

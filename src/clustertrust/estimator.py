@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import check_matrix, is_dask
+from clustertrust._validation import as_type, check_matrix, is_dask
 from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.fusion import WITH_PERSISTENCE
@@ -339,7 +339,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     def _place(self, X: Any) -> tuple[Any, Ints]:
         """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
         check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
+        X = as_type(check_matrix(X, estimator=self, reset=False), self._X.dtype)
         if self._model.scoring.refines:
             check_dense(X)
         return X, self._model.cells.encode(self.ensemble_.place(X))
@@ -353,7 +353,7 @@ class CAKE(ClusterMixin, BaseEstimator):
             raise ValueError(f"X has {passes.n_features} columns; this model was fitted on {self.n_features_in_}.")
         if known is not None and passes.columns is not None and passes.columns != list(known):
             raise ValueError(f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this order.")
-        return passes.judge_new(self._model, self.ensemble_.placers, what)
+        return passes.judge_new(self._model, self.ensemble_.placers, self._X.dtype, what)
 
     def predict(self, X: Any) -> Ints:
         """Consensus label of unseen points.

@@ -75,7 +75,7 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
     elif meta["placer"] == "training" and X is not None:
         placer = _training(arrays, X)
     elif meta["placer"] == "mixture":
-        placer = Predict(_mixture(arrays, meta["covariance_type"], d))
+        placer = Predict(_mixture(arrays, meta["covariance_type"], d), None if X is None else X.dtype)
     kept = ("method", "seed", "params", "objective", "iterations", "seconds")
     return Run(
         labels=arrays["labels"],
