@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from clustertrust._validation import check_matrix, check_same_rows, is_frame
+from clustertrust._validation import check_floats, check_matrix, check_same_rows, is_frame
 from clustertrust.displays.shared import (
     MAX_POINTS,
     MISSING_COLOR,
@@ -86,10 +86,7 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
 def _given(embedding: Any, rows: pd.Index) -> View:
     n = len(rows)
     names = [written(name) for name in embedding.columns] if is_frame(embedding) else ["embedding 1", "embedding 2"]
-    try:
-        points = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"embedding must be an (n, 2) array of numbers: {error}.") from error
+    points = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if points.shape != (n, 2):
         raise ValueError(f"embedding has shape {points.shape}; {n} points in the plane are ({n}, 2).")
     if isinstance(embedding, pd.DataFrame):

@@ -51,6 +51,7 @@ class Display:
             import matplotlib.pyplot as plt  # only here: axes that are given need no pyplot, and change none
 
             _, ax = plt.subplots(figsize=figsize, layout="constrained")
+        check_axes(ax)
         self.ax_, self.figure_, self.note_ = ax, ax.figure, None
         return ax
 
@@ -69,6 +70,15 @@ class Display:
             )
         there.set_text("\n".join(lines))
         self.note_ = there  # type: ignore[assignment]
+
+
+def check_axes(ax: Any) -> None:
+    """Raise unless these are axes of matplotlib's; of `plt.subplots(2, 2)` each display takes one."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        told = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
+        raise TypeError(f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None.")
 
 
 def require_matplotlib() -> None:
