@@ -7,7 +7,7 @@ import itertools
 import numbers
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,13 @@ def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = N
     return int(value)
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return whether something is asked for; 0 and 1 will do."""
+    if not isinstance(value, numbers.Integral | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
 def check_number(name: str, value: Any) -> float:
     """Return one real number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
@@ -75,10 +82,27 @@ def check_floats(name: str, values: Any, what: str) -> NDArray[np.float64]:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
+def check_mapping(name: str, value: Any) -> dict[Any, Any]:
+    """Return a dict of names and values; None: an empty one."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name}={value!r} must be a dict of names and values.")
+    return {} if value is None else dict(value)
+
+
+def check_names(name: str, value: Any, what: str) -> list[str]:
+    """Return a sequence of names; `what` says of what."""
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | pd.Index):
+        raise TypeError(f"{name}={value!r} must be a list of {what}.")
+    names = list(value)
+    if not all(isinstance(one, str) for one in names):
+        raise TypeError(f"{name}={value!r} must be a list of {what}, each of them text.")
+    return names
+
+
 def check_list(name: str, values: Any, such_as: str) -> list[Any]:
     """Return what an iterable holds, at most `MOST` values, as a list."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name}={values!r} must be a sequence of values, such as {such_as}.")
+        raise TypeError(f"{name}={values!r} must be a range or a list of values, such as {such_as}.")
     found = list(itertools.islice(values, MOST + 1))
     if len(found) > MOST:
         raise ValueError(f"{name} holds more than {MOST} values, such as {found[-1]!r}; give fewer.")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import MOST, check_choice, check_count, check_floats, check_matrix, is_dask
+from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.clusterers import Run
 from clustertrust.labels import read_labels
@@ -369,6 +369,7 @@ def build_ensemble(
         how |= {"left_out": left_out, "on_failure": on_failure, "n_jobs": n_jobs, "verbose": verbose}
         return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
     X = check_matrix(X)
+    check_flag("verbose", verbose)
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
     check_choice("on_failure", on_failure, ON_FAILURE)
     R = check_count("n_runs", n_runs, at_least=2, at_most=MOST)

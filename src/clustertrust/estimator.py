@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import check_matrix, is_dask
+from clustertrust._validation import check_mapping, check_matrix, is_dask
 from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.fusion import WITH_PERSISTENCE
@@ -487,7 +487,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         known = self.get_params(deep=False)
         if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
-        known |= dict(settings or {})
+        known |= check_mapping("settings", settings)
         self._confidence.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
 
     def save(self, path: str | Path) -> None:

@@ -209,6 +209,23 @@ def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
     }
 
 
+def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, Any]) -> Any:
+    """Points coloured by score; what matplotlib does not take is an error that names `scatter_kw`."""
+    try:
+        return ax.scatter(x, y, c=scores, **look)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"scatter_kw has something that matplotlib's scatter does not take: {error}.") from error
+
+
+def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
+    """Return options of matplotlib's scatter."""
+    if scatter_kw is None:
+        return {}
+    if not isinstance(scatter_kw, dict) or not all(isinstance(name, str) for name in scatter_kw):
+        raise TypeError(f"scatter_kw={scatter_kw!r} must be a dict of options of matplotlib's scatter, or None.")
+    return scatter_kw
+
+
 def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
     """Increasing positions moved as little as it takes for neighbours to be `least` apart, between `low` and `high`.
 

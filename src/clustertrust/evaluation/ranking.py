@@ -232,7 +232,7 @@ def accuracy_by_bin(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, 
     >>> accuracy_by_bin([0.1, 0.9, 0.8, 0.3], [False, True, True, True], n_bins=2).tolist()
     [0.5, 1.0]
     """
-    n_bins = check_count("n_bins", n_bins, at_least=1)
+    n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
     right = surest_first(scores, correct, ties)
     if n_bins > right.size:
         raise ValueError(f"n_bins={n_bins} is more than the {right.size} points with a score; ask for fewer bins.")
@@ -259,7 +259,7 @@ def percentile_correlation(scores: ArrayLike, correct: ArrayLike, *, n_bins: int
     >>> round(percentile_correlation([0.1, 0.3, 0.8, 0.9], [False, True, False, True], n_bins=4), 3)
     0.447
     """
-    check_count("n_bins", n_bins, at_least=2)
+    check_count("n_bins", n_bins, at_least=2, at_most=MOST)
     by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)  # sums in another order tie
     if np.ptp(by_bin) == 0:
         tell(
