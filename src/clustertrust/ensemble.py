@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, check_count, check_matrix, is_dask
+from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.clusterers import Run
 from clustertrust.labels import read_labels
@@ -97,10 +97,7 @@ class Ensemble:
         checked = []
         highest = np.asarray(self.labels.max(axis=0))
         for r, (run_centers, names) in enumerate(zip(centers, self.label_names, strict=True)):
-            try:
-                array = np.asarray(run_centers, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers: {error}.") from error
+            array = check_floats(f"centers[{r}]", run_centers, "a (k, d) array of finite numbers")
             if array.ndim != 2 or not np.isfinite(array).all():
                 raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers; its shape is {array.shape}.")
             if names is not None or highest[r] >= len(array):
@@ -167,7 +164,7 @@ class Ensemble:
         ValueError
             Where labels were given, or the model of a run could not be stored.
         """
-        return place(self.placers, X)
+        return place(self.placers, check_matrix(X, reset=False))
 
     def diversity(self) -> float:
         """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs; points assigned in both runs count."""
@@ -372,9 +369,10 @@ def build_ensemble(
         how |= {"left_out": left_out, "on_failure": on_failure, "n_jobs": n_jobs, "verbose": verbose}
         return _build_on_dask(X, how | {"checkpoint": checkpoint}, n_runs, random_state)
     X = check_matrix(X)
+    check_flag("verbose", verbose)
     recipe = Recipe.of(clusterer, n_clusters, vary, resample, left_out, X.shape[0])
     check_choice("on_failure", on_failure, ON_FAILURE)
-    R = check_count("n_runs", n_runs, at_least=2)
+    R = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
     entropy, seeds = draw_seeds(random_state, R)
     kept = None
     if checkpoint is not None:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import as_type, check_matrix, is_dask
+from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
 from clustertrust.dask_passes import DaskPasses, score_on_dask
 from clustertrust.ensemble import as_ensemble, build_ensemble
 from clustertrust.fusion import WITH_PERSISTENCE
@@ -265,6 +265,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         CAKE
             This estimator, fitted.
         """
+        self._forget()
         if is_dask(X):
             return self._fit_stream(DaskPasses(X))
         if isinstance(X, str | Path | Source | np.memmap):
@@ -273,6 +274,16 @@ class CAKE(ClusterMixin, BaseEstimator):
                 return self._fit_stream(passes_over(source, self.n_runs, self.n_jobs, self.verbose))
             X = source.load()
         return self._fit(X)
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, so that the next one equals that of a fresh estimator, also where it fails."""
+        for name in list(vars(self)):
+            if name in {"_X", "_model", "_confidence"} or (name.endswith("_") and not name.startswith("_")):
+                delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit came to its end; checking X alone leaves attributes too."""
+        return hasattr(self, "_confidence")
 
     def _fit(self, X: Any, checkpoint: str | Path | None = None) -> CAKE:
         """Fit data in memory; `checkpoint` as in `build_ensemble`."""
@@ -484,7 +495,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         known = self.get_params(deep=False)
         if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
-        known |= dict(settings or {})
+        known |= check_mapping("settings", settings)
         self._confidence.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
 
     def save(self, path: str | Path) -> None:

@@ -165,6 +165,12 @@ def check_options(geometry: str, options: Options) -> None:
     check_choice("geometry", geometry, [*GEOMETRIES, "auto"])
     if not callable(options.kernel):
         check_choice("kernel", options.kernel, KERNELS)
+    if not callable(options.metric) and not isinstance(options.metric, str):
+        raise TypeError(f"metric={options.metric!r} must be a name, such as 'manhattan', or a function of two rows.")
+    for name in ("metric_params", "kernel_params"):
+        params = getattr(options, name)
+        if params is not None and not isinstance(params, dict):
+            raise TypeError(f"{name}={params!r} must be a dict of parameters, or None.")
     used_by = {"metric": ("exact", "auto"), "metric_params": ("exact", "auto"), "centers": ("centroid",)}
     used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
     default = Options()

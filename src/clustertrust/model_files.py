@@ -39,6 +39,7 @@ __all__ = ["load_model", "read_about", "save_model"]
 
 Arrays = dict[str, NDArray]
 
+ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
 _ARRAYS = [f.name for f in fields(Confidence) if f.type in {"Floats", "Ints"}]
 
 
@@ -134,6 +135,7 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
             raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
     if "confidence/persistence" in arrays:
         expect(arrays, "confidence/persistence", (len(votes),))
+    _check_ranges(meta, arrays, ensemble.n_runs)
     if meta["reference_run"] not in range(ensemble.n_runs):
         raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
     return Confidence(
@@ -148,6 +150,22 @@ def _confidence(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> Con
         persistence=arrays.get("confidence/persistence"),
         frame=_frame_from_arrays(meta["frame"], arrays),
     )
+
+
+def _check_ranges(meta: dict[str, Any], arrays: Arrays, R: int) -> None:
+    """Raise for values that no fit gives; NaN, of points that fewer than two runs assign, is one of those it does."""
+    lowest = {"silhouette_mean": -1.0}
+    highest = {"standard_errors": float(np.sqrt(R))}
+    for name in [*_ARRAYS, "persistence"]:
+        found = arrays.get(f"confidence/{name}")
+        if found is None or name in {"labels", "rival"}:
+            continue
+        low, high = lowest.get(name, 0.0) - ROUNDING, highest.get(name, 1.0) + ROUNDING
+        if not ((found >= low) & (found <= high) | np.isnan(found)).all():
+            raise ValueError(f"its {name} are not all between {low:.3g} and {high:.3g}")
+    error = meta["sampling_error"]
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1 + ROUNDING:
+        raise ValueError(f"its sampling_error is {error!r}")
 
 
 def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble) -> Model:

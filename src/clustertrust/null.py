@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import check_metric
 from clustertrust.recipe import spawn_seeds
@@ -197,7 +197,7 @@ def check_level(level: Any, n_surrogates: int) -> float:
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         raise ValueError(f"level={level!r} must be a number between 0 and 1, such as 0.05.")
     if 1 / (n_surrogates + 1) > level:
-        needed = int(np.ceil(1 / float(level) - 1e-9)) - 1
+        needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
         raise ValueError(
             f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so that level={level} "
             f"could never be reached; take at least {needed}."
@@ -287,7 +287,7 @@ def null_reference(
     ['point', 'label', 'score', 'excess', 'percentile']
     """
     families = check_families("families", families)
-    B = check_count("n_surrogates", n_surrogates, at_least=1)
+    B = check_count("n_surrogates", n_surrogates, at_least=1, at_most=MOST)
     level = check_level(level, B)
     entropy = draw_entropy(random_state)
     sample, frame, points = draw_sample(X, max_points, entropy)

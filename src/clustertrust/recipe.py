@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._parallel import count_threads
 from clustertrust._progress import progress
-from clustertrust._validation import check_choice, check_count, tell
+from clustertrust._validation import check_choice, check_count, check_list, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
 from clustertrust.kernels import backend
 from clustertrust.placing import Training
@@ -136,9 +136,7 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
         raise TypeError(f"vary={vary!r} must be a dict of parameter names and the values to draw from.")
     checked: dict[str, Sequence[Any]] = {}
     for name, values in vary.items():
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise TypeError(f"vary[{name!r}]={values!r} must be a sequence of values to draw from.")
-        checked[name] = list(values)
+        checked[name] = check_list(f"vary[{name!r}]", values, "range(10, 16)")
         if not checked[name]:
             raise ValueError(f"vary[{name!r}] is empty; give at least one value.")
         if name == "n_clusters":
@@ -151,7 +149,7 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
 
 
 def _check_resample(resample: Any) -> None:
-    if resample is None or resample == "bootstrap":
+    if resample is None or (isinstance(resample, str) and resample == "bootstrap"):
         return
     if isinstance(resample, float | np.floating) and 0 < resample < 1:
         return
@@ -182,10 +180,7 @@ def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, np.random.Generator):
         raise TypeError("random_state is a Generator, which is not taken; give int(rng.integers(2**32)).")
-    seed = check_count("random_state", seed, at_least=0)
-    if seed >= 2**32:
-        raise ValueError(f"random_state={seed} is too large; seeds are below 2**32.")
-    return seed
+    return check_count("random_state", seed, at_least=0, at_most=2**32 - 1)
 
 
 def run_all(

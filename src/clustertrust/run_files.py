@@ -120,6 +120,8 @@ class Checkpoint:
     """A folder with one file a finished run, and a note of the data and settings that they belong to."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
+        if not isinstance(folder, str | Path):
+            raise TypeError(f"checkpoint={folder!r} must be the path of a folder.")
         self.folder = Path(folder).absolute()  # workers elsewhere may stand in another folder
         note = self.folder / "settings.json"
         if not note.exists():

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count
 from clustertrust.clusterers import Run
 from clustertrust.consensus import most_central
 from clustertrust.dissimilarity import Centers
@@ -228,7 +228,7 @@ def build_stream(passes: Passes, build: Callable[..., Ensemble], n_runs: Any, ra
     """Build runs on a sample by `build(X, n_runs=…, random_state=…)`, let k-means go on over all rows, and sum up."""
     if isinstance(n_runs, str):
         raise ValueError(f"n_runs={n_runs!r} needs all points at once; give a number. {passes.remedy}.")
-    entropy, seeds = draw_seeds(random_state, check_count("n_runs", n_runs, at_least=2))
+    entropy, seeds = draw_seeds(random_state, check_count("n_runs", n_runs, at_least=2, at_most=MOST))
     sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
     passes.n_rows = n
     with passes.workers():

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from clustertrust._parallel import count_threads
 from clustertrust._progress import progress
-from clustertrust._validation import check_choice, check_count, check_matrix
+from clustertrust._validation import MOST, check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import Options, check_options, is_precomputed
@@ -158,7 +158,7 @@ class Plan:
             check_coordinates(cake.geometry, cake.metric, None)
         check_choice("on_failure", cake.on_failure, ON_FAILURE)
         recipe = Recipe.of(cake.clusterer, cake.n_clusters, cake.vary, cake.resample, cake.left_out, n_points)
-        n_runs = check_count("n_runs", cake.n_runs, at_least=2)
+        n_runs = check_count("n_runs", cake.n_runs, at_least=2, at_most=MOST)
         return cls(recipe, n_runs, cake.on_failure, cake.geometry, options, scoring)
 
     def build(self, X: Any, seeds: Sequence[int], *, n_jobs: int | None, verbose: bool = False) -> Ensemble:

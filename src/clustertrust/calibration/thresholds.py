@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_same_length, check_scores, tell
+from clustertrust._validation import check_floats, check_same_length, check_scores, tell
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
@@ -316,12 +316,11 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     """(n,) inclusion probabilities of which labels can come."""
     if inclusion is None:
         return None
-    try:
-        chances = np.asarray(inclusion, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"inclusion must be one flat sequence of probabilities, one a point: {error}.") from error
+    chances = check_floats("inclusion", inclusion, "one flat sequence of probabilities, one a point")
+    if chances.ndim != 1:
+        raise ValueError(f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point.")
     check_same_length("correct", right, "inclusion", chances)
-    if chances.ndim != 1 or not ((chances >= 0) & (chances <= 1)).all():
+    if not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError("inclusion must be probabilities from 0 to 1, one for each of the points in scores.")
     impossible = np.flatnonzero((chances == 0) & ~np.isnan(right))
     if impossible.size:
