@@ -151,6 +151,8 @@ def _seed_parameters(estimator: Any) -> list[str]:
 
 def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
     """A value of each varied parameter that the estimator has."""
+    if not vary:
+        return {}
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
     drawn = {}
     for name, values in vary.items():
@@ -174,18 +176,19 @@ def fit_run(
 ) -> Run:
     """Fit one run; everything random in it follows from `seed`. `shared`: X made ready for k-means."""
     began = time.perf_counter()
-    rng = np.random.default_rng(seed)
+    is_function = not hasattr(estimator, "fit")
+    rng = np.random.default_rng(seed) if is_function or resample is not None else None
     n = X.shape[0]
     sample = _sample(n, resample, rng)
     params = draw(estimator, vary, seed)
     rows = X if sample is None else X[sample]
     with one_thread(), collected_warnings as caught:
-        if hasattr(estimator, "fit"):
-            model = _seeded(estimator, params, seed)
-            found, placer, centers = _fit(model, rows, shared if sample is None else None)
-        else:
+        if is_function:
             model, placer, centers = None, None, None
             found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
+        else:
+            model = _seeded(estimator, params, seed)
+            found, placer, centers = _fit(model, rows, shared if sample is None else None)
         placer = Training(X, sample, found) if placer is None else placer
         if len(found) != rows.shape[0]:
             raise ValueError(f"{method} returned {len(found)} labels for {rows.shape[0]} points.")
@@ -217,9 +220,9 @@ def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     return model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
 
 
-def _sample(n: int, resample: float | str | None, rng: np.random.Generator) -> Ints | None:
-    """Rows to fit on: a share without replacement, as many with replacement, or None for all."""
-    if resample is None:
+def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
+    """Rows to fit on: a share without replacement, as many with replacement, or None for all, which needs no `rng`."""
+    if resample is None or rng is None:
         return None
     if resample == "bootstrap":
         return np.sort(rng.integers(n, size=n))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,11 +56,12 @@ class Geometry(ABC):
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
     itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
-    the sum over its own cluster.
+    the sum over its own cluster. `calls_libraries` is False where our own kernels do all of the work.
     """
 
     leaves_self_out = True
     root = False
+    calls_libraries = True
     self_dissimilarity: Floats | None = None
 
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
@@ -90,7 +92,7 @@ class Geometry(ABC):
             return reduce(block if points is None else points[block], means(block))
 
         columns = 16 * int(self.cells.start[-1])
-        with one_thread():
+        with one_thread() if self.calls_libraries else nullcontext():
             yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
 
     def _matrix_means(self, matrix: NDArray) -> Floats:
@@ -165,6 +167,8 @@ class Euclidean(Geometry):
     Distances come from differences, so that data far from the origin lose no digits. float32 data are computed in
     float32 (a distance is good to about seven digits) and summed in float64.
     """
+
+    calls_libraries = False
 
     def __init__(self, X: NDArray, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
