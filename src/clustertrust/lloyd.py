@@ -78,13 +78,16 @@ class Ready:
 
     def _suits(self, model: KMeans) -> bool:
         """Whether the parameters are valid and ask for one plain start."""
-        known = model.algorithm == "lloyd" and model.init in ("k-means++", "random") and not model.verbose
-        once = model.n_init == 1 or (model.n_init == "auto" and model.init == "k-means++")
+        names = (model.algorithm, model.init)
+        if model.verbose or not all(isinstance(name, str) for name in names) or model.algorithm != "lloyd":
+            return False
+        once = isinstance(model.n_init, Integral) and model.n_init == 1
+        known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (model.init == "random" and once)
         numbers = (model.n_clusters, model.max_iter, model.random_state)
         whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in numbers)
-        if not (known and once and whole and isinstance(model.tol, Real) and model.tol >= 0):
+        if not (known and whole and isinstance(model.tol, Real) and model.tol >= 0):
             return False
-        return 1 <= model.n_clusters <= len(self.X) and model.max_iter >= 1
+        return 1 <= model.n_clusters <= len(self.X) and model.max_iter >= 1 and 0 <= model.random_state < 2**32
 
     def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.integer]:
         """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point` finds it."""

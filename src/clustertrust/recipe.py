@@ -9,6 +9,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -98,9 +99,10 @@ class Recipe:
         return fit_run(X, method, estimator, seed, **how)
 
     def for_data(self, X: Any) -> Recipe:
-        """The same with X made ready, where runs of k-means are fitted on all of it."""
+        """The same with X made ready, where runs of k-means are fitted on all of it and in this process."""
         wanted = self.resample is None and any(type(estimator) is KMeans for _, estimator in self.methods)
-        return replace(self, shared=ready(X)) if wanted else self
+        here = joblib.parallel.get_active_backend(prefer="threads")[0].supports_sharedmem
+        return replace(self, shared=ready(X)) if wanted and here else self
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Say which run failed and why."""
@@ -146,7 +148,8 @@ def _wanted(run: Run, key: str | None, value: Any) -> int:
 
 
 def _count(run: Run) -> int:
-    return int(np.unique(run.labels[run.labels >= 0]).size)
+    found = pd.unique(run.labels)  # by hashing, which is quicker than to sort
+    return int((found >= 0).sum())
 
 
 def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Sequence[Any]]:
