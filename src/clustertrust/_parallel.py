@@ -63,7 +63,9 @@ def map_blocks(function: Callable[[Block], Result], parts: Iterator[Block], thre
 
     The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
     """
-    if threads == 1:
+    first = list(itertools.islice(parts, 2))
+    parts = itertools.chain(first, parts)
+    if threads == 1 or len(first) < 2:  # one block alone is done here: to start a thread takes longer than little data
         yield from map(function, parts)
         return
     with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
@@ -117,7 +119,7 @@ def _in_another_thread(function: Callable[[], Any]) -> None:
     thread.join()
 
 
-_one_blas_thread = _OneThread()
+one_blas_thread = _OneThread()
 
 
 @contextmanager
@@ -126,7 +128,7 @@ def one_thread() -> Iterator[None]:
 
     OpenMP's limit belongs to the calling thread, BLAS's to the process.
     """
-    with _one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
+    with one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
         yield
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,11 +56,12 @@ class Geometry(ABC):
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
     itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
-    the sum over its own cluster.
+    the sum over its own cluster. `calls_libraries` is False where our own kernels do all of the work.
     """
 
     leaves_self_out = True
     root = False
+    calls_libraries = True
     self_dissimilarity: Floats | None = None
 
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
@@ -90,7 +92,7 @@ class Geometry(ABC):
             return reduce(block if points is None else points[block], means(block))
 
         columns = 16 * int(self.cells.start[-1])
-        with one_thread():
+        with one_thread() if self.calls_libraries else nullcontext():
             yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
 
     def _matrix_means(self, matrix: NDArray) -> Floats:
@@ -166,6 +168,8 @@ class Euclidean(Geometry):
     float32 (a distance is good to about seven digits) and summed in float64.
     """
 
+    calls_libraries = False
+
     def __init__(self, X: NDArray, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
         self.X = X
@@ -229,7 +233,7 @@ class Centers(Geometry):
     """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
 
     With the means and variances of the clusters this is the mean squared distance to the members; with
-    no spread the squared distance to the centre.
+    no spread the squared distance to the centre. Runs often find the same cluster: equal centres are worked on once.
     """
 
     def __init__(
@@ -246,6 +250,7 @@ class Centers(Geometry):
         self.X, self.root = X, root
         self.centers, self.spread = centers, spread
         self.leaves_self_out = spread is not None
+        self._distinct, self._place = np.unique(centers, axis=0, return_inverse=True)
 
     def noise(self, X: Any = None) -> Floats | float:
         """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of the squares."""
@@ -261,8 +266,10 @@ class Centers(Geometry):
         return self.map(self.X, reduce)
 
     def _means(self, X: Any) -> Floats:
-        squares = squared_distances(self.centers, X)
-        return squares if self.spread is None else squares + self.spread[:, None]
+        squares = squared_distances(self._distinct, X)[self._place.ravel()]
+        if self.spread is not None:
+            squares += self.spread[:, None]
+        return squares
 
 
 def squared_distances(centers: Floats, X: Any) -> Floats:

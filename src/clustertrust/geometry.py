@@ -64,7 +64,8 @@ def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
     counts = np.isfinite(s)
     if counts.all():
         mean = s.mean(axis=1)
-        return mean, np.sqrt(((s - mean[:, None]) ** 2).mean(axis=1))
+        deviation = s - mean[:, None]
+        return mean, np.sqrt(np.square(deviation, out=deviation).mean(axis=1))
     runs = counts.sum(axis=1)
     divisor = np.where(runs > 0, runs, np.nan)
     mean = np.where(counts, s, 0.0).sum(axis=1) / divisor

@@ -9,14 +9,17 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._parallel import check_jobs, count_threads
+from clustertrust._parallel import check_jobs, count_threads, one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_list, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
 from clustertrust.dask_tasks import client_of_joblib, spread
 from clustertrust.kernels import backend
+from clustertrust.lloyd import Ready, ready
 from clustertrust.placing import Training
 from clustertrust.run_files import Checkpoint
 
@@ -24,16 +27,21 @@ __all__ = ["LEFT_OUT", "ON_FAILURE", "Recipe", "draw_seeds", "run_all", "spawn_s
 
 LEFT_OUT = ("predict", "skip")
 ON_FAILURE = ("drop", "raise")
+_LITTLE = 30_000  # numbers in X
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How each run is made. `methods` are (name, estimator or function), dealt to the runs in turn."""
+    """How each run is made. `methods` are (name, estimator or function), dealt to the runs in turn.
+
+    `shared` are the data made ready for all runs of k-means, where that has been done.
+    """
 
     methods: tuple[tuple[str, Any], ...]
     vary: Mapping[str, Sequence[Any]]
     resample: float | str | None
     left_out: str
+    shared: Ready | None = None
 
     @classmethod
     def of(
@@ -88,7 +96,14 @@ class Recipe:
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Run r."""
         method, estimator = self.methods[r % len(self.methods)]
-        return fit_run(X, method, estimator, seed, vary=self.vary, resample=self.resample, left_out=self.left_out)
+        how = {"vary": self.vary, "resample": self.resample, "left_out": self.left_out, "shared": self.shared}
+        return fit_run(X, method, estimator, seed, **how)
+
+    def for_data(self, X: Any) -> Recipe:
+        """The same with X made ready, where runs of k-means are fitted on all of it and in this process."""
+        wanted = self.resample is None and any(type(estimator) is KMeans for _, estimator in self.methods)
+        here = joblib.parallel.get_active_backend(prefer="threads")[0].supports_sharedmem
+        return replace(self, shared=ready(X)) if wanted and here else self
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Say which run failed and why."""
@@ -106,7 +121,9 @@ class Recipe:
                     f"{' and '.join(fixed)} is deterministic, so that all its runs are the same and agree by "
                     "construction; set vary or resample to make them differ."
                 )
-        fewer = [(r, k, found) for r, run in enumerate(runs) if (k := self._asked(r, run)) > (found := _count(run))]
+        asked = [_clusters_asked(estimator) for _, estimator in self.methods]
+        wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
+        fewer = [(r, k, found) for r, (run, k) in enumerate(zip(runs, wanted, strict=True)) if k > (found := _count(run))]
         if fewer:
             r, k, found = fewer[0]
             what = (
@@ -118,16 +135,22 @@ class Recipe:
                 continue
             tell(f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})", ConvergenceWarning)
 
-    def _asked(self, r: int, run: Run) -> int:
-        """Clusters that run r was asked for; 0 where the method finds their number."""
-        _, estimator = self.methods[r % len(self.methods)]
-        key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
-        value = run.params.get(key, estimator.get_params()[key]) if key else 0
-        return int(value) if isinstance(value, numbers.Integral) else 0
+
+def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:
+    """The parameter that holds the number of clusters, and that number; None and 0 where there is none."""
+    key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
+    return (key, estimator.get_params()[key]) if key else (None, 0)
+
+
+def _wanted(run: Run, key: str | None, value: Any) -> int:
+    """Clusters that the run was asked for; 0 where the method finds their number."""
+    value = value if key is None else run.params.get(key, value)
+    return int(value) if isinstance(value, numbers.Integral) else 0
 
 
 def _count(run: Run) -> int:
-    return int(np.unique(run.labels[run.labels >= 0]).size)
+    found = pd.unique(run.labels)  # by hashing, which is quicker than to sort
+    return int((found >= 0).sum())
 
 
 def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Sequence[Any]]:
@@ -195,20 +218,29 @@ def run_all(
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
+    recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, on_failure, kept) for r, seed in numbered]
     client = client_of_joblib()
-    if client is None:
-        work = joblib.delayed(_work)
-        parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
-        results = parallel(work(X, *job) for job in jobs)
-    else:  # joblib's own way with Dask loses the data with the worker that holds them
-        check_jobs(n_jobs)
-        results = spread(client, _work, X, jobs)
-    done = list(progress(results, len(numbered), "runs", verbose=verbose))
+    with one_blas_thread:  # for all runs: to set and lift it for each takes longer than to cluster little data
+        if client is None:
+            work = joblib.delayed(_work)
+            parallel = joblib.Parallel(n_jobs=_threads(X, recipe, n_jobs), prefer="threads", return_as="generator")
+            results = parallel(work(X, *job) for job in jobs)
+        else:  # joblib's own way with Dask loses the data with the worker that holds them
+            check_jobs(n_jobs)
+            results = spread(client, _work, X, jobs)
+        done = list(progress(results, len(numbered), "runs", verbose=verbose))
     failed = [result for result in done if isinstance(result, str)]
     if failed:
         tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
+
+
+def _threads(X: Any, recipe: Recipe, n_jobs: int | None) -> int:
+    """Runs at a time; one where k-means has so little to do that threads would mostly wait for each other."""
+    threads = count_threads(n_jobs)
+    only_kmeans = all(type(estimator) is KMeans for _, estimator in recipe.methods)
+    return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
 
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Checkpoint | None) -> Run | str:

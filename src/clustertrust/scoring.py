@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
@@ -134,7 +135,9 @@ class Model:
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p),
+            "standard_errors": standard_errors(
+                of, by_cell, s, normalize, fuse, p, count_threads(self.geometry.n_jobs)
+            ),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],

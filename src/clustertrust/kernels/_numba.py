@@ -167,27 +167,77 @@ def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
+    """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features from f on.
+
+    What is loaded serves sixteen differences. The loop runs over points, side by side in memory, and fills the vector
+    registers.
+    """
+    a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+    b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
+    c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
+    d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+    for p in range(TILE):
+        x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
+        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
+        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
+        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
+        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+
+
+@compiled
+def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-untyped-def]
+    """The same as `add_squares`, and ready[p] = √ready[p] for another row.
+
+    A processor takes roots in a unit of its own, several times slower than it multiplies: beside products they cost
+    next to nothing, one after another as much as the squares of twenty features.
+    """
+    a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+    b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
+    c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
+    d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+    for p in range(TILE):
+        x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
+        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
+        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
+        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
+        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+        ready[p] = np.sqrt(ready[p])
+
+
+@compiled
 def squares(rows, columns, out):  # type: ignore[no-untyped-def]
     """out[i, p] = Σ_f (rows[i, f] - columns[f, p])² for a tile of points against one of TILE points.
 
-    Both tiles are padded so that the number of rows and of features is a multiple of four: four rows and four
-    features at a time, what is loaded serves sixteen differences. The inner loop runs over points, side by
-    side in memory, and fills the vector registers.
+    Both tiles are padded so that the number of rows and of features is a multiple of four.
     """
     for i in range(0, rows.shape[0], 4):
         for p in range(TILE):  # loops, here and below, since slices take seconds to compile
             out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
         for f in range(0, rows.shape[1], 4):
-            a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
-            b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
-            c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
-            d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+            add_squares(rows, columns, i, f, out)
+
+
+@compiled
+def distances(rows, columns, out):  # type: ignore[no-untyped-def]
+    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`: four rows at a time, while the last four get roots."""
+    n = rows.shape[0]
+    for i in range(0, n, 4):
+        for p in range(TILE):
+            out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
+        at = max(i - 4, 0)  # the row whose root is next
+        for f in range(0, rows.shape[1], 4):
+            if at < i:
+                add_squares_and_root(rows, columns, i, f, out, out[at])
+                at += 1
+            else:
+                add_squares(rows, columns, i, f, out)
+        for r in range(at, i):  # there are more rows than fours of features
             for p in range(TILE):
-                x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
-                out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
-                out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
-                out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
-                out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+                out[r, p] = np.sqrt(out[r, p])
+    for r in range(n - 4, n):
+        for p in range(TILE):
+            out[r, p] = np.sqrt(out[r, p])
 
 
 @compiled
@@ -232,16 +282,13 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
     """
     n = cell.size
     last = rows.shape[0]
-    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
     sums = np.empty(TILE)  # float64 whatever the data are: float32 sums drift
     for b in range(pairs.shape[0]):
         first, second = pairs[b, 0], pairs[b, 1]
         for s in range(first * per_block, min(last, (first + 1) * per_block)):
             for t in range(s if first == second else second * per_block, min(last, (second + 1) * per_block)):
-                squares(rows[s], columns[t], distances)
-                for i in range(TILE):
-                    for p in range(TILE):
-                        distances[i, p] = np.sqrt(distances[i, p])
+                distances(rows[s], columns[t], tile)
                 low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
                 low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
                 p = low_t
@@ -250,7 +297,7 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                     end = min(high_t, bounds[j + 1])
                     sums_s = out[j, low_s:high_s]
                     for i in range(high_s - low_s):
-                        part = distances[i, p - low_t : end - low_t]
+                        part = tile[i, p - low_t : end - low_t]
                         total = 0.0
                         for q in range(part.size):
                             total += part[q]
@@ -266,7 +313,7 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                         sums[p] = 0.0
                     for q in range(i - low_s, end - low_s):
                         for p in range(TILE):
-                            sums[p] += distances[q, p]
+                            sums[p] += tile[q, p]
                     sums_t = out[j, low_t:high_t]
                     for p in range(high_t - low_t):
                         sums_t[p] += sums[p]
@@ -300,7 +347,7 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
     so that it serves where there are too many cells to keep a sum for each, and for unseen points.
     """
     out = np.zeros((start[-1], columns.shape[0] * TILE))
-    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
     sums = np.empty(TILE)
     for t in range(columns.shape[0]):
         low = t * TILE
@@ -308,10 +355,10 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
         for p in range(TILE):
             sums[p] = 0.0
         for s in range(rows.shape[0]):
-            squares(rows[s], columns[t], distances)
+            distances(rows[s], columns[t], tile)
             for i in range(min(TILE, n - s * TILE)):
                 for p in range(TILE):
-                    sums[p] += np.sqrt(distances[i, p])
+                    sums[p] += tile[i, p]
                 if s * TILE + i + 1 == bounds[j + 1]:  # the last member of cell j
                     for r in range(cell_rows.shape[1]):
                         if cell_rows[j, r] >= 0:
