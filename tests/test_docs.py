@@ -42,6 +42,7 @@ def with_code(page):
     return any(block.is_run for block in blocks.blocks_of(page.read_text()))
 
 
+@pytest.mark.printed
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
 @pytest.mark.parametrize("page", [page for page in PAGES if with_code(page)], ids=called)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
