@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
-    HDBSCAN,
     AgglomerativeClustering,
     Birch,
     BisectingKMeans,
@@ -30,6 +29,7 @@ from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._validation import check_choice, check_label_vector
+from clustertrust.hdbscan import PortableHDBSCAN
 from clustertrust.kmedoids import KMedoids
 from clustertrust.leiden import Leiden
 from clustertrust.lloyd import Ready
@@ -62,7 +62,7 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "birch": lambda k: ShuffledBirch(k),
     "bisecting-kmeans": lambda k: BisectingKMeans(k, n_init=1),
     "gmm": lambda k: GaussianMixture(k, n_init=1),
-    "hdbscan": lambda k: HDBSCAN(copy=True),
+    "hdbscan": lambda k: PortableHDBSCAN(),
     "kmeans": lambda k: KMeans(k, init="k-means++", n_init=1),
     "kmeans-random": lambda k: KMeans(k, init="random", n_init=1),
     "kmedoids": lambda k: KMedoids(k),

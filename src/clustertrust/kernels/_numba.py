@@ -24,12 +24,17 @@ _REGROUP = {"reassoc", "contract", "nsz"}
 TILE = 128
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP) -> Any:
     """Compile at the first call; keep the machine code on disk where some folder can be written to."""
     try:
-        return numba.njit(nogil=True, cache=True, fastmath=_REGROUP)(function)
+        return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True, fastmath=_REGROUP)(function)
+        return numba.njit(nogil=True, fastmath=fastmath)(function)
+
+
+def strictly(function: Callable[..., Any]) -> Any:
+    """Compile without regrouping: the same bits on every processor."""
+    return compiled(function, fastmath=False)
 
 
 @compiled
@@ -522,3 +527,58 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
             if without >= n:
                 return medoids, sweep + 1
     return medoids, max_iter
+
+
+@strictly
+def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
+    """out[j] = |x_j - x_at| to 33 bits, for points (d, n). O(n d), by features, so that points share registers."""
+    d, n = columns.shape
+    for j in range(n):
+        out[j] = 0.0
+    for f in range(d):
+        column, there = columns[f], columns[f, at]
+        for j in range(n):
+            out[j] += (column[j] - there) ** 2
+    for j in range(n):
+        length = np.sqrt(out[j])
+        wide = length * 1048577.0  # 2²⁰ + 1: Dekker's way to cut off the last 20 bits
+        out[j] = wide - (wide - length)
+
+
+@strictly
+def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
+    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights, lengths of edges.
+
+    The length of an edge is the distance of its ends, its weight the largest of that and both points' distances to
+    their k-th nearest point (themselves the first). Edges of one weight are ordered by length, then by their points,
+    so there is one least tree. Prim's algorithm, O(n² d), twice: distances are computed anew, not kept.
+    """
+    n = columns.shape[1]
+    distance, core = np.empty(n), np.empty(n)
+    for i in range(n):
+        rounded_distances(columns, i, distance)
+        core[i] = np.partition(distance, k - 1)[k - 1]
+    ends = np.empty((n - 1, 2), dtype=np.int64)
+    weights, lengths = np.empty(n - 1), np.empty(n - 1)
+    # The best edge of each point into the tree, and the point where it ends there.
+    weight, length, inner = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    outside = np.arange(n)
+    newest = 0
+    for edge in range(n - 1):
+        outside = outside[outside != newest]
+        rounded_distances(columns, newest, distance)
+        best = outside[0]
+        for j in outside:
+            here = max(max(core[newest], core[j]), distance[j])
+            if here <= weight[j]:  # the quick question first
+                new = (here, distance[j], min(newest, j), max(newest, j))
+                if new < (weight[j], length[j], min(inner[j], j), max(inner[j], j)):
+                    weight[j], length[j], inner[j] = here, distance[j], newest
+            if weight[j] <= weight[best]:
+                mine = (weight[j], length[j], min(inner[j], j), max(inner[j], j))
+                if mine < (weight[best], length[best], min(inner[best], best), max(inner[best], best)):
+                    best = j
+        ends[edge, 0], ends[edge, 1] = min(inner[best], best), max(inner[best], best)
+        weights[edge], lengths[edge] = weight[best], length[best]
+        newest = best
+    return ends, weights, lengths
