@@ -279,6 +279,7 @@ def failing(data, rng):
         raise RuntimeError("no luck")
     return np.arange(len(data)) % 2
 
+
 class Slow(ClusterMixin, BaseEstimator):
     """Fails with every seed but 40; with seed 41, the run before the others, it takes longest."""
 
