@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
 # Testing begins at the first set whose labels would forgive one error, and begins anew, after a failure, where they
 # would forgive more: among few labels one error too many is common, and would be the end of larger sets as well.
-FORGIVEN = (1, 4, 12)
+FORGIVEN = (1, 3, 9)
 # Where nothing is known of the scores before the labels: thresholds fixed for all data, with five places to begin.
 FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
 STARTS = (0.8, 0.6, 0.4, 0.2, -np.inf)
@@ -148,7 +148,7 @@ def risk_threshold(
     Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
 
     1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin are fixed by scores
-       and the number of labels alone: the smallest sets in which chance would put enough labels to forgive 1, 4 and 12
+       and the number of labels alone: the smallest sets in which chance would put enough labels to forgive 1, 3 and 9
        errors;
     2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a random sample, binomial
        for a population, a Chernoff bound for unequal inclusion (:mod:`clustertrust.calibration.evidence`);
@@ -264,18 +264,18 @@ def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: flo
 
 
 def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
-    """(t,) shares of delta: equal ones at the sets that the labels expected in them would certify with some errors.
+    """(t,) shares of delta, equal ones at the places to begin: where the labels expected would forgive 1, 3, 9 errors.
 
-    That is the first with 1, with 4 and with 12 errors, as far as there are such sets; else without any error; else the
-    last set. No label is asked, so that the shares are fixed before the tests.
+    Each at its share of delta. Where there are too few labels for all three places there are two, or one; else one that
+    forgives no error; else the last set. No answer is asked, so that the shares are fixed before the tests.
     """
-    starts: list[int] = []
-    for errors in (*FORGIVEN, 0):
-        good = test(errors * one_error) <= delta
-        if good.any() and (errors or not starts):
-            starts.append(int(np.argmax(good)))
     shares = np.zeros(len(one_error))
-    np.add.at(shares, starts or [-1], 1 / max(1, len(starts)))
+    for forgiven in [*(FORGIVEN[:c] for c in range(len(FORGIVEN), 0, -1)), (0,)]:
+        good = np.array([test(errors * one_error) <= delta / len(forgiven) for errors in forgiven])
+        if good.any(axis=1).all():
+            np.add.at(shares, good.argmax(axis=1), 1 / len(forgiven))
+            return shares
+    shares[-1] = 1.0
     return shares
 
 
