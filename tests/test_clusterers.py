@@ -1,11 +1,12 @@
 """Every name and kind of clusterer against calling the library behind it by hand."""
 
+import time
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
     HDBSCAN,
     AgglomerativeClustering,
@@ -317,6 +318,26 @@ def failing(data, rng):
     if rng.random() < 0.5:
         raise RuntimeError("no luck")
     return np.arange(len(data)) % 2
+
+
+class Slow(ClusterMixin, BaseEstimator):
+    """Fails with every seed but 40; with seed 41, the run before the others, it takes longest."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, data, y=None):
+        time.sleep(0.3 if self.random_state == 41 else 0.0)
+        if self.random_state != 40:
+            raise ValueError("no luck")
+        self.labels_ = np.arange(len(data)) % 2
+        return self
+
+
+def test_the_run_named_in_a_failure_is_the_first_not_the_fastest():
+    for settings in ({"n_jobs": 4}, {"n_jobs": 1}):
+        with pytest.raises(ValueError, match=r"Run 1 \(Slow, seed 41\) failed: ValueError: no luck"):
+            build_ensemble(X, Slow(), n_runs=4, random_state=[40, 41, 42, 43], **settings)
 
 
 def test_a_failing_run_is_named_or_dropped():

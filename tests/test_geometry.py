@@ -24,6 +24,7 @@ from clustertrust.geometry import (
     clip,
     mean_and_std,
     silhouettes,
+    silhouettes_of,
     warn_of_long_work,
 )
 from clustertrust.sampled_means import SampledMeans
@@ -761,6 +762,18 @@ def test_sampled_silhouettes_are_near_exact_ones_as_their_error_says():
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert np.sqrt((error**2).mean()) == pytest.approx(told, rel=0.35)
     assert np.abs(error).mean() < np.abs(silhouettes(X, ensemble, geometry="rms") - exact).mean() / 2
+
+
+@pytest.mark.parametrize(("k", "d", "seed"), [(2, 3, 5), (3, 1, 6), (12, 2, 2)])
+def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
+    """Against what twelve other samples err, whose errors are known."""
+    X, _ = make_blobs(2600, d, centers=4, cluster_std=3.0, random_state=seed)
+    ensemble = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=seed)
+    cells, exact = meet(ensemble.labels), silhouettes(X, ensemble, geometry="exact")
+    own = cells.rows[cells.of]
+    errors = [silhouettes_of(SampledMeans(X, cells, seed=100 + at), own)[0] - exact for at in range(12)]
+    told = confidence(X, ensemble, geometry="sampled").sampling_error
+    assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
 
 
 def test_sampling_all_members_is_exact():

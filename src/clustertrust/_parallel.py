@@ -193,3 +193,10 @@ class _Collector:
 
 
 collected_warnings = _Collector()
+
+
+def stop(results: Any) -> None:
+    """End the jobs of a joblib generator that are left, without joblib's warning that there were some."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import numbers
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,9 @@ MATRIX_OPTIONS: dict[str, Any] = {
 
 # Runs, restarts, surrogates, values to try: more of them would take years or all memory.
 MOST = 1_000_000
+
+
+NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
 
 
 def tell(message: str, category: type[Warning] = UserWarning) -> None:
@@ -292,11 +296,21 @@ def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None
         )
 
 
-def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArray]:
+def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
+    """Say that text such as "-1" is a cluster of that name, where the number would mean not assigned."""
+    negative = sorted({text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())})
+    if negative:
+        tell(
+            f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For points that are not "
+            "assigned give the number -1, None or NaN."
+        )
+
+
+def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[NDArray[np.int64], NDArray]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code.
 
     Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth values; missing
-    values mean not assigned.
+    values mean not assigned. Text that looks like a negative number is a cluster, and is warned of unless `quiet`.
     """
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
@@ -325,6 +339,8 @@ def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArr
         new_code = np.where(keep, np.cumsum(keep) - 1, -1)
         codes = np.append(new_code, -1)[codes]
         names = names[keep]
+    if not quiet:
+        warn_of_text_numbers(name, names.tolist())
     return codes.astype(np.int64), names
 
 

@@ -268,19 +268,19 @@ def silhouettes_of(geometry: Geometry, own: Ints, X: Any = None, *, training: bo
     return s, nearest
 
 
-def sampling_error(geometry: Geometry, own: Ints, points: int = 1000) -> float:
+def sampling_error(geometry: Geometry, own: Ints, points: int = 250, times: int = 12) -> float:
     """Standard error of a silhouette by sampling its members, root mean square over some points; 0 without sampling.
 
-    Two samples of half the size, drawn apart, differ by twice that, but for the share f of the points that is drawn: a
-    sample of all has no error.
+    From the spread over the sample and `times` others of the same size. It is what samples of this size err on average.
+    All points share one sample, so what one sample errs differs from that: mostly by less than a factor of two.
     """
-    if not isinstance(geometry, SampledMeans):
+    if not isinstance(geometry, SampledMeans) or geometry.is_drawn.all():
         return 0.0
     some = np.random.default_rng(0).permutation(len(own))[:points]
-    first, second = (silhouettes_of(half, own[some], geometry.X[some])[0] for half in geometry.halves())
-    f = len(geometry.drawn) / len(geometry.is_drawn)
-    both = np.isfinite(first) & np.isfinite(second)
-    return float(np.sqrt(((first - second)[both] ** 2).mean() * (1 - f) / (1 - f / 2)) / 2) if both.any() else 0.0
+    samples = (geometry, *geometry.drawn_again(times))
+    s = np.stack([silhouettes_of(one, own[some], geometry.X[some])[0] for one in samples])
+    known = np.isfinite(s).all(axis=0)
+    return float(np.sqrt(s.var(axis=0, ddof=1)[known].mean())) if known.any() else 0.0
 
 
 def warn_of_long_work(n: int, d: int, threads: int) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import MOST, check_count
+from clustertrust._validation import MOST, check_count, tell
 from clustertrust.estimator import CAKE
 from clustertrust.geometry import check_metric
 from clustertrust.recipe import spawn_seeds
@@ -35,6 +35,7 @@ from clustertrust.surrogates import (
     cluster_means,
     draw_entropy,
     draw_sample,
+    far_out,
     mean_score,
     score_surrogates,
 )
@@ -66,6 +67,7 @@ class NullReference:
     means : by family, (B,) mean score of each surrogate
     largest_cluster_means : by family, (B,) mean score of the best cluster of each surrogate
     pooled : by family, (B m,) all scores of all surrogates, rising
+    far_out : positions in X of points that lie far from all others, and may alone be what is called structure
 
     Examples
     --------
@@ -85,6 +87,7 @@ class NullReference:
     means: Mapping[str, Floats] = field(repr=False)
     largest_cluster_means: Mapping[str, Floats] = field(repr=False)
     pooled: Mapping[str, Floats] = field(repr=False)
+    far_out: Ints = field(repr=False)
 
     @property
     def mean(self) -> float:
@@ -178,6 +181,8 @@ class NullReference:
                 f"p = {self.p_values[name]:.2g}{aside}"
             )
         lines.append(self._verdict())
+        if len(self.far_out):
+            lines.append(warning_of(self.far_out))
         table = self.clusters().to_string(float_format=lambda value: f"{value:.3f}")
         return "\n".join([*lines, "", "By cluster, against the best cluster of each surrogate", table])
 
@@ -190,6 +195,16 @@ class NullReference:
             f"Not structured: one cloud, like the {rivals}, scores as high (p = {self.p_value:.2g}, level "
             f"{self.level:g}). The clusters may be cuts through it."
         )
+
+
+def warning_of(far_out: Ints) -> str:
+    """What to say of points that lie far from all others; ten of them are named."""
+    named = ", ".join(map(str, far_out[:10].tolist())) + (", …" if len(far_out) > 10 else "")
+    which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
+    return (
+        f"{which} far from all others: {named}. A few such points can make one cloud look structured; ask again "
+        "without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
+    )
 
 
 def check_level(level: Any, n_surrogates: int) -> float:
@@ -244,9 +259,9 @@ def null_reference(
     clusterer, n_runs, vary, resample, left_out, on_failure
         How the runs are made, see :class:`clustertrust.CAKE`; `n_runs` is a number here.
     families : sequence of {"box", "gaussian", "permuted"}
-        Kinds of surrogates. "box": uniform in the box along the principal axes. "gaussian": one Gaussian with the
-        data's covariance. "permuted": each column shuffled, which tests whether columns depend on each other, not
-        whether there are clusters; it is told and is no part of the verdict.
+        Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one Gaussian. Both have the
+        mean and the covariance of the data. "permuted": each column shuffled, which tests whether columns depend on
+        each other, not whether there are clusters; it is told and is no part of the verdict.
     n_surrogates : int
         B, of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
@@ -268,9 +283,10 @@ def null_reference(
 
     Notes
     -----
-    The level is claimed for data from a uniform box or one Gaussian. A p-value for skewed, heavy-tailed or curved data
-    without clusters may be too small: the documentation has measured rates. The opposite verdict is no proof either:
-    clusters that overlap much score no higher than one cloud.
+    The level is claimed for data from a uniform box, or one Gaussian, for which it is exact. A p-value for skewed,
+    heavy-tailed or curved data without clusters may be too small: the documentation has measured rates. So may be that
+    of a cloud with a few points far out, which are warned of and named in `far_out`. The opposite verdict is no proof
+    either: clusters that overlap much score no higher than one cloud.
 
     Percentiles of points are not turned into flags. Scores of the points of one data set rise and fall together, and
     where there are clusters the points between them do not score like points of one cloud. In simulations the share of
@@ -320,6 +336,9 @@ def null_reference(
     scored = plan.score(sample, ensemble, frame)
     found = score_surrogates(sample, [plan], families, B, entropy, n_jobs=n_jobs, verbose=verbose)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
+    outliers = points[far_out(sample)]
+    if len(outliers):
+        tell(warning_of(outliers))
     return NullReference(
         confidence=scored,
         points=points,
@@ -329,4 +348,5 @@ def null_reference(
         means={name: np.array([of[0].mean for of in by]) for name, by in found.items()},
         largest_cluster_means={name: np.array([of[0].largest for of in by]) for name, by in found.items()},
         pooled={name: np.sort(scores[~np.isnan(scores)]) for name, scores in pooled.items()},
+        far_out=outliers,
     )

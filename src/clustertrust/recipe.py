@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import joblib
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._parallel import check_jobs, count_threads, one_blas_thread
+from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_list, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
@@ -219,8 +219,9 @@ def run_all(
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
     recipe = recipe.for_data(X)
-    jobs = [(recipe, r, seed, on_failure, kept) for r, seed in numbered]
+    jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()
+    done: list[Run | Failure] = []
     with one_blas_thread:  # for all runs: to set and lift it for each takes longer than to cluster little data
         if client is None:
             work = joblib.delayed(_work)
@@ -229,8 +230,12 @@ def run_all(
         else:  # joblib's own way with Dask loses the data with the worker that holds them
             check_jobs(n_jobs)
             results = spread(client, _work, X, jobs)
-        done = list(progress(results, len(numbered), "runs", verbose=verbose))
-    failed = [result for result in done if isinstance(result, str)]
+        for result in progress(results, len(numbered), "runs", verbose=verbose):
+            if isinstance(result, Failure) and on_failure == "raise":
+                stop(results)
+                result.throw()
+            done.append(result)
+    failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
         tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
@@ -243,8 +248,22 @@ def _threads(X: Any, recipe: Recipe, n_jobs: int | None) -> int:
     return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
 
 
-def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Checkpoint | None) -> Run | str:
-    """Run r, or what there is to say of its failure. X does not come back with it from another process."""
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed. It is returned, not raised: results come in order, so the first run to fail is named."""
+
+    what: str
+    error: Exception
+
+    def throw(self) -> NoReturn:
+        """Raise it, as the kind of error that it was where that is one of ours."""
+        kinds = (ValueError, TypeError, ImportError)
+        kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
+        raise kind(f"{self.what}. on_failure='drop' goes on without such runs.") from self.error
+
+
+def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:
+    """Run r, or its failure. X does not come back with it from another process."""
     # Outside of what may be dropped: a full disk or a damaged file is no failure of the run.
     run = None if kept is None else kept.load(r, X)
     if run is not None:
@@ -252,11 +271,7 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, on_failure: str, kept: Chec
     try:
         run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
-        what = recipe.describe(r, seed, error)
-        if on_failure == "drop":
-            return what
-        kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
-        raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error
+        return Failure(recipe.describe(r, seed, error), error)
     if kept is not None:
         kept.save(r, run)
     return _with_data(run, None)
