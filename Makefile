@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test chromium lint bench bench-full docs reproduce clean
+.PHONY: demo test test-portable chromium lint bench bench-full docs reproduce clean
 
 demo: .venv/installed
 	$(BIN)/clustertrust demo
 
 test: lint chromium
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# Everything that is printed or committed, compared again under the settings of other processors: an hour on two cores.
+# `make test` has the quick part.
+test-portable: .venv/installed-for-tests
+	$(BIN)/python tests/portable.py
 
 # The browser tests drive Debian's Chromium; it is installed where it is missing and we may.
 chromium:

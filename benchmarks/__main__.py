@@ -9,7 +9,20 @@ import time
 from benchmarks.common import save
 
 QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
-FULL = [*QUICK, "million", "settling", "unseen", "reasons", "agreement", "crash", "kill", "soak", "fuzz", "fashion"]
+FULL = [
+    *QUICK,
+    "million",
+    "settling",
+    "unseen",
+    "reasons",
+    "agreement",
+    "crash",
+    "kill",
+    "dask_kill",
+    "soak",
+    "fuzz",
+    "fashion",
+]
 FULL += ["growth", "scale", "plan"]
 
 

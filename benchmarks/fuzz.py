@@ -1,9 +1,11 @@
-"""Random damage: valid files changed byte by byte and by structure for the readers, random arguments for `confidence`.
+"""Random damage: valid files changed byte by byte and by structure for the readers, random arguments for `confidence`,
+and wrong ones for every public function (`benchmarks.fuzz_arguments`).
 
 A result, or an error of a kind that users are told of, is in order. Anything else is a find: another error, a crash,
-memory that grows without bound, a warning of NumPy's that leaks, a score outside of 0 to 1. Each target runs in
-processes of its own with a limit on their memory, so that a crash is counted and the rest goes on. Where atheris is
-installed (`pip install atheris`) it guides a share of the changes by the lines of our readers that they reach.
+memory that grows without bound, a call that does not end, a warning of NumPy's that leaks, a score outside of 0 to 1.
+Each target runs in processes of its own with a limit on their memory, so that a crash is counted and the rest goes on.
+Where atheris is installed (`pip install atheris`) it guides a share of the changes by the lines of our readers that
+they reach.
 
     python -m benchmarks.fuzz [SECONDS] [SEED]
 """
@@ -32,6 +34,7 @@ import numpy as np
 import pandas as pd
 import sklearn
 
+from benchmarks import fuzz_arguments
 from benchmarks.common import HERE, Row
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.files import Reading, read_table
@@ -40,15 +43,12 @@ from clustertrust.files.sources import open_source
 SECONDS = 60.0  # for all targets together; the long form takes an hour
 MEMORY = 3 * 2**30  # bytes that a process may take beyond what it starts with
 STRETCH = 25.0  # seconds after which a process hands over to a new one
+LATEST = 120.0  # seconds by which it may be late before it is ended
 IN_ORDER = (ValueError, TypeError, FileNotFoundError, ImportError)
 READERS = ("csv", "tsv", "csv.gz", "parquet", "npy", "npz", "ensemble", "model", "blocks")
-TARGETS = (*READERS, "confidence")
-INSTRUMENTED = [
-    "clustertrust.storage",
-    "clustertrust.files.delimited",
-    "clustertrust.files.tables",
-    "clustertrust.files.sources",
-]
+CALLS = ("confidence", "arguments")
+TARGETS = (*READERS, *CALLS)
+INSTRUMENTED = [f"clustertrust.{name}" for name in ("storage", "files.delimited", "files.tables", "files.sources")]
 
 
 # Valid files to begin with
@@ -284,6 +284,8 @@ def read(target: str, data: bytes, path: Path) -> None:
         check_scores(cake.score_samples(new))
         assert cake.predict(new).shape == (4,), "labels of another shape"
         cake.to_frame()
+        cake.explain(0)
+        cake.report(path.with_suffix(".html"))
     else:
         table = read_table(path, Reading(text=("name",)) if target in {"csv", "tsv", "parquet"} else None)
         assert table.data.shape[0] >= 0, "no table"
@@ -380,17 +382,19 @@ def stretch(target: str, seed: int, seconds: float, folder: Path) -> None:
     """Try inputs for a while; print counts as JSON. The last input lies in the folder, should this process die."""
     rng = np.random.default_rng(seed)
     suffix = "csv" if target == "blocks" else target
-    files = [] if target == "confidence" else valid(target, folder, rng)
+    files = [] if target in CALLS else valid(target, folder, rng)
     counts: Counter[str] = Counter()
-    attempt(lambda: random_call(np.random.default_rng(0)))  # compiled before memory is limited
+    call = {"confidence": random_call, "arguments": fuzz_arguments.random_call}.get(target, random_call)
+    os.chdir(folder)  # some arguments are taken for names of files
+    attempt(lambda: call(np.random.default_rng(0)))  # compiled before memory is limited
     _limit_memory()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         draw = int(rng.integers(2**62))
         (folder / "seed").write_text(str(draw))
         own = np.random.default_rng(draw)
-        if target == "confidence":
-            outcome = attempt(lambda own=own: random_call(own))  # type: ignore[misc]
+        if target in CALLS:
+            outcome = attempt(lambda own=own: call(own))  # type: ignore[misc]
         else:
             data = changed(target, files[int(own.integers(0, len(files)))], own)
             outcome = attempt(lambda data=data: read(target, data, folder / f"input.{suffix}"))  # type: ignore[misc]
@@ -430,6 +434,14 @@ def guided(target: str, seed: int, seconds: float, folder: Path) -> None:
     atheris.Fuzz()
 
 
+def _ended(command: list[str], environment: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run a process to its end, or end it when the time is up."""
+    try:
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, -9, "", f"no end within {seconds:.0f} s")
+
+
 def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str, Any]:
     """Stretches one after the other until the time is up."""
     has_atheris = importlib.util.find_spec("atheris") is not None and target in READERS
@@ -443,7 +455,7 @@ def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str,
             )
             code += f"{span}, Path({name!r}))"
             environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), str(HERE.parent)])}
-            done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+            done = _ended([sys.executable, "-c", code], environment, span + LATEST)
             written = Path(name) / "counts.json"
             if how == "guided" and written.exists():
                 counts.update(json.loads(written.read_text()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_info
 
 from clustertrust.evaluation import student_interval
 from experiments.data import ALL
@@ -20,6 +22,7 @@ HERE = Path(__file__).parent
 PAPER = HERE / "paper"
 RESULTS = HERE / "results"
 PINNED = HERE / "requirements-printed.txt"
+PROCESSORS = "processors.csv"
 
 Held = tuple[int, int]  # in how many cases something holds, of how many
 
@@ -177,11 +180,31 @@ def averaged_rows(
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; beside a table of numbers, note the processor that it was made on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_text(text)
     part.replace(path)
+    if path.suffix == ".csv" and path.name != PROCESSORS:
+        noted = processors(path.parent) | {path.name: processor()}
+        table = pd.DataFrame(sorted(noted.items()), columns=["file", "processor"])
+        write(path.with_name(PROCESSORS), table.to_csv(index=False))
+
+
+def processors(folder: Path) -> dict[str, str]:
+    """The processor that the last rows of each table in a folder were made on."""
+    path = folder / PROCESSORS
+    return dict(pd.read_csv(path, dtype=str).itertuples(index=False)) if path.exists() else {}
+
+
+def processor() -> str:
+    """What decides the last digits here: the machine, the newest instructions NumPy uses, OpenBLAS' kernels."""
+    import scipy.linalg  # noqa: F401 - loads its own OpenBLAS
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    newest = [name for name in __cpu_dispatch__ if __cpu_features__[name]][-1:] or ["baseline"]
+    kernels = {found["architecture"] for found in threadpool_info() if found["internal_api"] == "openblas"}
+    return f"{platform.machine()}, NumPy {newest[0]}, OpenBLAS {' and '.join(sorted(kernels)) or 'none'}"
 
 
 def digits(paper: str) -> int:

@@ -81,6 +81,16 @@ def medoid(labels):
     return sums.index(min(sums))
 
 
+def by_agreement(runs, reference):
+    """Positions of the runs, those that agree most with the reference first."""
+
+    def disagreement(run):
+        agreed = [value for value in matching_agreement(runs[reference], run) if value is not None]
+        return -Fraction(sum(agreed), len(agreed)) if agreed else 0
+
+    return sorted(range(len(runs)), key=lambda r: disagreement(runs[r]))
+
+
 def votes(labels, reference, *, unassigned="skip"):
     """Label, strength and {label: share} of each point, in the names of the reference run."""
     runs = labels.T.tolist()
@@ -91,8 +101,11 @@ def votes(labels, reference, *, unassigned="skip"):
         cast = [partners[r].get(run[i]) for r, run in enumerate(runs)]
         count = Counter(vote for vote in cast if vote is not None)
         divisor = len(runs) if unassigned == "disagree" else sum(run[i] >= 0 for run in runs)
-        leaders = [label for label in dict.fromkeys(into) if count and count[label] == max(count.values())]
-        label = own if len(leaders) > 1 and own >= 0 else leaders[0] if leaders else -1
+        leaders = {label for label in into if count and count[label] == max(count.values())}
+        if len(leaders) > 1 and own < 0:  # the vote of the run that agrees most with the reference
+            label = next(cast[r] for r in by_agreement(runs, reference) if cast[r] in leaders)
+        else:
+            label = own if len(leaders) > 1 else leaders.pop() if leaders else -1
         found.append(label)
         strengths.append(count[label] / divisor if divisor else nan)
         shares.append({name: number / divisor for name, number in count.items()})

@@ -118,6 +118,7 @@ SOFT_SIGNALS = {
 }
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("signal", ENSEMBLE_SIGNALS)
 def test_signals_of_ensembles_as_printed(name, signal):
@@ -125,6 +126,7 @@ def test_signals_of_ensembles_as_printed(name, signal):
     check_printed(KMEANS, name, signal, ENSEMBLE_SIGNALS[signal](name), target(name, 0))
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("signal", SOFT_SIGNALS)
 def test_soft_and_density_signals_as_printed(name, signal):
@@ -147,6 +149,7 @@ def plain_bootstrap(labels):
     return np.array([share / of if of else 0.0 for share, of in zip(agreed, pairs, strict=True)])
 
 
+@pytest.mark.printed
 def test_printed_bootstrap_of_digits_hangs_on_tied_matchings():
     scores = plain_bootstrap(subsampled_runs("Dg"))
     for metric, value in METRICS.items():
@@ -161,6 +164,7 @@ PRINTED_GMM = {
 }
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("name", PRINTED_GMM)
 def test_mixtures_as_printed(name):
     X, y = paper_set(name)
@@ -176,6 +180,7 @@ READ_OFF = 0.004 + 0.0005
 PRINTED_ERRORS = {"Ir": (0.399, 0.264, 0.433), "Bc": (0.382, 0.096, 0.185), "Dg": (0.485, 0.282, 0.423)}
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("name", PRINTED_ERRORS)
 def test_errors_found_as_in_the_figure(name):
     X, y = paper_set(name)

@@ -413,6 +413,20 @@ def test_good_scores_keep_more_than_half_of_what_can_be_kept(way):
     assert 0.5 * best < np.mean(kept) <= best + 0.02
 
 
+def test_a_failure_among_few_labels_is_not_the_end_of_larger_sets():
+    """3 % of all points are wrong, however sure, where 10 % may be; some drawings begin with two errors too many."""
+    rank = np.arange(2000)
+    s, right = 1 - rank / 2000, rank % 33 > 0
+    kept = [draw_random(s, right, seed).keep(s).mean() for seed in range(40)]
+    assert np.mean(kept) > 0.8
+
+
+def test_few_labels_have_one_place_to_begin():
+    right = np.where(np.arange(1000) % 20 == 0, 0.0, np.nan)
+    found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
+    assert_allclose(found.levels[found.levels > 0], [0.06])
+
+
 # Thresholds
 
 
@@ -483,6 +497,19 @@ def test_the_table_tells_the_order_of_the_tests():
     allowed = {K: hypergeometric(0, K, K // 10 + 1, 2 * K // 5) for K in table["kept"] if K >= 10}
     allowed = {K: p + hypergeometric(1, K, K // 10 + 1, 2 * K // 5) for K, p in allowed.items()}
     assert table["kept"][certified[0]] == min(K for K, p in allowed.items() if p <= 0.05)
+
+
+def test_delta_is_dealt_to_the_sets_that_forgive_1_3_and_9_errors():
+    right = np.where(np.arange(1000) % 5 == 0, 0.0, np.nan)  # every label is wrong: each start fails at once
+    found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
+    dealt = np.flatnonzero(found.levels)
+    assert_allclose(found.levels[dealt], 0.02)
+    assert not found.certified
+    for at, forgiven in zip(dealt, (1, 3, 9), strict=True):
+        chance = [
+            sum(hypergeometric(x, K, K // 5 + 1, K // 5) for x in range(forgiven + 1)) for K in found.kept[[at - 1, at]]
+        ]
+        assert chance[1] <= 0.02 < chance[0]
 
 
 def test_a_review_guarantees_nothing_and_can_be_far_off():

@@ -1,11 +1,12 @@
 """Every name and kind of clusterer against calling the library behind it by hand."""
 
+import time
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
     HDBSCAN,
     AgglomerativeClustering,
@@ -113,6 +114,46 @@ def test_every_method_judges_unseen_points(name, geometry):
     assert_array_equal(cake.predict(BLOBS[:200]), cake.labels_)
     one_by_one = np.concatenate([cake.score_samples(BLOBS[i : i + 1]) for i in range(200, 210)])
     np.testing.assert_allclose(one_by_one, scores[:10], atol=1e-12)
+
+
+RESAMPLED = [
+    {},
+    {"resample": 0.7},
+    {"resample": 0.7, "left_out": "predict"},
+    {"resample": "bootstrap"},
+    {"resample": "bootstrap", "left_out": "predict"},
+]
+
+
+@pytest.mark.parametrize("how", RESAMPLED, ids=str)
+@pytest.mark.parametrize("name", sorted(CLUSTERERS))
+def test_training_points_get_their_labels_back(name, how):
+    """All but those that a run left out, and those with copies that a run puts into different clusters."""
+    points = np.vstack([BLOBS[:70], BLOBS[:10], np.round(BLOBS[100:140])])
+    k = None if name in FINDS_ITS_K else 3
+    cake = quietly(lambda: CAKE(k, clusterer=name, n_runs=4, geometry="rms", random_state=0, **how).fit(points))
+    labels, placed = cake.ensemble_.labels, cake.ensemble_.place(points)
+    copies = [[j for j in range(len(points)) if tuple(points[j]) == tuple(x)] for x in points]
+    same = [len({tuple(labels[j]) for j in of}) == 1 for of in copies]
+    skipped = how.get("left_out", "skip") == "skip" and "resample" in how
+    everywhere = (labels >= 0).all(axis=1) if skipped else np.ones(len(points), dtype=bool)
+    back = np.array(same) & everywhere
+    assert back.sum() > (0 if skipped else 60)
+    assert_array_equal(placed[back], labels[back])
+    assert_array_equal(cake.predict(points)[back], cake.labels_[back])
+
+
+def parted(points, rng):
+    """Every second row to the one cluster, the rest to the other: copies of a point are parted."""
+    return np.arange(len(points)) % 2
+
+
+@pytest.mark.parametrize("left_out", ["skip", "predict"])
+def test_a_point_that_is_drawn_twice_has_the_label_of_its_first_copy(left_out):
+    ensemble = build_ensemble(X, parted, n_runs=3, resample="bootstrap", left_out=left_out, random_state=0)
+    _, first = np.unique(X, axis=0, return_index=True)  # iris has one flower twice
+    labels, placed = ensemble.labels[first], ensemble.place(X[first])
+    assert_array_equal(placed[labels >= 0], labels[labels >= 0])
 
 
 def test_estimators_are_cloned_and_reseeded():
@@ -277,6 +318,26 @@ def failing(data, rng):
     if rng.random() < 0.5:
         raise RuntimeError("no luck")
     return np.arange(len(data)) % 2
+
+
+class Slow(ClusterMixin, BaseEstimator):
+    """Fails with every seed but 40; with seed 41, the run before the others, it takes longest."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, data, y=None):
+        time.sleep(0.3 if self.random_state == 41 else 0.0)
+        if self.random_state != 40:
+            raise ValueError("no luck")
+        self.labels_ = np.arange(len(data)) % 2
+        return self
+
+
+def test_the_run_named_in_a_failure_is_the_first_not_the_fastest():
+    for settings in ({"n_jobs": 4}, {"n_jobs": 1}):
+        with pytest.raises(ValueError, match=r"Run 1 \(Slow, seed 41\) failed: ValueError: no luck"):
+            build_ensemble(X, Slow(), n_runs=4, random_state=[40, 41, 42, 43], **settings)
 
 
 def test_a_failing_run_is_named_or_dropped():

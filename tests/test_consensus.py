@@ -2,6 +2,7 @@ import numpy as np
 import oracles
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, unique_runs
 
@@ -85,7 +86,27 @@ def test_tied_votes_go_to_the_label_of_the_reference():
         assert strength[4] == 0.5
 
 
-def test_tied_votes_where_the_reference_does_not_assign_the_point_go_to_the_first():
+def test_tied_votes_where_the_reference_does_not_assign_the_point_go_to_the_run_most_like_it():
+    runs = np.array([[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 3, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]])
+    for order in (np.arange(9), np.arange(9)[::-1]):
+        _, names, labels, strength, _ = vote(runs.T[order], reference=0)
+        assert names[labels[4]] == 3  # run 2 agrees with run 0 on all points, run 1 on all but one
+        assert strength[4] == 0.5
+
+
+@treatments
+@few
+@given(labels=unique_runs(), seed=st.integers(0, 99))
+def test_consensus_does_not_depend_on_the_order_of_rows(unassigned, labels, seed):
+    order = np.random.default_rng(seed).permutation(len(labels))
+    for reference in range(labels.shape[1]):
+        _, names, found, strength, _ = vote(labels, unassigned=unassigned, reference=reference)
+        _, other_names, moved, other_strength, _ = vote(labels[order], unassigned=unassigned, reference=reference)
+        assert_array_equal(other_names[moved], names[found][order])
+        assert_array_equal(other_strength, strength[order])
+
+
+def test_tied_votes_of_runs_as_like_the_reference_go_to_the_first_run():
     runs = np.array([[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 7, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]])
     _, names, labels, strength, _ = vote(runs.T, reference=0)
     assert names[labels[4]] == 7

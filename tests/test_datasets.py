@@ -408,6 +408,7 @@ def test_embeddings_made_anew_are_taken_in_the_right_order_only(folder, tmp_path
 # k-means on every set.
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("short", SETS)
 def test_k_means_as_printed(short, request):
     """ARI of k-means on all points, filtering_kmeans.csv, protocol of ten seeds and k = number of labels in y.

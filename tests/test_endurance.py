@@ -61,7 +61,7 @@ def test_many_models_leave_nothing_behind(tmp_path, monkeypatch):
     assert late.ratio < 1.2  # the long form allows 1.05, and has time to settle
 
 
-@pytest.mark.parametrize("target", ["blocks", "model", "confidence"])
+@pytest.mark.parametrize("target", ["blocks", "model", "confidence", "arguments"])
 def test_random_damage_is_refused_or_harmless(target, tmp_path):
     found = fuzz.run_target(target, 1.0, 7, tmp_path)
     assert found["inputs"] > 0

@@ -23,6 +23,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -238,6 +239,28 @@ def test_single_precision_stays_close():
     assert_allclose(cake.scores_, fitted(single.astype(float)).scores_, atol=1e-5)
     assert_array_equal(cake.predict(single), cake.labels_)
     assert_array_equal(cake.predict(single.astype(float)), cake.labels_)
+
+
+@pytest.mark.parametrize("fitted_on", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "clusterer",
+    ["bisecting-kmeans", "gmm", "kmeans", "birch", make_pipeline(PCA(2), KMeans(n_init=1))],
+    ids=["bisecting-kmeans", "gmm", "kmeans", "birch", "pipeline"],
+)
+def test_new_points_are_converted_to_the_type_of_the_fit(clusterer, fitted_on):
+    other = np.float64 if fitted_on is np.float32 else np.float32
+    cake = fitted(X.astype(fitted_on), clusterer=clusterer)
+    new = NEW.astype(other)
+    by_hand = new.astype(fitted_on)
+    assert_array_equal(cake.predict(new), cake.predict(by_hand))
+    assert_array_equal(cake.score_samples(new), cake.score_samples(by_hand))
+    assert_array_equal(cake.ensemble_.place(new), cake.ensemble_.place(by_hand))
+
+
+def test_new_points_beyond_the_type_of_the_fit():
+    cake = fitted(X.astype(np.float32))
+    with pytest.raises(ValueError, match=r"up to 1e\+60, whose squared .* too large for float32 .* or fit on float64"):
+        cake.predict(np.full((1, 3), 1e60))
 
 
 # --- unseen points ---

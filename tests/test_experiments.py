@@ -1,5 +1,6 @@
 """A small part of every experiment, against the printed numbers, and the machinery around them."""
 
+import platform
 import re
 from dataclasses import replace
 
@@ -41,6 +42,7 @@ def run(name, data_set, protocol="printed"):
 # Printed numbers, made anew
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize(
     ("name", "data_set"),
     [
@@ -110,6 +112,7 @@ def test_tables_run_under_the_fair_protocol(name):
         assert (rows["high"] >= rows["value"] - 1e-12).all()
 
 
+@pytest.mark.printed
 def test_coverage_figure_has_the_accuracies_of_the_authors_at_full_coverage():
     rows = run("coverage_accuracy", "Ir")
     compared = rows[rows["verdict"] != ""]
@@ -117,6 +120,7 @@ def test_coverage_figure_has_the_accuracies_of_the_authors_at_full_coverage():
     assert (compared["verdict"] == "equal").all()
 
 
+@pytest.mark.printed
 def test_error_discovery_is_as_read_off_the_figure():
     rows = run("error_discovery", "Ir")
     assert (rows.loc[rows["verdict"] != "", "verdict"].isin(["equal", "inside"])).all()
@@ -174,11 +178,32 @@ def test_committed_results_are_the_printed_ones_where_these_can_be_recovered(nam
     assert (verdicts[verdicts != ""] == "equal").all()
 
 
+@pytest.mark.printed
 def test_the_code_still_gives_the_committed_fair_results():
     table = results.read(results.RESULTS / "correctness_kmeans.csv")
     stored = table[(table["protocol"] == "fair") & (table["dataset"] == "Ir")]
     fresh = pd.DataFrame(list(KNOWN["correctness_kmeans"].run("Ir", PROTOCOLS["fair"])))
     assert stored["value"].to_numpy() == pytest.approx(fresh["value"].to_numpy(), abs=1e-4)
+
+
+@pytest.mark.parametrize("folder", ["results", "beyond/results", "beyond/results/quick"])
+def test_committed_results_say_on_which_processor_they_were_made(folder):
+    folder = results.HERE / folder
+    tables = {path.name for path in folder.glob("*.csv")} - {results.PROCESSORS}
+    noted = results.processors(folder)
+    assert set(noted) == tables
+    assert all("x86_64" in text for text in noted.values())
+
+
+def test_tables_are_written_with_the_processor_beside_them(tmp_path):
+    results.write(tmp_path / "old.csv", "a\n1\n")
+    (tmp_path / results.PROCESSORS).write_text("file,processor\nold.csv,another\n")
+    results.write(tmp_path / "new.csv", "a\n1\n")
+    results.write(tmp_path / "page.md", "text")
+    noted = results.processors(tmp_path)
+    assert noted == {"old.csv": "another", "new.csv": results.processor()}
+    assert platform.machine() in noted["new.csv"]
+    assert "NumPy" in noted["new.csv"]
 
 
 def test_page_and_figures_are_made_from_the_results(tmp_path):

@@ -25,6 +25,7 @@ from clustertrust.geometry import (
     clip,
     mean_and_std,
     silhouettes,
+    silhouettes_of,
     warn_of_long_work,
 )
 
@@ -398,6 +399,47 @@ def test_self_tuning_scale_where_every_point_has_copies(container):
     assert (cake.score_samples(container(points)) > 0.9).all()
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [3, 16, 40])
+def test_copies_are_at_distance_0_in_many_dimensions(d, container):
+    """Distances from products put copies 1e-8 apart, which became the scale of all points."""
+    places = np.random.default_rng(0).normal(size=(3, d)) + 3
+    points = container(np.repeat(places, 10, axis=0))
+    assert_allclose(silhouettes(points, np.repeat([0, 1, 2], 10)[:, None], geometry="kernel"), 1, atol=1e-6)
+    cake = CAKE(3, geometry="kernel", n_runs=4, random_state=0).fit(points)
+    assert_allclose(cake.score_samples(points), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_self_tuning_scale_of_copies_among_others(container, dtype):
+    """Some points with nine copies, some with two, some with none, in 20 dimensions."""
+    places = np.random.default_rng(1).normal(size=(22, 20)) + 3
+    points = np.repeat(places, [9] * 4 + [2] * 6 + [1] * 12, axis=0).astype(dtype)
+    labels = FULL
+    ours = silhouettes(container(points), labels, geometry="kernel")
+    expected = kernel_loops(self_tuning_gram(points.astype(np.float64)), labels)
+    assert_allclose(ours, expected, atol=1e-6 if dtype == np.float64 else 1e-4)
+
+
+def test_self_tuning_scale_of_points_with_copies_does_not_depend_on_the_origin():
+    """Whole numbers moved by a whole number: the points are the same to the last digit."""
+    places = np.random.default_rng(2).integers(0, 9, size=(30, 18)).astype(float)
+    points = np.repeat(places, np.arange(30) % 11 + 1, axis=0)[: len(FULL)]
+    labels = FULL[: len(points)]
+    here, there = (silhouettes(at, labels, geometry="kernel") for at in (points, points + 3))
+    assert_allclose(here, there, atol=1e-6)
+
+
+def test_self_tuning_kernel_of_clusters_far_apart():
+    """Products lose the distances inside clusters that lie ten million times as far apart."""
+    points = np.random.default_rng(3).normal(size=(60, 20))
+    points[30:] += 1e7
+    labels = np.column_stack([np.arange(60) >= 30, np.arange(60) % 2, np.arange(60) >= 20]).astype(int)
+    ours = silhouettes(points, labels, geometry="kernel")
+    assert_allclose(ours, kernel_loops(self_tuning_gram(points), labels), atol=1e-6)
+
+
 # --- edge cases ---
 
 
@@ -720,6 +762,18 @@ def test_sampled_silhouettes_are_near_exact_ones_as_their_error_says():
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert np.sqrt((error**2).mean()) == pytest.approx(told, rel=0.35)
     assert np.abs(error).mean() < np.abs(silhouettes(X, ensemble, geometry="rms") - exact).mean() / 2
+
+
+@pytest.mark.parametrize(("k", "d", "seed"), [(2, 3, 5), (3, 1, 6), (12, 2, 2)])
+def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
+    """Against what twelve other samples err, whose errors are known."""
+    X, _ = make_blobs(2600, d, centers=4, cluster_std=3.0, random_state=seed)
+    ensemble = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=seed)
+    cells, exact = meet(ensemble.labels), silhouettes(X, ensemble, geometry="exact")
+    own = cells.rows[cells.of]
+    errors = [silhouettes_of(SampledMeans(X, cells, seed=100 + at), own)[0] - exact for at in range(12)]
+    told = confidence(X, ensemble, geometry="sampled").sampling_error
+    assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
 
 
 def test_sampling_all_members_is_exact():

@@ -79,6 +79,17 @@ def test_the_first_of_equally_near_rows_is_taken(kernel):
     assert kernel.nearest_row(rows, 3, by_feature(np.zeros((3, 1))))[:3].tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("d", [4, 12, 16, 20, 64])  # fewer, as many and more fours of features than rows at a time
+def test_tiles_of_distances_are_roots_of_squares_to_the_last_bit(d):
+    rng = np.random.default_rng(d)
+    rows, columns = rng.normal(size=(_numba.TILE, d)), rng.normal(size=(d, _numba.TILE))
+    squares, distances = np.empty((2, _numba.TILE, _numba.TILE))
+    _numba.squares(rows, columns, squares)
+    _numba.distances(rows, columns, distances)
+    np.testing.assert_allclose(distances, cdist(rows, columns.T), rtol=1e-13)
+    np.testing.assert_array_equal(distances, np.sqrt(squares))
+
+
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (127, 4), (128, 5), (300, 7)])
 def test_both_layouts_hold_the_same_points(n, d):
     X = data(n, d)
@@ -168,6 +179,13 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
 def test_kernels_of_both_modules_are_the_same():
     names = {name for name, value in vars(_numba).items() if type(value).__name__ == "CPUDispatcher"}
     plain = {name for name, value in vars(_numpy).items() if getattr(value, "__module__", "") == _numpy.__name__}
-    inner = {"squares", "distances_from", "nearest_two"}  # loops of the others, needed by the compiled ones alone
+    inner = {
+        "add_squares",
+        "add_squares_and_root",
+        "squares",
+        "distances",
+        "distances_from",
+        "nearest_two",
+    }  # loops of the others, needed by the compiled ones alone
     assert names - inner == plain
     assert _numba.TILE == _numpy.TILE

@@ -28,6 +28,7 @@ def ensemble_of(name):
     return build_ensemble(X, "kmeans-random", n_clusters=len(np.unique(y)), n_runs=20, random_state=range(20))
 
 
+@pytest.mark.printed
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("signal", FUSIONS)
 def test_scores_tell_right_from_wrong_as_printed(name, signal):

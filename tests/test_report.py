@@ -343,7 +343,7 @@ def test_the_report_of_a_record_without_data_says_so(tmp_path):
         ({"votes": np.ones((4, 2))}, "votes is a ndarray; give a pandas DataFrame"),
         ({"votes": pd.DataFrame(np.ones((3, 2)))}, "votes has 3 points and table has 4"),
         ({"votes": pd.DataFrame(np.full((4, 2), 7))}, "divide counts by the number of runs"),
-        ({"votes": pd.DataFrame({"a": list("abcd")})}, "votes must hold shares between 0 and 1"),
+        ({"votes": pd.DataFrame({"a": list("abcd")})}, "votes must be shares between 0 and 1"),
         ({"embedding": np.ones((4, 3))}, r"embedding has shape \(4, 3\); give an \(n, 2\) array"),
         ({"embedding": np.ones((3, 2))}, "embedding has 3 points and table has 4"),
         ({"embedding": [["a", "b"]] * 4}, r"embedding must be an \(n, 2\) array of numbers"),

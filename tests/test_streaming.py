@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+from math import fsum
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from strategies import few, labelings
 
 from clustertrust import CAKE, Ensemble, confidence
 from clustertrust.cells import meet
-from clustertrust.distances.dissimilarity import cluster_means, cluster_variances
+from clustertrust.distances.dissimilarity import cluster_moments
 from clustertrust.files.delimited import EXACT
 from clustertrust.files.sources import ArraySource, bytes_in_memory, open_source
 from clustertrust.matching import match_runs
@@ -76,13 +77,62 @@ def test_totals_of_blocks_are_those_of_the_whole(labels, rows):
     cells = meet(labels)
     for mine, theirs in zip(summed.names, cells.names, strict=True):
         assert_array_equal(mine, theirs)
-    means = cluster_means(X, cells)
+    means, variances = cluster_moments(X, cells)
     assert_array_equal(summed.sizes, cells.sizes)
     assert_allclose(summed.means, means, rtol=1e-13)
-    assert_allclose(summed.variances, cluster_variances(X, cells, means), atol=1e-9)
+    assert_allclose(summed.variances, variances, atol=1e-9)
     mine, theirs = match_runs(summed), match_runs(cells)
     assert_array_equal(mine.to, theirs.to)
     assert_array_equal(mine.agreement, theirs.agreement)
+
+
+FAR = np.random.default_rng(5).normal(size=(100_000, 2)) + np.arange(100_000)[:, None] % 3 + 1e8
+FAR_LABELS = np.column_stack([np.arange(100_000) % 3, np.arange(100_000) % 2])
+
+
+def exact_means(X, labels):
+    """Means of clusters whose sums are rounded once."""
+    return np.array([[fsum(column) / len(column) for column in X[labels == label].T] for label in np.unique(labels)])
+
+
+def test_means_far_from_the_origin_lose_no_digits():
+    """Numbers near 1e8 are 1.5e-8 apart; sums of 100,000 of them lost another two digits."""
+    whole = cluster_moments(FAR, meet(FAR_LABELS))[0]
+    parts = [total(FAR[low : low + 30_000], FAR_LABELS[low : low + 30_000]) for low in range(0, len(FAR), 30_000)]
+    expected = np.vstack([exact_means(FAR, run) for run in FAR_LABELS.T])
+    assert_allclose(whole, expected, rtol=0, atol=3e-8)
+    assert_allclose(sum_in_pairs(parts).means, expected, rtol=0, atol=3e-8)
+
+
+def test_means_of_clusters_far_apart_lose_no_digits():
+    X = FAR - 1e8
+    X[::2] += 2.0**20
+    means = cluster_moments(X, meet(FAR_LABELS))[0]
+    expected = np.vstack([exact_means(X, run) for run in FAR_LABELS.T])
+    assert_allclose(means, expected, rtol=0, atol=3e-10)
+
+
+def centroid_oracle(X, labels):
+    """Mean over two runs of two clusters of (b - a) / max(a, b), with distances to the means."""
+    s = []
+    for run in labels.T:
+        d = np.linalg.norm(X[:, None] - np.array([X[run == label].mean(axis=0) for label in (0, 1)]), axis=2)
+        a, b = np.where(run == 0, d.T, d.T[::-1])
+        s.append((b - a) / np.maximum(a, b))
+    return np.mean(s, axis=0)
+
+
+@pytest.mark.parametrize("kind", ["memory", "dask"])
+def test_centroid_silhouettes_do_not_move_with_the_origin(kind):
+    """Multiples of 2**-20 stay the same to the last digit when 1e8 is added; the sums of so many did not."""
+    X = np.round(np.random.default_rng(6).normal(size=(120_000, 2)) * 2**20) / 2**20
+    labels = (X + np.random.default_rng(7).normal(size=X.shape) > 0).astype(int)
+    moved, runs = X + 1e8, labels
+    if kind == "dask":
+        array = pytest.importorskip("dask.array")
+        moved, runs = array.from_array(moved, chunks=(60_000, 2)), array.from_array(labels, chunks=(60_000, 2))
+    found = confidence(moved, runs, geometry="centroid").silhouette_mean
+    assert_allclose(np.asarray(found), centroid_oracle(X, labels), rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("size", [10, 999, 1000, 5000])

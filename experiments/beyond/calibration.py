@@ -1,7 +1,7 @@
 """Does the guarantee of `risk_threshold` hold on the data sets, and do calibrated probabilities?
 
 `python -m experiments.beyond.calibration` is a trial of a minute or two and goes to `results/quick`; `--full` takes
-half an hour. A part (`--part guarantee reliability`) can be run again alone.
+half an hour. A part (`--part guarantee gain reliability`) can be run again alone.
 
 The guarantee is about the draw of the labels: one ensemble a set, and many draws. A violation is a kept set whose
 error, known here, is above alpha. `review` are the least sure points; `same labels` lets the labels that name the
@@ -15,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,15 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clustertrust import CAKE
-from clustertrust.calibration import Calibrator, RiskThreshold, map_clusters, reliability, risk_threshold, suggest
+from clustertrust.calibration import (
+    Calibrator,
+    RiskThreshold,
+    map_clusters,
+    reliability,
+    risk_threshold,
+    suggest,
+    thresholds,
+)
 from clustertrust.calibration.classes import majority
 from clustertrust.evaluation import correctness
 from experiments import data, drawing
@@ -91,6 +100,16 @@ def from_random(of: Scored, n: int, alpha: float, seed: int, design: str = "rand
     """A random sample; which class a cluster stands for is given."""
     sample = suggest(of.scores, n, design=design, random_state=seed)
     return risk_threshold(of.scores, of.right[sample.positions], alpha, DELTA, sample=sample), of.right
+
+
+def from_one_start(of: Scored, n: int, alpha: float, seed: int) -> Outcome:
+    """The same sample, tested in one sequence without a place to begin anew, as before: for comparison."""
+    before = thresholds.FORGIVEN
+    thresholds.FORGIVEN = before[:1]
+    try:
+        return from_random(of, n, alpha, seed)
+    finally:
+        thresholds.FORGIVEN = before
 
 
 def from_bands(of: Scored, n: int, alpha: float, seed: int) -> Outcome:
@@ -186,6 +205,45 @@ def guarantee(size: Size) -> Iterator[dict[str, Any]]:
                     "draws": draws,
                 }
         print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+
+
+GAIN_WAYS = {"one start": from_one_start, "now": from_random, "bands": from_bands}
+GAIN_SETS = ("S1", "S4", "S6", "Bc", "hidden")
+
+
+def gain(size: Size) -> Iterator[dict[str, Any]]:
+    """Kept share and violations from the same labels: one sequence of tests, the present one, and labels in bands."""
+    for name in [name for name in size.sets if name in GAIN_SETS]:
+        of = scored(name)
+        for n, alpha in product((100, 300), ALPHAS):
+            for way, draw in GAIN_WAYS.items() if n <= len(of.scores) // 2 else ():
+                masks = [draw(of, n, alpha, seed)[0].keep(of.scores) for seed in range(size.draws // 10)]
+                bad = sum(bool(mask.any() and (~of.right[mask]).mean() > alpha) for mask in masks)
+                low, high = interval(bad, len(masks))
+                row = {"dataset": name, "labels": n, "alpha": alpha, "way": way, "kept": float(np.mean(masks))}
+                certified = float(np.mean([mask.any() for mask in masks]))
+                yield row | {"certified": certified, "violations": bad / len(masks), "low": low, "high": high}
+        print(f"gain: {name}", flush=True)
+
+
+def gain_page(table: pd.DataFrame) -> str:
+    """Means over the sets by number of labels and alpha, and the most violations."""
+    rows = []
+    for (n, alpha), part in table.groupby(["labels", "alpha"]):
+        ways = [part[part["way"] == way] for way in GAIN_WAYS]
+        rows.append([n, alpha, *(f"{of['kept'].mean():.3f} ({of['violations'].max():.3f})" for of in ways)])
+    header = ["labels", "alpha", *(f"{way}: kept (most violations)" for way in GAIN_WAYS)]
+    return markdown(header, rows)
+
+
+def gain_figure(table: pd.DataFrame) -> Any:
+    """Kept share now over that of one sequence, a mark a set, number of labels and alpha."""
+    figure, axes = drawing.grid(1, 1, height=3.6)
+    wide = table.pivot_table(index=["dataset", "labels", "alpha"], columns="way", values="kept")
+    axes[0, 0].scatter(wide["one start"], wide["now"], color=drawing.BLUE, s=12)
+    axes[0, 0].axline((0, 0), slope=1, color=drawing.BLACK, linewidth=1)
+    axes[0, 0].set(xlabel="kept with one sequence of tests", ylabel="kept now")
+    return figure
 
 
 # Calibrated probabilities on points that were not labelled
@@ -292,6 +350,7 @@ def calibration_figure(table: pd.DataFrame) -> Any:
 
 PARTS: dict[str, tuple[Callable[[Size], Iterator[dict[str, Any]]], Callable, Callable]] = {
     "guarantee": (guarantee, guarantee_page, guarantee_figure),
+    "gain": (gain, gain_page, gain_figure),
     "reliability": (calibration, calibration_page, calibration_figure),
 }
 

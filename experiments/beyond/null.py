@@ -1,7 +1,7 @@
 """How often does `null_reference` raise a false alarm, can points be flagged, and what does it say of the data sets?
 
 `python -m experiments.beyond.null` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour or
-two. A part that is finished (`--part level flags sets`) can be run again alone.
+two. A part that is finished (`--part level axes outliers flags sets`) can be run again alone.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ class Size(NamedTuple):
     sets: tuple[str, ...]
     clusters: range
     most: int  # points taken of a data set
+    axes: int  # repetitions of the part that compares boxes
 
 
 # 1/20 is 0.05 to the point: with 19 surrogates the level is not blurred by the grid of p-values.
-QUICK = Size(200, 5, 19, 20, ("Ir", "S4"), range(2, 5), 500)
-FULL = Size(300, 10, 19, 100, data.ALL, range(2, 13), 1000)
+QUICK = Size(200, 5, 19, 20, ("Ir", "S4"), range(2, 5), 500, 20)
+FULL = Size(300, 10, 19, 100, data.ALL, range(2, 13), 1000, 200)
 
 
 # Clouds without clusters, and a k at which k-means cuts them well
@@ -163,6 +164,59 @@ def level(size: Size) -> Iterator[dict[str, Any]]:
         tell(f"level: {name}")
 
 
+def plain_box(X: NDArray) -> Callable[[np.random.Generator], NDArray]:
+    """The box that the data fill along their principal axes, as surrogates were drawn before: for comparison."""
+    mean = X.mean(axis=0)
+    axes = np.linalg.svd(X - mean, full_matrices=False)[2]
+    along = (X - mean) @ axes.T
+    return lambda rng: mean + rng.uniform(along.min(axis=0), along.max(axis=0), along.shape) @ axes
+
+
+ELONGATED: dict[str, tuple[Cloud, int]] = {
+    "rectangle 2:1": (_box(2, 1), 3),
+    "box 3:2:1:1:1": (_box(3, 2, 1, 1, 1), 3),
+    "Gaussian 2:1": (_gaussian(2, 1), 3),
+}
+AXES_POINTS, AXES_RUNS = 100, 3
+
+
+def axes(size: Size) -> Iterator[dict[str, Any]]:
+    """False alarms at 5 and 10 % where one axis is longer, beside those of the box of the ranges along the axes."""
+    FAMILIES["plain box"] = plain_box
+    small = size._replace(runs=AXES_RUNS)
+    for at, (name, (draw, k)) in enumerate(ELONGATED.items()):
+        found = []
+        for repetition in range(size.axes):
+            X = draw(np.random.default_rng([3, at, repetition]), AXES_POINTS)
+            null = ask(X, k, small, repetition, families=("box", "gaussian", "plain box"))
+            found.append({**null.p_values, "verdict": null.p_value})
+        for quantity, p in pd.DataFrame(found).items():
+            for allowed in (LEVEL, 2 * LEVEL):
+                alarms = int((p <= allowed + 1e-9).sum())
+                low, high = interval(alarms, len(p))
+                row = {"cloud": name, "k": k, "quantity": quantity, "level": allowed, "rate": alarms / len(p)}
+                yield row | {"low": low, "high": high, "repetitions": len(p)}
+        tell(f"axes: {name}")
+
+
+def outliers(size: Size) -> Iterator[dict[str, Any]]:
+    """Share called structured of one cloud with six points far out, and again without the points that are named."""
+    small = size._replace(runs=AXES_RUNS)
+    for at, (name, draw) in enumerate({"square": _box(1, 1), "round Gaussian": _gaussian(1, 1)}.items()):
+        found = []
+        for repetition in range(max(10, size.axes // 10)):
+            rng = np.random.default_rng([4, at, repetition])
+            X = draw(rng, AXES_POINTS)
+            angle = rng.uniform(0, 2 * np.pi, 6)
+            X[:6] = X.mean(axis=0) + 30 * X.std() * np.column_stack([np.cos(angle), np.sin(angle)])
+            null = ask(X, 3, small, repetition)
+            rest = ask(np.delete(X, null.far_out, axis=0), 3, small, repetition)
+            found.append((null.structured, rest.structured, np.array_equal(null.far_out, np.arange(6))))
+        shares = dict(zip(("structured", "without those named", "the six named"), np.mean(found, axis=0), strict=True))
+        yield {"cloud": name, "k": 3, **shares, "repetitions": len(found)}
+        tell(f"outliers: {name}")
+
+
 def _blobs_in_noise(rng: np.random.Generator, n: int) -> tuple[NDArray, NDArray]:
     half = n // 2
     blobs = 0.05 * rng.standard_normal((half, 2)) + rng.choice([[0.2, 0.2], [0.8, 0.8]], half)
@@ -213,7 +267,13 @@ def sets(size: Size) -> Iterator[dict[str, Any]]:
         tell(f"sets: {name}")
 
 
-PARTS: dict[str, Callable[[Size], Iterator[dict[str, Any]]]] = {"level": level, "flags": flags, "sets": sets}
+PARTS: dict[str, Callable[[Size], Iterator[dict[str, Any]]]] = {
+    "level": level,
+    "axes": axes,
+    "outliers": outliers,
+    "flags": flags,
+    "sets": sets,
+}
 
 
 def tell(what: str) -> None:
@@ -229,6 +289,14 @@ def table(part: str, rows: pd.DataFrame) -> str:
             [
                 [*names, *(f"{r.rate:.3f} ({r.low:.3f}–{r.high:.3f})" for r in of.itertuples())]
                 for names, of in rows.groupby(["cloud", "kind", "k"], sort=False)
+            ],
+        )
+    if part == "axes":
+        return markdown(
+            ["cloud", "k", "level", *dict.fromkeys(rows["quantity"])],
+            [
+                [*names, *(f"{r.rate:.3f} ({r.low:.3f}–{r.high:.3f})" for r in of.itertuples())]
+                for names, of in rows.groupby(["cloud", "k", "level"], sort=False)
             ],
         )
     if part == "sets":
@@ -294,8 +362,11 @@ def write_part(part: str, size: Size, out: Path) -> None:
     write(out / f"null_{part}.csv", rows.to_csv(index=False, float_format="%.6g"))
     drawn = f"{size.points} points, {size.repetitions} repetitions"
     points = f"at most {size.most} points" if part == "sets" else drawn
+    runs = size.runs
+    if part in {"axes", "outliers"}:
+        runs, points = AXES_RUNS, f"{AXES_POINTS} points, {int(rows['repetitions'].iloc[0])} repetitions"
     how = (
-        f"{size.runs} runs, {size.surrogates} surrogates of each family, {points}. "
+        f"{runs} runs, {size.surrogates} surrogates of each family, {points}. "
         f"Made by `python -m experiments.beyond.null{' --full' if size is FULL else ''}`."
     )
     text = f"{how}\n\n{table(part, rows)}\n"

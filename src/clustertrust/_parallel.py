@@ -20,10 +20,22 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 
+_MOST_THREADS = 10_000
+
+
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise unless `n_jobs` is one of joblib's."""
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0 or abs(int(n_jobs)) > _MOST_THREADS):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most {_MOST_THREADS}; -1 means every "
+            "core."
+        )
+
+
 def count_threads(n_jobs: int | None) -> int:
     """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's meaning."""
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0; -1 means every core.")
+    check_jobs(n_jobs)
     context = joblib.parallel.get_active_backend()[1]  # what `joblib.parallel_config(n_jobs=…)` asks for
     wanted = n_jobs if n_jobs is not None else context
     return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))
@@ -51,7 +63,9 @@ def map_blocks(function: Callable[[Block], Result], parts: Iterator[Block], thre
 
     The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
     """
-    if threads == 1:
+    first = list(itertools.islice(parts, 2))
+    parts = itertools.chain(first, parts)
+    if threads == 1 or len(first) < 2:  # one block alone is done here: to start a thread takes longer than little data
         yield from map(function, parts)
         return
     with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
@@ -105,7 +119,7 @@ def _in_another_thread(function: Callable[[], Any]) -> None:
     thread.join()
 
 
-_one_blas_thread = _OneThread()
+one_blas_thread = _OneThread()
 
 
 @contextmanager
@@ -114,7 +128,7 @@ def one_thread() -> Iterator[None]:
 
     OpenMP's limit belongs to the calling thread, BLAS's to the process.
     """
-    with _one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
+    with one_blas_thread, _controller().limit(limits=1, user_api="openmp"):
         yield
 
 
@@ -179,3 +193,10 @@ class _Collector:
 
 
 collected_warnings = _Collector()
+
+
+def stop(results: Any) -> None:
+    """End the jobs of a joblib generator that are left, without joblib's warning that there were some."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import numbers
+import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,12 @@ MATRIX_OPTIONS: dict[str, Any] = {
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": False,  # `check_finite` says where and what to do
 }
+
+# Runs, restarts, surrogates, values to try: more of them would take years or all memory.
+MOST = 1_000_000
+
+
+NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
 
 
 def tell(message: str, category: type[Warning] = UserWarning) -> None:
@@ -37,13 +45,72 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
         raise ValueError(f"{name}={value!r} is not known; choose one of {known}.")
 
 
-def check_count(name: str, value: Any, *, at_least: int) -> int:
-    """Return a whole number of at least `at_least`."""
+def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
+    """Return a whole number of at least `at_least` and, where that is given, at most `at_most`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{name}={value!r} must be a whole number of at least {at_least}.")
     if value < at_least:
         raise ValueError(f"{name}={value!r} must be at least {at_least}.")
+    if at_most is not None and int(value) > at_most:
+        raise ValueError(f"{name}={value!r} must be at most {at_most}.")
     return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return whether something is asked for; 0 and 1 will do."""
+    if not isinstance(value, numbers.Integral | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+    return bool(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return one real number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be a number.")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name}={value!r} is too large for a float.") from error
+
+
+def check_floats(name: str, values: Any, what: str) -> NDArray[np.float64]:
+    """Return numbers as floats, missing ones as NaN; `what` says what they should be.
+
+    NumPy would take the real part of complex numbers.
+    """
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError("it holds complex numbers")
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be {what}: {error}.") from error
+
+
+def check_mapping(name: str, value: Any) -> dict[Any, Any]:
+    """Return a dict of names and values; None: an empty one."""
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{name}={value!r} must be a dict of names and values.")
+    return {} if value is None else dict(value)
+
+
+def check_names(name: str, value: Any, what: str) -> list[str]:
+    """Return a sequence of names; `what` says of what."""
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | pd.Index):
+        raise TypeError(f"{name}={value!r} must be a list of {what}.")
+    names = list(value)
+    if not all(isinstance(one, str) for one in names):
+        raise TypeError(f"{name}={value!r} must be a list of {what}, each of them text.")
+    return names
+
+
+def check_list(name: str, values: Any, such_as: str) -> list[Any]:
+    """Return what an iterable holds, at most `MOST` values, as a list."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}={values!r} must be a range or a list of values, such as {such_as}.")
+    found = list(itertools.islice(values, MOST + 1))
+    if len(found) > MOST:
+        raise ValueError(f"{name} holds more than {MOST} values, such as {found[-1]!r}; give fewer.")
+    return found
 
 
 def is_frame(X: Any) -> bool:
@@ -107,26 +174,36 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | 
     )
 
 
-def check_range(X: Any, *, small: bool = True) -> None:
+def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
     """Raise where squares of the values leave the range of their type: distances would be 0 or infinite, unnoticed.
 
-    `small=False` lets pass values that are all next to 0, as new points may be.
+    `small=False` lets pass values that are all next to 0, as new points may be; `dtype` is the type that the values
+    will have, where it is another.
     """
     values = X.data if sparse.issparse(X) else X
     if not values.size:
         return
-    kind = np.finfo(values.dtype)
+    kind = np.finfo(values.dtype if dtype is None else dtype)
     largest = max(abs(float(values.max())), abs(float(values.min())))
     high, low = float(np.sqrt(kind.max / (4.0 * values.size))), float(np.sqrt(kind.tiny / kind.eps))
     if low <= largest <= high or largest == 0 or (largest < low and not small):
         return
     unit = f"1e{np.floor(np.log10(largest)):.0f}"
     told = "large" if largest > high else "small"
-    wider = ", or convert it to float64" if kind.dtype == np.float32 else ""
+    remedy = ", or convert it to float64" if dtype is None else ", or fit on float64"
+    wider = remedy if kind.dtype == np.float32 else ""
     raise ValueError(
         f"X has values of up to {largest:.3g}, whose squared distances are too {told} for {kind.dtype} ({low:.0e} to "
         f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
     )
+
+
+def as_type(X: Any, dtype: Any) -> Any:
+    """Return new points in the type of the data of the fit; raise where they are beyond its range."""
+    if X.dtype == dtype:
+        return X
+    check_range(X, small=False, dtype=dtype)
+    return X.astype(dtype)
 
 
 def check_whole_numbers(X: Any) -> None:
@@ -166,14 +243,18 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
 
 
 def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: bool = True) -> Any:
-    """Return X as a float array or CSR matrix with at least two rows; with `estimator`, its features are checked."""
+    """Return X as a float array or CSR matrix; with `estimator`, its features are checked.
+
+    It has at least two rows, or one with `reset=False`, which is for new points.
+    """
+    least = 2 if reset else 1
     check_columns(X)
     check_whole_numbers(X)
     columns, rows = X.columns if is_frame(X) else None, X.index if isinstance(X, pd.DataFrame) else None
     if estimator is None:
-        X = check_array(X, input_name="X", ensure_min_samples=2, **MATRIX_OPTIONS)
+        X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
     else:
-        X = validate_data(estimator, X, reset=reset, ensure_min_samples=2 if reset else 1, **MATRIX_OPTIONS)
+        X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
     check_finite(X, columns, rows)
     if squares:  # will be taken of distances
         check_range(X, small=reset)
@@ -215,11 +296,21 @@ def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None
         )
 
 
-def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArray]:
+def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
+    """Say that text such as "-1" is a cluster of that name, where the number would mean not assigned."""
+    negative = sorted({text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())})
+    if negative:
+        tell(
+            f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For points that are not "
+            "assigned give the number -1, None or NaN."
+        )
+
+
+def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[NDArray[np.int64], NDArray]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code.
 
     Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth values; missing
-    values mean not assigned.
+    values mean not assigned. Text that looks like a negative number is a cluster, and is warned of unless `quiet`.
     """
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
@@ -232,6 +323,7 @@ def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArr
         raise ValueError(f"{name} must be one flat sequence of labels, one a point: {error}.") from error
     names = np.asarray(names)
     kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
+    _check_label_range(name, names, kind)
     if kind in {"integer", "floating", "mixed-integer-float"}:
         names = names.astype(np.int64 if kind == "integer" else np.float64)
     if names.dtype.kind == "f":
@@ -247,7 +339,21 @@ def check_label_vector(name: str, labels: Any) -> tuple[NDArray[np.int64], NDArr
         new_code = np.where(keep, np.cumsum(keep) - 1, -1)
         codes = np.append(new_code, -1)[codes]
         names = names[keep]
+    if not quiet:
+        warn_of_text_numbers(name, names.tolist())
     return codes.astype(np.int64), names
+
+
+def _check_label_range(name: str, names: NDArray, kind: str) -> None:
+    """Raise for numbers that are too large for whole numbers of 64 bits."""
+    if names.dtype.kind != "f" and kind not in {"integer", "floating", "mixed-integer-float"}:
+        return
+    beyond = [value for value in names.tolist() if np.isfinite(float(value)) and not -(2**63) <= value < 2**63]
+    if beyond:
+        raise ValueError(
+            f"{name} contains {beyond[0]!r}, which is too large for a label; labels are whole numbers of 64 bits, text "
+            "or categories."
+        )
 
 
 def with_nothing(names: NDArray) -> NDArray:
@@ -259,10 +365,7 @@ def with_nothing(names: NDArray) -> NDArray:
 
 def check_scores(scores: Any) -> NDArray[np.float64]:
     """Return scores as one flat float array; missing values are NaN."""
-    try:
-        array = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"scores must be one flat sequence of numbers, one a point: {error}.") from error
+    array = check_floats("scores", scores, "one flat sequence of numbers, one a point")
     if array.ndim != 1:
         raise ValueError(f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}.")
     return array

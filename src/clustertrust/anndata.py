@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust._validation import check_mapping, check_names, check_same_length
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence
@@ -131,9 +132,9 @@ def score(
 
 def representation(adata: Any, use_rep: str) -> Any:
     """The matrix that `use_rep` names, (n, d): a key of `obsm`, or "X"; dense, or a CSR matrix."""
-    anndata = _anndata()
-    if not isinstance(adata, anndata.AnnData):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
+    _check_adata(adata)
+    if not isinstance(use_rep, str):
+        raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
     if use_rep != "X" and use_rep not in adata.obsm:
         raise ValueError(
             f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of these or 'X', or "
@@ -152,6 +153,11 @@ def representation(adata: Any, use_rep: str) -> Any:
 def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
     """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key)
+    _check_adata(adata)
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() does.")
+    check_same_length("table", table, "adata", adata)
+    settings = check_mapping("settings", settings)
     for name in COLUMNS:
         column = f"{key}_{name}"
         if name in table:
@@ -171,12 +177,11 @@ def _categories(labels: pd.Series) -> pd.Categorical:
 
 
 def _partitions(adata: Any, labels: Sequence[str]) -> pd.DataFrame:
-    if isinstance(labels, str):
-        raise TypeError(f"labels={labels!r} must be a list of columns of adata.obs, at least two.")
-    missing = [name for name in labels if name not in adata.obs]
+    names = check_names("labels", labels, "columns of adata.obs, at least two")
+    missing = [name for name in names if name not in adata.obs]
     if missing:
         raise ValueError(f"labels names {missing}, not in adata.obs, which has {list(adata.obs.columns)}.")
-    return adata.obs[list(labels)]
+    return adata.obs[names]
 
 
 def _refuse(given: Mapping[str, Any]) -> None:
@@ -201,6 +206,11 @@ def _storable(value: Any) -> Any:
         array = np.asarray(value)
         return array if array.dtype.kind in "biuf" else np.array([str(item) for item in value], dtype=object)
     return repr(value)
+
+
+def _check_adata(adata: Any) -> None:
+    if not isinstance(adata, _anndata().AnnData):
+        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
 
 
 def _check_key(key: Any) -> None:

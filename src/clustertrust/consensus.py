@@ -36,8 +36,8 @@ class Votes:
 def count_votes(cells: Clusters, matchings: Matchings, reference: int, rows: Ints, runs: Ints) -> Votes:
     """Let each run vote for the reference's cluster that its own is matched to.
 
-    The most votes win. A tie for the first place goes to the reference's own label (to the first of the tied
-    where the reference does not assign the row). `runs` (m,) is the number of runs that count.
+    The most votes win. A tie for the first place goes to the reference's own label; where the reference does not
+    assign the row, to the vote of the run that agrees most with it. `runs` (m,) is the number of runs that count.
     """
     m, R = rows.shape
     counts = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
@@ -48,12 +48,29 @@ def count_votes(cells: Clusters, matchings: Matchings, reference: int, rows: Int
     labels = counts.argmax(axis=1)
     most = counts.max(axis=1)
     own = rows[:, reference]
-    tied = ((counts == most[:, None]).sum(axis=1) > 1) & (own >= 0)
+    leaders = counts == most[:, None]
+    tied = (leaders.sum(axis=1) > 1) & (most > 0)
     labels[tied] = own[tied]
+    alone = np.flatnonzero(tied & (own < 0))
+    labels[alone] = _vote_of_nearest_run(matchings, reference, rows[alone], leaders[alone])
     with np.errstate(invalid="ignore"):  # no run assigns the row: 0/0 is NaN
         votes = counts / runs[:, None]
         strength = votes[np.arange(m), labels]
     return Votes(np.where(most > 0, labels, -1), votes, strength)
+
+
+def _vote_of_nearest_run(matchings: Matchings, reference: int, rows: Ints, leaders: NDArray[np.bool_]) -> Ints:
+    """Of the `leaders` (m, k) of each row the one that the run most like the reference votes for; the first on ties.
+
+    A run votes once, so that this settles every tie, and neither names nor the order of rows have a part in it.
+    """
+    labels = np.full(len(rows), -1)
+    for r in np.argsort(-matchings.agreement[reference], kind="stable"):
+        waiting = np.flatnonzero((labels < 0) & (rows[:, r] >= 0))
+        vote = matchings.to[r, rows[waiting, r], reference]
+        leads = (vote >= 0) & leaders[waiting, vote]
+        labels[waiting[leads]] = vote[leads]
+    return labels
 
 
 def most_central(matchings: Matchings) -> int:

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
-from clustertrust._validation import check_matrix, is_dask
-from clustertrust.ensemble import Ensemble, as_ensemble
+from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
+from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.files.sources import Block, Source, open_source
 from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
@@ -199,7 +199,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
     model_ : Model, what scores unseen points
-    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that the runs were fitted on
+    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that runs were fitted on
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     References
@@ -283,6 +283,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         CAKE
             This estimator, fitted.
         """
+        self._forget()
         settings = Settings.of(self)
         if is_dask(X):
             return self._fit_stream(DaskPasses(X), settings)
@@ -299,6 +300,16 @@ class CAKE(ClusterMixin, BaseEstimator):
         # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
         self._keep(X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True))
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, so that the next one equals that of a fresh estimator, also where it fails."""
+        for name in list(vars(self)):
+            if name.endswith("_") and not name.startswith("_"):
+                delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether a fit came to its end; checking X alone leaves attributes too."""
+        return hasattr(self, "confidence_")
 
     def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
         """The runs, with their silhouettes where these were needed to tell how many runs are enough."""
@@ -322,8 +333,6 @@ class CAKE(ClusterMixin, BaseEstimator):
         self.n_features_in_ = n_features
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         """Say that sparse input is welcome, but to persistence."""
@@ -334,7 +343,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     def _place(self, X: Any) -> tuple[Any, Ints]:
         """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
         check_is_fitted(self)
-        X = check_matrix(X, estimator=self, reset=False)
+        X = as_type(check_matrix(X, estimator=self, reset=False), self.X_fit_.dtype)
         if self.model_.scoring.refines:
             check_dense(X)
         return X, self.model_.encode(self.ensemble_.place(X))
@@ -348,10 +357,10 @@ class CAKE(ClusterMixin, BaseEstimator):
             raise ValueError(f"X has {passes.n_features} columns; this model was fitted on {self.n_features_in_}.")
         if known is not None and passes.columns is not None and passes.columns != list(known):
             raise ValueError(f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this order.")
-        return passes.judge_new(self.model_, self.ensemble_.placers, what)
+        return passes.judge_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
 
     def predict(self, X: Any) -> Ints:
-        """Consensus label of unseen points. Training points get their `labels_` back.
+        """Consensus label of unseen points.
 
         Parameters
         ----------
@@ -361,6 +370,14 @@ class CAKE(ClusterMixin, BaseEstimator):
         Returns
         -------
         (n_new,) labels, -1 where no run has a vote; of Dask data a Dask array
+
+        Notes
+        -----
+        Every run places every point, so that training points get their `labels_` back but for three cases. With
+        `resample` and `left_out="skip"` the runs that left a point out vote here too. Copies of a point that a run
+        puts into different clusters, as methods without a model may ("leiden", "hdbscan", "spectral", functions), all
+        get the label of the first. And an estimator's `predict` may differ from its `labels_`:
+        `MeanShift(cluster_all=False)` labels noise too, and `AffinityPropagation` may part copies.
         """
         if is_dask(X):
             return self._judge_dask(X, "labels")
@@ -474,7 +491,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         known = self.get_params(deep=False)
         if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
-        known |= dict(settings or {})
+        known |= check_mapping("settings", settings)
         self.confidence_.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
@@ -533,9 +550,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         return cake
 
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:
-        """Store what a fit, or a file, gave; nothing of an earlier fit stays, but what `check_matrix` has set."""
-        if hasattr(self, "n_passes_"):
-            del self.n_passes_
+        """Store what a fit, or a file, gave."""
         self.X_fit_, self.model_, self.confidence_ = X, model, confidence
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))

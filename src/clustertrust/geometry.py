@@ -26,7 +26,7 @@ from clustertrust.distances.dissimilarity import (
     Pairwise,
     as_truths,
     cluster_means,
-    cluster_variances,
+    cluster_moments,
     fixed_parameters,
     is_name,
 )
@@ -64,7 +64,8 @@ def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
     counts = np.isfinite(s)
     if counts.all():
         mean = s.mean(axis=1)
-        return mean, np.sqrt(((s - mean[:, None]) ** 2).mean(axis=1))
+        deviation = s - mean[:, None]
+        return mean, np.sqrt(np.square(deviation, out=deviation).mean(axis=1))
     runs = counts.sum(axis=1)
     divisor = np.where(runs > 0, runs, np.nan)
     mean = np.where(counts, s, 0.0).sum(axis=1) / divisor
@@ -119,6 +120,12 @@ class GeometryOptions:
         check_choice("geometry", self.method, [*GEOMETRIES, "auto"])
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
+        if not callable(self.metric) and not isinstance(self.metric, str):
+            raise TypeError(f"metric={self.metric!r} must be a name, such as 'manhattan', or a function of two rows.")
+        for name in ("metric_params", "kernel_params"):
+            params = getattr(self, name)
+            if params is not None and not isinstance(params, dict):
+                raise TypeError(f"{name}={params!r} must be a dict of parameters, or None.")
         used_by = {"metric": ("exact", "auto"), "metric_params": ("exact", "auto"), "centers": ("centroid",)}
         used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
         for name, methods in used_by.items():
@@ -225,8 +232,8 @@ def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 
 def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Centers:
-    means = cluster_means(X, cells)
-    return Centers(X, cells, centers=means, spread=cluster_variances(X, cells, means), root=root, n_jobs=n_jobs)
+    means, variances = cluster_moments(X, cells)
+    return Centers(X, cells, centers=means, spread=variances, root=root, n_jobs=n_jobs)
 
 
 GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = {
@@ -278,19 +285,19 @@ def silhouettes_of(geometry: Dissimilarity, own: Ints, X: Any = None, *, trainin
     return s, nearest
 
 
-def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 1000) -> float:
+def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
     """Standard error of a silhouette by sampling its members, root mean square over some points; 0 without sampling.
 
-    Two samples of half the size, drawn apart, differ by twice that, but for the share f of the points that is drawn: a
-    sample of all has no error.
+    From the spread over the sample and `times` others of the same size. It is what samples of this size err on average.
+    All points share one sample, so what one sample errs differs from that: mostly by less than a factor of two.
     """
-    if not isinstance(geometry, SampledMeans):
+    if not isinstance(geometry, SampledMeans) or geometry.is_drawn.all():
         return 0.0
     some = np.random.default_rng(0).permutation(len(own))[:points]
-    first, second = (silhouettes_of(half, own[some], geometry.X[some])[0] for half in geometry.halves())
-    f = len(geometry.drawn) / len(geometry.is_drawn)
-    both = np.isfinite(first) & np.isfinite(second)
-    return float(np.sqrt(((first - second)[both] ** 2).mean() * (1 - f) / (1 - f / 2)) / 2) if both.any() else 0.0
+    samples = (geometry, *geometry.drawn_again(times))
+    s = np.stack([silhouettes_of(one, own[some], geometry.X[some])[0] for one in samples])
+    known = np.isfinite(s).all(axis=0)
+    return float(np.sqrt(s.var(axis=0, ddof=1)[known].mean())) if known.any() else 0.0
 
 
 def warn_of_long_work(n: int, d: int, threads: int) -> None:

@@ -39,6 +39,7 @@ __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_mod
 
 Arrays = dict[str, NDArray]
 
+ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
 # Fields of `Confidence` that are one number a point, by the kind of array in a file. `votes` has a column a cluster.
 _KINDS = {
     "scores": "f",
@@ -176,9 +177,23 @@ def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[st
             raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
     if "confidence/persistence" in arrays:
         fields["persistence"] = expect(arrays, "confidence/persistence", (len(votes),))
+    _check_ranges(fields, ensemble.n_runs)
     if meta["reference_run"] not in range(ensemble.n_runs):
         raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
     return fields
+
+
+def _check_ranges(fields: dict[str, Any], R: int) -> None:
+    """Raise for values that no fit gives; NaN, of points that fewer than two runs assign, is one of those it does."""
+    lowest = {"silhouette_mean": -1.0}
+    highest = {"standard_errors": float(np.sqrt(R))}
+    for name in {*fields} - {"labels", "rival", "sampling_error"}:
+        found, low, high = fields[name], lowest.get(name, 0.0) - ROUNDING, highest.get(name, 1.0) + ROUNDING
+        if not ((found >= low) & (found <= high) | np.isnan(found)).all():
+            raise ValueError(f"its {name} are not all between {low:.3g} and {high:.3g}")
+    error = fields["sampling_error"]
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1 + ROUNDING:
+        raise ValueError(f"its sampling_error is {error!r}")
 
 
 def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble) -> Model:

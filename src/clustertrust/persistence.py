@@ -26,7 +26,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 
 from clustertrust._parallel import blocks, one_thread
-from clustertrust._validation import check_count, check_matrix
+from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
 __all__ = ["Refinement", "check_coordinates", "check_dense", "noise_weight", "persistence", "refine"]
@@ -291,7 +291,7 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
     codes = read_labels([labels])[0][:, 0]
     if len(codes) != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same points.")
-    n_steps = check_count("n_steps", n_steps, at_least=1)
+    n_steps = check_count("n_steps", n_steps, at_least=1, at_most=MOST)
     if codes.max() < 0:
         return np.zeros(len(codes))
     return refine(X, codes, n_steps).persistence(X, codes)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import is_dask, is_frame, only_counts, with_nothing
+from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
@@ -264,7 +264,7 @@ class Confidence:
             pd.DataFrame(self.to_columns(threshold), index=index),
             X,
             votes=pd.DataFrame(self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))),
-            settings=known | dict(settings or {}),
+            settings=known | check_mapping("settings", settings),
             title=title,
             threshold=threshold,
             embedding=embedding,

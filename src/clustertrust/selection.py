@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from clustertrust._validation import check_choice, check_count, check_matrix, check_same_length, check_scores, tell
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_matrix,
+    check_number,
+    check_same_length,
+    check_scores,
+    tell,
+)
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import assemble
 from clustertrust.geometry import GeometryOptions, silhouettes
@@ -98,7 +106,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     [True, False, True, True, False]
     """
     scores = check_scores(scores)
-    share = _check_number("share", share)
+    share = check_number("share", share)
     if not 0 <= share <= 1:
         raise ValueError(f"share={share!r} must lie between 0 and 1; 0.7 keeps 70 % of the points.")
     asked = int(np.floor(share * len(scores) + 1e-9))
@@ -204,7 +212,7 @@ def select_adaptive(
     options = GeometryOptions.of({"geometry": geometry})
     check_choice("average", average, AVERAGES)
     grid, sizes = _check_coverages(coverages, scores)
-    _, seeds = draw_seeds(random_state, check_count("n_restarts", n_restarts, at_least=1))
+    _, seeds = draw_seeds(random_state, check_count("n_restarts", n_restarts, at_least=1, at_most=MOST))
     recipe = Recipe.of({"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs})
     recipe.check_size(int(sizes[0]))
     geometry = options.resolved(*X.shape)
@@ -250,7 +258,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
     """Coverages, rising, and the number of points each keeps."""
     if isinstance(coverages, str) or not isinstance(coverages, Iterable):
         raise TypeError(f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9].")
-    grid = np.unique([_check_number("coverages", coverage) for coverage in coverages])
+    grid = np.unique([check_number("coverages", coverage) for coverage in coverages])
     if grid.size == 0:
         raise ValueError("coverages is empty; give at least one share.")
     if not ((grid > 0) & (grid <= 1)).all():
@@ -267,9 +275,3 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
     if not possible.all():
         tell(f"Only {scored} of {n} points have a score (not NaN): coverages {grid[~possible].tolist()} are left out.")
     return grid[possible], sizes[possible]
-
-
-def _check_number(name: str, value: Any) -> float:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} must be a number.")
-    return float(value)

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 def check_seed(random_state: Any) -> int | None:
     """Return a seed, or None."""
-    return None if random_state is None else check_count("random_state", random_state, at_least=0)
+    return None if random_state is None else check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
 def check_dense(X: Any) -> Floats:

@@ -12,7 +12,7 @@ from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from clustertrust._validation import check_choice, check_count, tell
+from clustertrust._validation import MOST, check_choice, check_count, check_floats, check_number, tell
 from clustertrust.baselines.checks import check_clusters, check_dense, check_seed
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 COVARIANCES = ("diag", "full", "spherical", "tied")
 _SMALLEST = 1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
+_FUZZIEST = 100  # beyond, powers of memberships leave the range of floats
 
 
 def one_minus_entropy(p: Floats, k: int) -> Floats:
@@ -78,7 +79,7 @@ def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Fl
     ([0.9, 0.4], [0.8, 0.1])
     """
     check_choice("signal", signal, SIGNALS)
-    u = np.asarray(memberships, dtype=np.float64)
+    u = check_floats("memberships", memberships, "an (n, k) array of numbers")
     if u.ndim != 2 or u.shape[1] < 2:
         raise ValueError(f"memberships has shape {u.shape}; give an (n, k) array with at least 2 clusters.")
     wrong = np.flatnonzero(~((u >= 0).all(axis=1) & (np.abs(u.sum(axis=1) - 1) < 1e-5)))
@@ -109,8 +110,8 @@ def fuzzy_memberships(
     n_clusters : int
         k, at least 2.
     fuzziness : float
-        m > 1. In many dimensions m = 2 lets all centres fall together and every membership be 1 / k; values nearer
-        1, such as 1.2, do not.
+        m > 1, at most 100. In many dimensions m = 2 lets all centres fall together and every membership be 1 / k;
+        values nearer 1, such as 1.2, do not.
     max_iter : int
         Iterations at most; a ConvergenceWarning says when they did not suffice.
     tol : float
@@ -132,8 +133,11 @@ def fuzzy_memberships(
     X = check_dense(X)
     k = check_clusters(n_clusters, len(X))
     max_iter = check_count("max_iter", max_iter, at_least=1)
-    if not fuzziness > 1:
-        raise ValueError(f"fuzziness={fuzziness!r} must be above 1; 2 is usual, and nearer 1 is less fuzzy.")
+    fuzziness, tol = check_number("fuzziness", fuzziness), check_number("tol", tol)
+    if not 1 < fuzziness <= _FUZZIEST:
+        raise ValueError(
+            f"fuzziness={fuzziness!r} must be above 1 and at most {_FUZZIEST}; 2 is usual, and nearer 1 is less fuzzy."
+        )
     if not tol > 0:
         raise ValueError(f"tol={tol!r} must be positive.")
     u = np.random.default_rng(check_seed(random_state)).random((len(X), k))
@@ -224,7 +228,7 @@ def gmm_memberships(
     mixture = GaussianMixture(
         check_clusters(n_clusters, len(X)),
         covariance_type=covariance_type,
-        n_init=check_count("n_init", n_init, at_least=1),
+        n_init=check_count("n_init", n_init, at_least=1, at_most=MOST),
         random_state=check_seed(random_state),
     )
     return np.asarray(mixture.fit(X).predict_proba(X))

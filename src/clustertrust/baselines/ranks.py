@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from clustertrust._validation import check_matrix
+from clustertrust._validation import check_floats, check_matrix
 from clustertrust.baselines.checks import check_seed
 
 __all__ = ["random_confidence", "rank_average"]
@@ -56,7 +56,9 @@ def rank_average(signals: Iterable[ArrayLike]) -> Floats:
     >>> rank_average([[0.1, 0.9, 0.5, 0.9], [-7, -1, -2, -3]]).tolist()
     [0.25, 0.9375, 0.625, 0.6875]
     """
-    given = [np.asarray(signal, dtype=np.float64) for signal in signals]
+    if isinstance(signals, str | bytes) or not isinstance(signals, Iterable):
+        raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one a signal.")
+    given = [check_floats("signals", signal, "flat arrays of numbers") for signal in signals]
     if not given:
         raise ValueError("signals is empty; give at least one.")
     shapes = sorted({signal.shape for signal in given})

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Curve = Callable[[Floats], Floats]
 
 ENOUGH = 200  # labels from which "auto" lets the data choose the shape of the curve
+_LARGEST = 1e150  # score, of which the square is still a number
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class Calibrator(BaseEstimator):
         if not np.isfinite(values[known]).all():
             raise ValueError("scores of labelled points must be finite; give CAKE scores, or ranks.")
         values, right = values[known], right[known]
+        if np.abs(values).max() > _LARGEST:
+            raise ValueError(f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks.")
         self.n_labels_ = int(known.sum())
         chosen = "isotonic" if self.n_labels_ >= ENOUGH else "logistic"
         self.method_ = chosen if self.method == "auto" else self.method

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._validation import check_floats
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -63,7 +65,7 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     """Return n finite weights of at least 0, not all 0; None: all 1."""
     if sample_weight is None:
         return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = check_floats("sample_weight", sample_weight, f"{n} finite numbers of at least 0, not all 0")
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape {weights.shape}.")
     return weights

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from clustertrust._validation import check_choice, check_count, check_same_length, check_scores
+from clustertrust._validation import MOST, check_choice, check_count, check_same_length, check_scores
 from clustertrust.calibration.checks import check_correct
 
 __all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
@@ -102,7 +102,7 @@ def reliability(probability: Any, correct: Any, *, n_bins: int = 10, strategy: s
     ([0.333, 1.0], 0.16, 0.16)
     """
     check_choice("strategy", strategy, STRATEGIES)
-    n_bins = check_count("n_bins", n_bins, at_least=1)
+    n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
     p, right = _check_pair(probability, correct)
     of, counts = np.unique(STRATEGIES[strategy](p, n_bins), return_inverse=True, return_counts=True)[1:]
     hits = np.bincount(of, weights=right)

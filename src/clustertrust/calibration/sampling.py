@@ -74,8 +74,9 @@ def suggest(
     design : {"random", "stratified"}
         How a sample for a threshold is drawn: each n points as likely as any other; or in five bands of equal size by
         score, with shares of the labels as 5 : 4 : 3 : 2 : 1 from the surest down, since the surest are those to be
-        kept. Random is simpler, and its exact test keeps more, the fewer the labels the more so; bands give every part
-        of the scores its labels, which serves a calibrator as well, and come near it from some 500 labels on.
+        kept. For a threshold take "random": its test is exact. Bands keep less, since a guarantee has to hold where
+        their labels are fewest, in the lowest band a third of those of a random sample. They give every part of the
+        scores its labels, which serves a :class:`Calibrator`.
     exclude : sequence of positions, optional
         Points that are not to be drawn, such as those whose classes are known and named the clusters. What
         `risk_threshold` says is then about the other points.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_same_length, check_scores, tell
+from clustertrust._validation import check_floats, check_same_length, check_scores, tell
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
@@ -24,6 +24,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
+# Testing begins at the first set whose labels would forgive one error, and begins anew, after a failure, where they
+# would forgive more: among few labels one error too many is common, and would be the end of larger sets as well.
+FORGIVEN = (1, 3, 9)
 # Where nothing is known of the scores before the labels: thresholds fixed for all data, with five places to begin.
 FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
 STARTS = (0.8, 0.6, 0.4, 0.2, -np.inf)
@@ -144,13 +147,14 @@ def risk_threshold(
     -----
     Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
 
-    1. the sets tested, the surest 1 %, 2 %, … of the points, and their order, from the smallest one in which chance
-       would put enough labels to forgive one error, are fixed by scores and the number of labels alone;
+    1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin are fixed by scores
+       and the number of labels alone: the smallest sets in which chance would put enough labels to forgive 1, 3 and 9
+       errors;
     2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a random sample, binomial
        for a population, a Chernoff bound for unequal inclusion (:mod:`clustertrust.calibration.evidence`);
-    3. testing goes on to the next set only after a rejection, so a false rejection needs one at the first set whose
-       error is too large, and that has a chance of at most delta (fixed-sequence testing). With thresholds fixed in
-       advance, for a population, delta is dealt to five places to begin (the fallback procedure).
+    3. testing goes on to the next set only after a rejection, at the level so far, and delta is dealt to the places
+       to begin (the fallback procedure): the chance of a false rejection is at most delta. With thresholds fixed in
+       advance, for a population, there are five such places.
 
     The labels that say which class a cluster stands for must be others than these.
 
@@ -230,14 +234,14 @@ def _of_points(
     if equal and len(pi) == 1:
         test = partial(_equal_chances, kept=kept, alpha=alpha)
         plan = np.floor(kept * (labelled[-1] / len(order)))
-        one_error = np.minimum(plan, 1.0)
+        one_error = np.ones_like(plan)
     else:
         test = partial(weighted_p, kept=kept, inclusion=pi, alpha=alpha)
         plan = kept * pi
         one_error = plan / plan.sum(axis=1, keepdims=True)
-    start = _start(partial(test, labelled=plan), one_error, delta)
+    shares = _shares(partial(test, labelled=plan), one_error, delta)
     p = test(errors, labelled)
-    rejected, levels = in_sequence(p, np.arange(len(p)) == start, delta)
+    rejected, levels = in_sequence(p, shares, delta)
     threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
     return RiskThreshold(
         threshold=threshold,
@@ -259,13 +263,20 @@ def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: flo
     return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
 
 
-def _start(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> int:
-    """The first set that the labels expected in it would certify with one error, else without any, else the last."""
-    for errors in (one_error, np.zeros_like(one_error)):
-        good = test(errors) <= delta
-        if good.any():
-            return int(np.argmax(good))
-    return len(one_error) - 1
+def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
+    """(t,) shares of delta, equal ones at the places to begin: where the labels expected would forgive 1, 3, 9 errors.
+
+    Each at its share of delta. Where there are too few labels for all three places there are two, or one; else one that
+    forgives no error; else the last set. No answer is asked, so that the shares are fixed before the tests.
+    """
+    shares = np.zeros(len(one_error))
+    for forgiven in [*(FORGIVEN[:c] for c in range(len(FORGIVEN), 0, -1)), (0,)]:
+        good = np.array([test(errors * one_error) <= delta / len(forgiven) for errors in forgiven])
+        if good.any(axis=1).all():
+            np.add.at(shares, good.argmax(axis=1), 1 / len(forgiven))
+            return shares
+    shares[-1] = 1.0
+    return shares
 
 
 def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
@@ -316,12 +327,11 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     """(n,) inclusion probabilities of which labels can come."""
     if inclusion is None:
         return None
-    try:
-        chances = np.asarray(inclusion, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"inclusion must be one flat sequence of probabilities, one a point: {error}.") from error
+    chances = check_floats("inclusion", inclusion, "one flat sequence of probabilities, one a point")
+    if chances.ndim != 1:
+        raise ValueError(f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point.")
     check_same_length("correct", right, "inclusion", chances)
-    if chances.ndim != 1 or not ((chances >= 0) & (chances <= 1)).all():
+    if not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError("inclusion must be probabilities from 0 to 1, one for each of the points in scores.")
     impossible = np.flatnonzero((chances == 0) & ~np.isnan(right))
     if impossible.size:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
@@ -106,7 +106,7 @@ class ScoreDistributionDisplay(Display):
         cls, confidence: Confidence, *, n_bins: int = 25, ax: Axes | None = None
     ) -> ScoreDistributionDisplay:
         """Draw the scores of a record in `n_bins` bins."""
-        n_bins = check_count("n_bins", n_bins, at_least=1)
+        n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
         confidence = check_confidence(confidence)
         scores, groups = scored_groups(confidence)
         rows = [scores, *(scores[group.members] for group in groups)]

@@ -12,8 +12,10 @@ from clustertrust.displays.shared import (
     Display,
     check_confidence,
     check_max_points,
+    check_scatter_kw,
     confidence_of,
     draw_order,
+    draw_points,
     missing_note,
     require_matplotlib,
     sample_note,
@@ -144,9 +146,9 @@ class StabilityGeometryDisplay(Display):
         ax = self._start(ax, (6.4, 4.8))
         order = draw_order(len(self.scores), max_points)
         self.shown_ = order[~np.isnan(self.scores[order])]
-        look = scatter_look(self.scores, len(order)) | {"alpha": 0.7, "zorder": 2} | (scatter_kw or {})
+        look = scatter_look(self.scores, len(order)) | {"alpha": 0.7, "zorder": 2} | check_scatter_kw(scatter_kw)
         shown = self.shown_
-        self.points_ = ax.scatter(self.geometry[shown], self.stability[shown], c=self.scores[shown], **look)
+        self.points_ = draw_points(ax, self.geometry[shown], self.stability[shown], self.scores[shown], look)
         self.contours_ = None if self.fusion is None else self._draw_contours()
         self.colorbar_ = self.figure_.colorbar(self.points_, ax=ax, label="score") if shown.size else None
         if self.colorbar_ is not None and self.colorbar_.solids is not None:

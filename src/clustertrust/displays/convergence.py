@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, check_count
+from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.shared import (
     ALL_COLOR,
@@ -322,7 +322,7 @@ def _silhouettes(confidence: Confidence, X: Any, given: Any) -> Floats:
         )
     if given is None:
         return silhouettes(X, confidence.ensemble, geometry=confidence.geometry_method)
-    s = np.asarray(given, dtype=np.float64)
+    s = check_floats("silhouettes", given, "an (n, R) array of numbers")
     if s.shape != confidence.ensemble.labels.shape:
         raise ValueError(f"silhouettes has shape {s.shape}; points and runs are {confidence.ensemble.labels.shape}.")
     return s

@@ -85,6 +85,8 @@ class ReliabilityDisplay(Display):
         cls, calibrator: Calibrator, scores: Any, correct: Any, *, n_bins: int = 10, ax: Any = None
     ) -> ReliabilityDisplay:
         """Draw what a fitted calibrator says of points that it was not fitted on."""
+        if not isinstance(calibrator, Calibrator):
+            raise TypeError(f"calibrator={calibrator!r} must be a fitted clustertrust.calibration.Calibrator.")
         return cls.from_predictions(calibrator.predict(scores), correct, n_bins=n_bins, name=calibrator.method_, ax=ax)
 
     def plot(self, ax: Any = None) -> ReliabilityDisplay:

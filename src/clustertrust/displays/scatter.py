@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from clustertrust._validation import check_matrix, check_same_rows, is_frame
+from clustertrust._validation import check_floats, check_matrix, check_same_rows, is_frame
 from clustertrust.displays.shared import (
     MAX_POINTS,
     MISSING_COLOR,
@@ -19,8 +19,10 @@ from clustertrust.displays.shared import (
     Display,
     check_confidence,
     check_max_points,
+    check_scatter_kw,
     confidence_of,
     draw_order,
+    draw_points,
     groups_of,
     push_apart,
     require_matplotlib,
@@ -86,10 +88,7 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
 def _given(embedding: Any, rows: pd.Index) -> View:
     n = len(rows)
     names = [written(name) for name in embedding.columns] if is_frame(embedding) else ["embedding 1", "embedding 2"]
-    try:
-        points = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"embedding must be an (n, 2) array of numbers: {error}.") from error
+    points = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if points.shape != (n, 2):
         raise ValueError(f"embedding has shape {points.shape}; {n} points in the plane are ({n}, 2).")
     if isinstance(embedding, pd.DataFrame):
@@ -248,7 +247,7 @@ class ScoreScatterDisplay(Display):
         max_points = check_max_points(max_points)
         ax = self._start(ax, (6.4, 4.8))
         self.shown_ = draw_order(len(self.scores), max_points)
-        look = scatter_look(self.scores, len(self.shown_)) | (scatter_kw or {})
+        look = scatter_look(self.scores, len(self.shown_)) | check_scatter_kw(scatter_kw)
         scored = ~np.isnan(self.scores[self.shown_])
         assigned = self.labels[self.shown_] >= 0
         self.points_ = self._scatter(self.shown_[scored & assigned], look)
@@ -271,7 +270,7 @@ class ScoreScatterDisplay(Display):
 
     def _scatter(self, positions: Ints, look: dict[str, Any]) -> Any:
         x, y = self.points[positions].T
-        return self.ax_.scatter(x, y, c=self.scores[positions], **look)
+        return draw_points(self.ax_, x, y, self.scores[positions], look)
 
     def _name_clusters(self) -> list[Any]:
         """Write each name at the member nearest to its cluster's median; names that would overlap move apart."""

@@ -51,6 +51,7 @@ class Display:
             import matplotlib.pyplot as plt  # only here: axes that are given need no pyplot, and change none
 
             _, ax = plt.subplots(figsize=figsize, layout="constrained")
+        check_axes(ax)
         self.ax_, self.figure_, self.note_ = ax, ax.figure, None
         return ax
 
@@ -69,6 +70,15 @@ class Display:
             )
         there.set_text("\n".join(lines))
         self.note_ = there  # type: ignore[assignment]
+
+
+def check_axes(ax: Any) -> None:
+    """Raise unless these are axes of matplotlib's; of `plt.subplots(2, 2)` each display takes one."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        told = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
+        raise TypeError(f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None.")
 
 
 def require_matplotlib() -> None:
@@ -197,6 +207,23 @@ def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
         "rasterized": shown > RASTER_POINTS,
         "linewidths": 0,
     }
+
+
+def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, Any]) -> Any:
+    """Points coloured by score; what matplotlib does not take is an error that names `scatter_kw`."""
+    try:
+        return ax.scatter(x, y, c=scores, **look)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"scatter_kw has something that matplotlib's scatter does not take: {error}.") from error
+
+
+def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
+    """Return options of matplotlib's scatter."""
+    if scatter_kw is None:
+        return {}
+    if not isinstance(scatter_kw, dict) or not all(isinstance(name, str) for name in scatter_kw):
+        raise TypeError(f"scatter_kw={scatter_kw!r} must be a dict of options of matplotlib's scatter, or None.")
+    return scatter_kw
 
 
 def spread(positions: Floats, least: float, low: float, high: float) -> Floats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._validation import check_flag
 from clustertrust.displays.shared import (
     CLUSTER_COLORS,
     LOW_COLOR,
@@ -137,7 +138,7 @@ class RiskCoverageDisplay(Display):
         ax = self._start(ax, (6.4, 4.8))
         self.line_ = draw_curve(ax, self.curve, f"{written(name)} (area {self.aurc:.3f})")
         self.chance_ = self.ideal_ = None
-        if references:
+        if check_flag("references", references):
             self.chance_ = ax.axhline(self.curve.value[-1], color="0.4", linestyle=":", label="random order")
             (self.ideal_,) = ax.plot(
                 self.ideal.coverage, self.ideal.value, color="0.4", linestyle="--", label="best order", zorder=1
@@ -262,7 +263,7 @@ class CoverageAccuracyDisplay(Display):
         require_matplotlib()
         ax = self._start(ax, (6.4, 4.8))
         self.all_ = None
-        if references:
+        if check_flag("references", references):
             self.all_ = ax.axhline(self.accuracy, color="0.4", linestyle=":", label=f"all points: {self.accuracy:.3f}")
         self.line_ = draw_curve(ax, self.curve, written(name), marker="o")
         ax.set(

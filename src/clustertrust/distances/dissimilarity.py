@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ __all__ = [
     "as_truths",
     "check_entries",
     "cluster_means",
-    "cluster_variances",
+    "cluster_moments",
     "fixed_parameters",
     "is_name",
     "squared_distances",
@@ -55,11 +56,12 @@ class Dissimilarity(ABC):
     `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
     that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
     itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
-    the sum over its own cluster.
+    the sum over its own cluster. `calls_libraries` is False where our own kernels do all of the work.
     """
 
     leaves_self_out = True
     root = False
+    calls_libraries = True
     self_dissimilarity: Floats | None = None
 
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
@@ -90,7 +92,7 @@ class Dissimilarity(ABC):
             return reduce(block if points is None else points[block], means(block))
 
         columns = 16 * int(self.cells.start[-1])
-        with one_thread():
+        with one_thread() if self.calls_libraries else nullcontext():
             yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
 
     def _matrix_means(self, matrix: NDArray) -> Floats:
@@ -166,6 +168,8 @@ class Euclidean(Dissimilarity):
     float32 (a distance is good to about seven digits) and summed in float64.
     """
 
+    calls_libraries = False
+
     def __init__(self, X: NDArray, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
         self.X = X
@@ -229,7 +233,7 @@ class Centers(Dissimilarity):
     """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
 
     With the means and variances of the clusters this is the mean squared distance to the members; with
-    no spread the squared distance to the centre.
+    no spread the squared distance to the centre. Runs often find the same cluster: equal centres are worked on once.
     """
 
     def __init__(
@@ -246,6 +250,7 @@ class Centers(Dissimilarity):
         self.X, self.root = X, root
         self.centers, self.spread = centers, spread
         self.leaves_self_out = spread is not None
+        self._distinct, self._place = np.unique(centers, axis=0, return_inverse=True)
 
     def noise(self, X: Any = None) -> Floats | float:
         """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of the squares."""
@@ -261,8 +266,10 @@ class Centers(Dissimilarity):
         return self.map(self.X, reduce)
 
     def _means(self, X: Any) -> Floats:
-        squares = squared_distances(self.centers, X)
-        return squares if self.spread is None else squares + self.spread[:, None]
+        squares = squared_distances(self._distinct, X)[self._place.ravel()]
+        if self.spread is not None:
+            squares += self.spread[:, None]
+        return squares
 
 
 def squared_distances(centers: Floats, X: Any) -> Floats:
@@ -315,28 +322,51 @@ def _cell_sums(X: Any, cells: Cells) -> Any:
     return indicator @ X
 
 
+def _cell_means(X: NDArray, cells: Cells) -> Floats:
+    """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from it.
+
+    Sums of the points themselves would lose digits where these lie far from the origin.
+    """
+    member = np.empty(len(cells.counts), dtype=np.int64)
+    member[cells.of] = np.arange(len(cells.of))
+    base = np.asarray(X[member], dtype=np.float64)
+    differences = base[cells.of]
+    np.subtract(X, differences, out=differences)
+    return base + _cell_sums(differences, cells) / cells.counts[:, None]
+
+
+def _unite(means: Floats, cells: Cells) -> Floats:
+    """Means of cells (m, d) → means of clusters (K, d), centred while they are summed."""
+    origin = cells.counts @ means / max(1, cells.counts.sum())
+    sums = cells.members.T @ (cells.counts[:, None] * (means - origin))
+    return np.asarray(origin + sums / cells.sizes[:, None])
+
+
 def cluster_means(X: Any, cells: Cells) -> Floats:
     """(K, d) mean of each cluster of each run, from one sum a cell."""
-    sums = cells.members.T @ _cell_sums(X, cells)
-    sums = sums.toarray() if sparse.issparse(sums) else np.asarray(sums, np.float64)
-    return sums / cells.sizes[:, None]
+    if sparse.issparse(X):
+        sums = cells.members.T @ _cell_sums(X, cells)
+        return np.asarray(sums.toarray() / cells.sizes[:, None])
+    return _unite(_cell_means(X, cells), cells)
 
 
-def cluster_variances(X: Any, cells: Cells, means: Floats) -> Floats:
-    """(K,) mean squared distance of the members of each cluster to its mean.
+def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
+    """Mean (K, d) of each cluster, and the mean squared distance (K,) of its members to it.
 
     Within cells by differences, then between the means of cells: no large numbers are subtracted, but for sparse
     data. What is left of equal points by rounding is 0.
     """
-    squared_norms = row_norms(means, squared=True)
     if sparse.issparse(X):
+        means = cluster_means(X, cells)
+        squared_norms = row_norms(means, squared=True)
         squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
         variances = cells.members.T @ squares / cells.sizes - squared_norms
-        return np.where(variances > ROUNDING * squared_norms, variances, 0.0)
-    cell_means = _cell_sums(X, cells) / cells.counts[:, None]
+        return means, np.where(variances > ROUNDING * squared_norms, variances, 0.0)
+    cell_means = _cell_means(X, cells)
+    means = _unite(cell_means, cells)
     inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
     between = np.bincount(column, weights=apart, minlength=cells.sizes.size)
     variances = (cells.members.T @ inside + between) / cells.sizes
-    return np.where(variances > ROUNDING**2 * squared_norms, variances, 0.0)
+    return means, np.where(variances > ROUNDING**2 * row_norms(means, squared=True), variances, 0.0)

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_distances, pairwise_kernels
-from sklearn.neighbors import NearestNeighbors
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
-from clustertrust._parallel import one_thread
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Floats, Reduce, Result, check_entries, is_name
+from clustertrust.distances.dissimilarity import (
+    ROUNDING,
+    Dissimilarity,
+    Floats,
+    Reduce,
+    Result,
+    check_entries,
+    is_name,
+)
+from clustertrust.distances.neighbours import Neighbours
 
 __all__ = ["KernelMeans"]
 
@@ -50,15 +57,19 @@ class KernelMeans(Dissimilarity):
             self.params = {"gamma": 1.0 / X.shape[1]} | {k: v for k, v in self.params.items() if v is not None}
         self.scale: Floats | None = None
         if is_name(kernel, "self-tuning"):
-            with one_thread():
-                self.neighbours = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, X.shape[0] - 1)).fit(self.X)
-                scale = self.neighbours.kneighbors()[0][:, -1]
-                # Points with many copies have no scale of their own; where all points do, nor has anyone.
-                self.floor = scale[scale > 0].min() if scale.any() else _smallest_distance(self.X)
+            self.neighbours = Neighbours(self.X, n_jobs)
+            scale = self.neighbours.kth_distances(self.X, self._rank + 1)  # the first is the point itself
+            # Points with many copies have no scale of their own; where all points do, nor has anyone.
+            self.floor = scale[scale > 0].min() if scale.any() else _smallest_distance(self.X)
             self.scale = np.maximum(scale, self.floor)
         precomputed = is_name(kernel, "precomputed")
         self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
         self.within = self._within()
+
+    @property
+    def _rank(self) -> int:
+        """Which neighbour of a point is its scale's."""
+        return min(_NEIGHBOUR, self.X.shape[0] - 1)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
@@ -67,8 +78,7 @@ class KernelMeans(Dissimilarity):
         X = self._moved(X)
         scale = None
         if self.scale is not None:
-            with one_thread():
-                scale = np.maximum(self.neighbours.kneighbors(X)[0][:, -1], self.floor)
+            scale = np.maximum(self.neighbours.kth_distances(X, self._rank), self.floor)
         return self._map_distances(X, scale, self._with_itself(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -102,7 +112,7 @@ class KernelMeans(Dissimilarity):
     def _gram(self, X: Any, scale: Floats | None) -> NDArray:
         """κ of some points with all training points."""
         if scale is not None and self.scale is not None:
-            squares = pairwise_distances(X, self.X) ** 2
+            squares = self.neighbours.squares(X)
             squares /= scale[:, None]
             squares /= self.scale
             return np.exp(-squares)
@@ -150,7 +160,7 @@ def _smallest_distance(X: Any) -> float:
     distinct = _distinct(X)
     if distinct.shape[0] < 2:
         return np.inf
-    return float(NearestNeighbors(n_neighbors=1).fit(distinct).kneighbors()[0].min())
+    return float(Neighbours(distinct).kth_distances(distinct, 2).min())
 
 
 def _distinct(X: Any) -> Any:

@@ -31,7 +31,7 @@ class SampledMeans(Dissimilarity):
         self, X: NDArray, cells: Cells, *, members: int = MEMBERS, seed: int = 0, n_jobs: int | None = None
     ) -> None:
         super().__init__(cells, n_jobs)
-        self.X = X
+        self.X, self.members, self.seed = X, members, seed
         n = len(cells.of)
         self.taken = np.minimum(cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64)))
         shuffled = np.random.default_rng(seed).permutation(n)
@@ -73,10 +73,9 @@ class SampledMeans(Dissimilarity):
 
         return self._split(X.shape[0], means, reduce, 32 * m)
 
-    def halves(self) -> tuple[SampledMeans, SampledMeans]:
-        """Two samples of half the size, drawn apart from each other: their difference tells the error of the whole."""
-        members = max(1, len(self.drawn) // 2)
-        return (
-            SampledMeans(self.X, self.cells, members=members, seed=1, n_jobs=self.n_jobs),
-            SampledMeans(self.X, self.cells, members=members, seed=2, n_jobs=self.n_jobs),
-        )
+    def drawn_again(self, times: int) -> list[SampledMeans]:
+        """As many other samples of the same size, drawn apart: how they differ tells the error of each."""
+        return [
+            SampledMeans(self.X, self.cells, members=self.members, seed=self.seed + 1 + at, n_jobs=self.n_jobs)
+            for at in range(times)
+        ]

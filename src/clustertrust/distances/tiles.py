@@ -17,6 +17,7 @@ __all__ = ["by_feature", "by_point", "in_fours", "rounds", "sums_by_cell"]
 Ints = NDArray[np.integer]
 
 _BLOCKS = 32  # of points: enough to keep many threads busy, few enough that the barriers between rounds cost nothing
+_FEW_TILES = 4  # of points: on one thread they are done before others have started
 
 
 def in_fours(X: NDArray, rows: int = 4) -> NDArray:
@@ -75,7 +76,12 @@ def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> NDArray[np.float64]:
     def work(pairs: Ints) -> None:
         kernel.add_distances(rows, columns, cell, cells.bounds, per_block, pairs, out)
 
+    in_turn = rounds(-(-len(rows) // per_block))
+    if threads == 1 or len(rows) <= _FEW_TILES:
+        for pairs in in_turn:
+            work(pairs)
+        return out
     with ThreadPoolExecutor(threads) as pool:
-        for pairs in rounds(-(-len(rows) // per_block)):
+        for pairs in in_turn:
             list(pool.map(work, (np.ascontiguousarray(pairs[t::threads]) for t in range(threads))))
     return out

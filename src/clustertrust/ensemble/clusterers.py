@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
-    HDBSCAN,
     AgglomerativeClustering,
     Birch,
     BisectingKMeans,
@@ -29,8 +29,10 @@ from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._validation import check_choice, check_label_vector
+from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.lloyd import Ready
 from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 
 __all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
@@ -60,7 +62,7 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "birch": lambda k: ShuffledBirch(k),
     "bisecting-kmeans": lambda k: BisectingKMeans(k, n_init=1),
     "gmm": lambda k: GaussianMixture(k, n_init=1),
-    "hdbscan": lambda k: HDBSCAN(copy=True),
+    "hdbscan": lambda k: PortableHDBSCAN(),
     "kmeans": lambda k: KMeans(k, init="k-means++", n_init=1),
     "kmeans-random": lambda k: KMeans(k, init="random", n_init=1),
     "kmedoids": lambda k: KMedoids(k),
@@ -149,6 +151,8 @@ def _seed_parameters(estimator: Any) -> list[str]:
 
 def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
     """A value of each varied parameter that the estimator has."""
+    if not vary:
+        return {}
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
     drawn = {}
     for name, values in vary.items():
@@ -168,29 +172,32 @@ def fit_run(
     vary: Mapping[str, Sequence[Any]],
     resample: float | str | None,
     left_out: str,
+    shared: Ready | None = None,
 ) -> Run:
-    """Fit one run; everything random in it follows from `seed`."""
+    """Fit one run; everything random in it follows from `seed`. `shared`: X made ready for k-means."""
     began = time.perf_counter()
-    rng = np.random.default_rng(seed)
+    is_function = not hasattr(estimator, "fit")
+    rng = np.random.default_rng(seed) if is_function or resample is not None else None
     n = X.shape[0]
     sample = _sample(n, resample, rng)
     params = draw(estimator, vary, seed)
     rows = X if sample is None else X[sample]
+    found: Ints
     with one_thread(), collected_warnings as caught:
-        if hasattr(estimator, "fit"):
-            model = clone(estimator).set_params(**params)
-            model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
-            found, placer, centers = _fit(model, rows)
-        else:
+        if is_function:
             model, placer, centers = None, None, None
             found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
+        else:
+            model = _seeded(estimator, params, seed)
+            found, placer, centers = _fit(model, rows, shared if sample is None else None)
         placer = Training(X, sample, found) if placer is None else placer
         if len(found) != rows.shape[0]:
             raise ValueError(f"{method} returned {len(found)} labels for {rows.shape[0]} points.")
         labels = found
         if sample is not None:
             labels = placer(X) if left_out == "predict" else np.full(n, -1)
-            labels[sample] = found
+            drawn, first = np.unique(sample, return_index=True)
+            labels[drawn] = found[first]  # of a point drawn twice the first, as the placer has it
     return Run(
         labels=np.asarray(labels, dtype=np.int32),
         placer=placer,
@@ -205,21 +212,34 @@ def fit_run(
     )
 
 
-def _sample(n: int, resample: float | str | None, rng: np.random.Generator) -> Ints | None:
-    """Rows to fit on: a share without replacement, as many with replacement, or None for all."""
-    if resample is None:
+def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
+    """A copy of the estimator with the parameters of this run, and its seed wherever it takes one."""
+    if type(estimator) is KMeans:  # all it holds are parameters; `clone` and `set_params` take as long as to cluster
+        model = copy(estimator)
+        vars(model).update(params, random_state=seed)
+        return model
+    model = clone(estimator).set_params(**params)
+    return model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
+
+
+def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
+    """Rows to fit on: a share without replacement, as many with replacement, or None for all, which needs no `rng`."""
+    if resample is None or rng is None:
         return None
     if resample == "bootstrap":
         return np.sort(rng.integers(n, size=n))
     return np.sort(rng.choice(n, int(np.floor(float(resample) * n + 1e-9)), replace=False))
 
 
-def _fit(model: Any, X: Any) -> tuple[Ints, Placer | None, NDArray | None]:
+def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None, NDArray | None]:
     """Fit and return labels, the rule for unseen points (None: the method leaves no model behind), and centres.
 
     Where a rule of our own places points, it labels the training points too, so that they get their labels back. It
     agrees with the fit but for points as far from one centre as from another to the last digit.
     """
+    if shared is not None and shared.fit(model):
+        centers = np.asarray(model.cluster_centers_, dtype=np.float64)
+        return shared.nearest(centers), Nearest(centers, np.arange(len(centers))), centers
     if isinstance(model, KMeans | MiniBatchKMeans | KMedoids):
         centers = np.asarray(model.fit(X).cluster_centers_, dtype=np.float64)
         by_center = Nearest(centers, np.arange(len(centers)))
@@ -234,7 +254,7 @@ def _fit(model: Any, X: Any) -> tuple[Ints, Placer | None, NDArray | None]:
         model.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
         means = getattr(model, "means_", None)
-        return labels, Predict(model), None if means is None else np.asarray(means, dtype=np.float64)
+        return labels, Predict(model, X.dtype), None if means is None else np.asarray(means, dtype=np.float64)
     return np.asarray(model.fit_predict(X)), None, None
 
 

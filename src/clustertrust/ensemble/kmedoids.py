@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.kernels import backend
 
@@ -60,14 +61,16 @@ class KMedoids(ClusterMixin, BaseEstimator):
         """Find the medoids of X (n, d); y is ignored."""
         X = validate_data(self, X, dtype=np.float64, order="C")
         n = len(X)
-        if not 1 <= self.n_clusters <= n:
-            raise ValueError(f"n_clusters={self.n_clusters} must be between 1 and the number of points, n_samples={n}.")
+        k = check_count("n_clusters", self.n_clusters, at_least=1)
+        if k > n:
+            raise ValueError(f"n_clusters={k} must be between 1 and the number of points, n_samples={n}.")
+        max_iter = check_count("max_iter", self.max_iter, at_least=1, at_most=2**31 - 1)
+        sample_size = check_count("sample_size", self.sample_size, at_least=1)
         rng = check_random_state(self.random_state)
-        size = self.sample_size if n > 2 * self.sample_size else n
-        size = max(size, self.n_clusters)
+        size = max(sample_size if n > 2 * sample_size else n, k)
         sample = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
-        start = rng.choice(size, self.n_clusters, replace=False)
-        found, self.n_iter_ = backend().fasterpam(np.ascontiguousarray(X[sample]), start, self.max_iter)
+        start = rng.choice(size, k, replace=False)
+        found, self.n_iter_ = backend().fasterpam(np.ascontiguousarray(X[sample]), start, max_iter)
         self.medoid_indices_ = sample[found]
         self.cluster_centers_ = X[self.medoid_indices_]
         self.labels_, distances = self._nearest(X)

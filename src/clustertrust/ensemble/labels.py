@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_label_vector, check_same_rows, is_frame
+from clustertrust._validation import check_label_vector, check_same_rows, is_frame, warn_of_text_numbers
 
 __all__ = ["check_rows", "read_labels"]
 
@@ -26,6 +26,7 @@ def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None,
                 f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
             )
         stacked = np.column_stack(columns)
+        warn_of_text_numbers("labels", (name for of in names if of is not None for name in of.tolist()))
     if len(stacked) < 2:
         raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
     return stacked, names
@@ -66,7 +67,7 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
 
 def _column(name: str, run: Any) -> tuple[NDArray[np.int64], NDArray | None]:
     """Labels of one run as whole numbers, and their names where they are something else."""
-    codes, names = check_label_vector(name, run)
+    codes, names = check_label_vector(name, run, quiet=True)
     if names.size == 0:
         return codes, None
     if names.dtype.kind in "iu" and names.max() < 2**63:

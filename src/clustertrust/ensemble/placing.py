@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._parallel import blocks, one_thread
+from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
@@ -75,12 +76,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Predict:
-    """What the fitted model says."""
+    """What the fitted model says; `dtype` is the type of the data that it was fitted on, None: any will do."""
 
     model: Any
+    dtype: Any = None
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
+        X = X if self.dtype is None else as_type(X, self.dtype)  # compiled loops of some models take no other
         with one_thread():
             return np.asarray(self.model.predict(X))
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import joblib
 import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._parallel import count_threads
+from clustertrust._dask import client_of_joblib, spread
+from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
-from clustertrust._validation import check_choice, check_count, tell
+from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_list, tell
 from clustertrust.ensemble.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.ensemble.lloyd import Ready, ready
 from clustertrust.ensemble.placing import Training
 from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.kernels import backend
@@ -36,6 +40,7 @@ DEFAULTS: dict[str, Any] = {
     "verbose": False,
     "checkpoint": None,
 }
+_LITTLE = 30_000  # numbers in X
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Recipe:
     random_state : what the seeds come from
     n_jobs, verbose : runs at a time, and whether a progress bar is shown
     checkpoint : folder that keeps finished runs
+    shared : the data made ready for all runs of k-means, where that has been done
     """
 
     methods: tuple[tuple[str, Any], ...]
@@ -62,6 +68,7 @@ class Recipe:
     n_jobs: int | None
     verbose: bool
     checkpoint: Any
+    shared: Ready | None = None
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Recipe:
@@ -88,7 +95,8 @@ class Recipe:
         check_choice("on_failure", params["on_failure"], ON_FAILURE)
         n_runs = params["n_runs"]
         if not (isinstance(n_runs, str) and n_runs == "auto"):
-            n_runs = check_count("n_runs", n_runs, at_least=2)
+            n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
+        check_flag("verbose", params["verbose"])
         rest = {name: params[name] for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")}
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
@@ -126,7 +134,23 @@ class Recipe:
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Run r."""
         method, estimator = self.methods[r % len(self.methods)]
-        return fit_run(X, method, estimator, seed, vary=self.vary, resample=self.resample, left_out=self.left_out)
+        return fit_run(
+            X,
+            method,
+            estimator,
+            seed,
+            vary=self.vary,
+            resample=self.resample,
+            left_out=self.left_out,
+            shared=self.shared,
+        )
+
+    def for_data(self, X: Any) -> Recipe:
+        """The same with X made ready, where runs of k-means are fitted on all of it and in this process."""
+        wanted = self.resample is None and any(type(estimator) is KMeans for _, estimator in self.methods)
+        backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
+        here = getattr(backend_of_joblib, "supports_sharedmem", False)
+        return replace(self, shared=ready(X)) if wanted and here else self
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Say which run failed and why."""
@@ -144,7 +168,11 @@ class Recipe:
                     f"{' and '.join(fixed)} is deterministic, so that all its runs are the same and agree by "
                     "construction; set vary or resample to make them differ."
                 )
-        fewer = [(r, k, found) for r, run in enumerate(runs) if (k := self._asked(r, run)) > (found := _count(run))]
+        asked = [_clusters_asked(estimator) for _, estimator in self.methods]
+        wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
+        fewer = [
+            (r, k, found) for r, (run, k) in enumerate(zip(runs, wanted, strict=True)) if k > (found := _count(run))
+        ]
         if fewer:
             r, k, found = fewer[0]
             what = (
@@ -156,16 +184,22 @@ class Recipe:
                 continue
             tell(f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})", ConvergenceWarning)
 
-    def _asked(self, r: int, run: Run) -> int:
-        """Clusters that run r was asked for; 0 where the method finds their number."""
-        _, estimator = self.methods[r % len(self.methods)]
-        key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
-        value = run.params.get(key, estimator.get_params()[key]) if key else 0
-        return int(value) if isinstance(value, numbers.Integral) else 0
+
+def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:
+    """The parameter that holds the number of clusters, and that number; None and 0 where there is none."""
+    key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
+    return (key, estimator.get_params()[key]) if key else (None, 0)
+
+
+def _wanted(run: Run, key: str | None, value: Any) -> int:
+    """Clusters that the run was asked for; 0 where the method finds their number."""
+    value = value if key is None else run.params.get(key, value)
+    return int(value) if isinstance(value, numbers.Integral) else 0
 
 
 def _count(run: Run) -> int:
-    return int(np.unique(run.labels[run.labels >= 0]).size)
+    found = pd.unique(run.labels)  # by hashing, which is quicker than to sort
+    return int((found >= 0).sum())
 
 
 def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Sequence[Any]]:
@@ -175,9 +209,7 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
         raise TypeError(f"vary={vary!r} must be a dict of parameter names and the values to draw from.")
     checked: dict[str, Sequence[Any]] = {}
     for name, values in vary.items():
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise TypeError(f"vary[{name!r}]={values!r} must be a sequence of values to draw from.")
-        checked[name] = list(values)
+        checked[name] = check_list(f"vary[{name!r}]", values, "range(10, 16)")
         if not checked[name]:
             raise ValueError(f"vary[{name!r}] is empty; give at least one value.")
         if name == "n_clusters":
@@ -190,7 +222,7 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
 
 
 def _check_resample(resample: Any) -> None:
-    if resample is None or resample == "bootstrap":
+    if resample is None or (isinstance(resample, str) and resample == "bootstrap"):
         return
     if isinstance(resample, float | np.floating) and 0 < resample < 1:
         return
@@ -221,27 +253,58 @@ def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, np.random.Generator):
         raise TypeError("random_state is a Generator, which is not taken; give int(rng.integers(2**32)).")
-    seed = check_count("random_state", seed, at_least=0)
-    if seed >= 2**32:
-        raise ValueError(f"random_state={seed} is too large; seeds are below 2**32.")
-    return seed
+    return check_count("random_state", seed, at_least=0, at_most=2**32 - 1)
 
 
 def run_all(X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None) -> list[Run]:
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
-    work = joblib.delayed(_work)
-    parallel = joblib.Parallel(n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator")
-    results = parallel(work(X, recipe, r, seed, kept) for r, seed in numbered)
-    done = list(progress(results, len(numbered), "runs", verbose=recipe.verbose))
-    failed = [result for result in done if isinstance(result, str)]
+    recipe = recipe.for_data(X)
+    jobs = [(recipe, r, seed, kept) for r, seed in numbered]
+    client = client_of_joblib()
+    done: list[Run | Failure] = []
+    with one_blas_thread:  # for all runs: to set and lift it for each takes longer than to cluster little data
+        if client is None:
+            work = joblib.delayed(_work)
+            parallel = joblib.Parallel(n_jobs=_threads(X, recipe), prefer="threads", return_as="generator")
+            results = parallel(work(X, *job) for job in jobs)
+        else:  # joblib's own way with Dask loses the data with the worker that holds them
+            check_jobs(recipe.n_jobs)
+            results = spread(client, _work, X, jobs)
+        for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
+            if isinstance(result, Failure) and recipe.on_failure == "raise":
+                stop(results)
+                result.throw()
+            done.append(result)
+    failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
         tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
 
 
-def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | str:
-    """Run r, or what there is to say of its failure. X does not come back with it from another process."""
+def _threads(X: Any, recipe: Recipe) -> int:
+    """Runs at a time; one where k-means has so little to do that threads would mostly wait for each other."""
+    threads = count_threads(recipe.n_jobs)
+    only_kmeans = all(type(estimator) is KMeans for _, estimator in recipe.methods)
+    return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed. It is returned, not raised: results come in order, so the first run to fail is named."""
+
+    what: str
+    error: Exception
+
+    def throw(self) -> NoReturn:
+        """Raise it, as the kind of error that it was where that is one of ours."""
+        kinds = (ValueError, TypeError, ImportError)
+        kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
+        raise kind(f"{self.what}. on_failure='drop' goes on without such runs.") from self.error
+
+
+def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:
+    """Run r, or its failure. X does not come back with it from another process."""
     # Outside of what may be dropped: a full disk or a damaged file is no failure of the run.
     run = None if kept is None else kept.load(r, X)
     if run is not None:
@@ -249,11 +312,7 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
     try:
         run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
-        what = recipe.describe(r, seed, error)
-        if recipe.on_failure == "drop":
-            return what
-        kind = next((kind for kind in (ValueError, TypeError, ImportError) if isinstance(error, kind)), RuntimeError)
-        raise kind(f"{what}. on_failure='drop' goes on without such runs.") from error
+        return Failure(recipe.describe(r, seed, error), error)
     if kept is not None:
         kept.save(r, run)
     return _with_data(run, None)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import is_dask
+from clustertrust._validation import check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.labels import read_labels
@@ -94,10 +94,7 @@ class Ensemble:
         checked = []
         highest = np.asarray(self.labels.max(axis=0))
         for r, (run_centers, names) in enumerate(zip(centers, self.label_names, strict=True)):
-            try:
-                array = np.asarray(run_centers, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers: {error}.") from error
+            array = check_floats(f"centers[{r}]", run_centers, "a (k, d) array of finite numbers")
             if array.ndim != 2 or not np.isfinite(array).all():
                 raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers; its shape is {array.shape}.")
             if names is not None or highest[r] >= len(array):
@@ -164,7 +161,7 @@ class Ensemble:
         ValueError
             Where labels were given, or the model of a run could not be stored.
         """
-        return place(self.placers, X)
+        return place(self.placers, check_matrix(X, reset=False))
 
     def diversity(self) -> float:
         """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs; points assigned in both runs count."""

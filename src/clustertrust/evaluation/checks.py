@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_label_vector, check_same_length, check_scores
+from clustertrust._validation import check_floats, check_label_vector, check_same_length, check_scores
 
 __all__ = ["check_pair", "check_sizes", "check_triple", "check_truth"]
 
@@ -62,7 +62,7 @@ def check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, In
 
 def check_sizes(name: str, shares: Any, n: int) -> Ints:
     """max(1, round(share n)) for each share."""
-    given = np.asarray(shares, dtype=np.float64)
+    given = check_floats(name, shares, "above 0 and at most 1")
     if given.ndim != 1 or not given.size or not ((given > 0) & (given <= 1)).all():
         raise ValueError(f"{name}={shares!r} must be above 0 and at most 1.")
     return np.maximum(1, np.round(given * n)).astype(np.int64)

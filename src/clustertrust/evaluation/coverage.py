@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from clustertrust._validation import check_choice, check_count
+from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.evaluation.checks import check_sizes, check_triple
 from clustertrust.evaluation.labelling import accuracy, correctness
 from clustertrust.evaluation.ranking import surest_first
@@ -107,7 +107,7 @@ def score_quality(
     1.0
     """
     known, codes, classes = check_triple(scores, labels, truth)
-    at = np.asarray(coverages, dtype=np.float64)
+    at = check_floats("coverages", coverages, "at least two numbers that increase")
     m = check_sizes("coverages", at, known.size)
     if at.size < 2 or (np.diff(at) <= 0).any():
         raise ValueError(f"coverages={at.tolist()} must be at least two numbers that increase.")

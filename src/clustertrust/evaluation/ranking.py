@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from clustertrust._validation import check_choice, check_count, tell
+from clustertrust._validation import MOST, check_choice, check_count, check_number, tell
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
 
@@ -151,7 +151,7 @@ def error_precision(scores: ArrayLike, correct: ArrayLike, share: float = 0.05, 
     0.5
     """
     right = surest_first(scores, correct, ties)
-    m = check_sizes("share", np.array([share]), right.size)[0]
+    m = check_sizes("share", np.array([check_number("share", share)]), right.size)[0]
     return float(1.0 - right[-m:].mean())
 
 
@@ -180,7 +180,7 @@ def risk_coverage_curve(
     >>> curve.coverage.tolist(), curve.value.round(3).tolist()
     ([0.25, 0.5, 0.75, 1.0], [0.0, 0.0, 0.333, 0.5])
     """
-    n_positions = check_count("n_positions", n_positions, at_least=2)
+    n_positions = check_count("n_positions", n_positions, at_least=2, at_most=MOST)
     right = surest_first(scores, correct, ties)
     m = np.unique(np.linspace(1, right.size, n_positions).astype(np.int64))
     return Curve(m / right.size, np.cumsum(1.0 - right)[m - 1] / m)
@@ -232,7 +232,7 @@ def accuracy_by_bin(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, 
     >>> accuracy_by_bin([0.1, 0.9, 0.8, 0.3], [False, True, True, True], n_bins=2).tolist()
     [0.5, 1.0]
     """
-    n_bins = check_count("n_bins", n_bins, at_least=1)
+    n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
     right = surest_first(scores, correct, ties)
     if n_bins > right.size:
         raise ValueError(f"n_bins={n_bins} is more than the {right.size} points with a score; ask for fewer bins.")
@@ -259,7 +259,7 @@ def percentile_correlation(scores: ArrayLike, correct: ArrayLike, *, n_bins: int
     >>> round(percentile_correlation([0.1, 0.3, 0.8, 0.9], [False, True, False, True], n_bins=4), 3)
     0.447
     """
-    check_count("n_bins", n_bins, at_least=2)
+    check_count("n_bins", n_bins, at_least=2, at_most=MOST)
     by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)  # sums in another order tie
     if np.ptp(by_bin) == 0:
         tell(

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_finite, check_range, check_whole_numbers
+from clustertrust._validation import check_finite, check_names, check_range, check_whole_numbers
 from clustertrust.files.delimited import EXACT, TableError, as_text, check_unique, first_line, is_number
 from clustertrust.files.tables import from_arrow, named_errors
 
@@ -331,6 +331,11 @@ def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequenc
         return X
     if isinstance(X, np.ndarray):
         return ArraySource(X)
+    if not isinstance(X, str | Path):
+        raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
+    if id is not None and not isinstance(id, str):
+        raise TypeError(f"id={id!r} must be the name of a column.")
+    use, drop = None if use is None else check_names("use", use, "columns"), check_names("drop", drop, "columns")
     kind, paths = _files(Path(X))
     if kind is None:
         if id is not None or use is not None or drop:

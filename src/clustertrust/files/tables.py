@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._validation import check_choice
 from clustertrust.files.delimited import TableError, check_unique, read_delimited, rewound
 from clustertrust.storage import DAMAGE, check_archive, check_array_file, checked_csr, pack
 
@@ -91,14 +92,14 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
     >>> read_table(b"id,x\n007,1.5\n", Reading(text=("id",)), format="csv").data["id"].tolist()
     ['007']
     """
-    reading = reading or Reading()
+    reading = Reading() if reading is None else _check_reading(reading)
+    _check_source(source)
     told = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
             raise ValueError(f"format=None: bytes have no suffix; name the format, one of {sorted(FORMATS)}.")
         format = format_of(source)
-    if format not in FORMATS:
-        raise ValueError(f"format={format!r} is not known; choose one of {sorted(FORMATS)}.")
+    check_choice("format", format, FORMATS)
     kind = FORMATS[format]
     _check_options(kind, reading, format)
     need(format)
@@ -138,7 +139,10 @@ def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = N
     path : where to
     format : name of `FORMATS`; None: by the suffix of the path
     """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame.")
     format = format_of(path) if format is None else format
+    check_choice("format", format, FORMATS)
     need(format)
     write = FORMATS[format].write
     if write is None:
@@ -164,6 +168,27 @@ def need(format: str) -> None:
             importlib.import_module(needs[0])
         except ImportError as error:
             raise ImportError(f'{format} files need {needs[0]}: pip install "clustertrust[{needs[1]}]"') from error
+
+
+def _check_source(source: Any) -> None:
+    if not isinstance(source, str | Path | bytes):
+        raise TypeError(f"source={source!r} must be a path, or the bytes of a file.")
+
+
+def _check_reading(reading: Any) -> Reading:
+    """Return how to read, each option of the type that it has."""
+    if not isinstance(reading, Reading):
+        raise TypeError(f"reading={reading!r} must be a clustertrust.files.Reading, such as Reading(text=('id',)).")
+    names = reading.text
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"text={names!r} must be a tuple of names of columns, such as ('id',).")
+    if not (reading.header is None or isinstance(reading.header, bool)):
+        raise TypeError(f"header={reading.header!r} must be True, False or None.")
+    for name in ("separator", "array", "use_rep"):
+        value = getattr(reading, name)
+        if not (isinstance(value, str) or (value is None and name != "use_rep")):
+            raise TypeError(f"{name}={value!r} must be text.")
+    return reading
 
 
 def _check_options(kind: Format, reading: Reading, format: str) -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.k_profile.one_k import QUANTILES, judge
@@ -204,9 +204,7 @@ class KProfile:
 
 def check_range(ks: Any, n_points: int) -> list[int]:
     """Return the numbers of clusters to try, rising."""
-    if isinstance(ks, str) or not isinstance(ks, Iterable):
-        raise TypeError(f"ks={ks!r} must be a range or a list of whole numbers, such as range(2, 13).")
-    checked = sorted(check_count("ks", k, at_least=2) for k in ks)
+    checked = sorted(check_count("ks", k, at_least=2) for k in check_list("ks", ks, "range(2, 13)"))
     if len(checked) < 2 or len(set(checked)) < len(checked):
         raise ValueError(f"ks={ks!r} must hold at least two different numbers, each once, such as range(2, 13).")
     if checked[-1] >= n_points:
@@ -286,7 +284,7 @@ def choose_k(
     3
     """
     families = None if null is None else check_families("null", null)
-    B = check_count("n_surrogates", n_surrogates, at_least=2)
+    B = check_count("n_surrogates", n_surrogates, at_least=2, at_most=MOST)
     level = check_level(level, B)
     cake = check_open_template(cake)
     entropy = draw_entropy(cake.random_state)

@@ -24,12 +24,17 @@ _REGROUP = {"reassoc", "contract", "nsz"}
 TILE = 128
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP) -> Any:
     """Compile at the first call; keep the machine code on disk where some folder can be written to."""
     try:
-        return numba.njit(nogil=True, cache=True, fastmath=_REGROUP)(function)
+        return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True, fastmath=_REGROUP)(function)
+        return numba.njit(nogil=True, fastmath=fastmath)(function)
+
+
+def strictly(function: Callable[..., Any]) -> Any:
+    """Compile without regrouping: the same bits on every processor."""
+    return compiled(function, fastmath=False)
 
 
 @compiled
@@ -167,27 +172,77 @@ def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
+    """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features from f on.
+
+    What is loaded serves sixteen differences. The loop runs over points, side by side in memory, and fills the vector
+    registers.
+    """
+    a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+    b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
+    c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
+    d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+    for p in range(TILE):
+        x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
+        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
+        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
+        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
+        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+
+
+@compiled
+def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-untyped-def]
+    """The same as `add_squares`, and ready[p] = √ready[p] for another row.
+
+    A processor takes roots in a unit of its own, several times slower than it multiplies: beside products they cost
+    next to nothing, one after another as much as the squares of twenty features.
+    """
+    a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+    b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
+    c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
+    d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+    for p in range(TILE):
+        x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
+        out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
+        out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
+        out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
+        out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+        ready[p] = np.sqrt(ready[p])
+
+
+@compiled
 def squares(rows, columns, out):  # type: ignore[no-untyped-def]
     """out[i, p] = Σ_f (rows[i, f] - columns[f, p])² for a tile of points against one of TILE points.
 
-    Both tiles are padded so that the number of rows and of features is a multiple of four: four rows and four
-    features at a time, what is loaded serves sixteen differences. The inner loop runs over points, side by
-    side in memory, and fills the vector registers.
+    Both tiles are padded so that the number of rows and of features is a multiple of four.
     """
     for i in range(0, rows.shape[0], 4):
         for p in range(TILE):  # loops, here and below, since slices take seconds to compile
             out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
         for f in range(0, rows.shape[1], 4):
-            a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
-            b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
-            c0, c1, c2, c3 = rows[i + 2, f], rows[i + 2, f + 1], rows[i + 2, f + 2], rows[i + 2, f + 3]
-            d0, d1, d2, d3 = rows[i + 3, f], rows[i + 3, f + 1], rows[i + 3, f + 2], rows[i + 3, f + 3]
+            add_squares(rows, columns, i, f, out)
+
+
+@compiled
+def distances(rows, columns, out):  # type: ignore[no-untyped-def]
+    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`; four rows at a time, while the last get roots."""
+    n = rows.shape[0]
+    for i in range(0, n, 4):
+        for p in range(TILE):
+            out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
+        at = max(i - 4, 0)  # the row whose root is next
+        for f in range(0, rows.shape[1], 4):
+            if at < i:
+                add_squares_and_root(rows, columns, i, f, out, out[at])
+                at += 1
+            else:
+                add_squares(rows, columns, i, f, out)
+        for r in range(at, i):  # there are more rows than fours of features
             for p in range(TILE):
-                x0, x1, x2, x3 = columns[f, p], columns[f + 1, p], columns[f + 2, p], columns[f + 3, p]
-                out[i, p] += (a0 - x0) ** 2 + (a1 - x1) ** 2 + (a2 - x2) ** 2 + (a3 - x3) ** 2
-                out[i + 1, p] += (b0 - x0) ** 2 + (b1 - x1) ** 2 + (b2 - x2) ** 2 + (b3 - x3) ** 2
-                out[i + 2, p] += (c0 - x0) ** 2 + (c1 - x1) ** 2 + (c2 - x2) ** 2 + (c3 - x3) ** 2
-                out[i + 3, p] += (d0 - x0) ** 2 + (d1 - x1) ** 2 + (d2 - x2) ** 2 + (d3 - x3) ** 2
+                out[r, p] = np.sqrt(out[r, p])
+    for r in range(n - 4, n):
+        for p in range(TILE):
+            out[r, p] = np.sqrt(out[r, p])
 
 
 @compiled
@@ -232,16 +287,13 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
     """
     n = cell.size
     last = rows.shape[0]
-    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
     sums = np.empty(TILE)  # float64 whatever the data are: float32 sums drift
     for b in range(pairs.shape[0]):
         first, second = pairs[b, 0], pairs[b, 1]
         for s in range(first * per_block, min(last, (first + 1) * per_block)):
             for t in range(s if first == second else second * per_block, min(last, (second + 1) * per_block)):
-                squares(rows[s], columns[t], distances)
-                for i in range(TILE):
-                    for p in range(TILE):
-                        distances[i, p] = np.sqrt(distances[i, p])
+                distances(rows[s], columns[t], tile)
                 low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
                 low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
                 p = low_t
@@ -250,7 +302,7 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                     end = min(high_t, bounds[j + 1])
                     sums_s = out[j, low_s:high_s]
                     for i in range(high_s - low_s):
-                        part = distances[i, p - low_t : end - low_t]
+                        part = tile[i, p - low_t : end - low_t]
                         total = 0.0
                         for q in range(part.size):
                             total += part[q]
@@ -266,7 +318,7 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
                         sums[p] = 0.0
                     for q in range(i - low_s, end - low_s):
                         for p in range(TILE):
-                            sums[p] += distances[q, p]
+                            sums[p] += tile[q, p]
                     sums_t = out[j, low_t:high_t]
                     for p in range(high_t - low_t):
                         sums_t[p] += sums[p]
@@ -300,7 +352,7 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
     so that it serves where there are too many cells to keep a sum for each, and for unseen points.
     """
     out = np.zeros((start[-1], columns.shape[0] * TILE))
-    distances = np.empty((TILE, TILE), dtype=rows.dtype)
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
     sums = np.empty(TILE)
     for t in range(columns.shape[0]):
         low = t * TILE
@@ -308,10 +360,10 @@ def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: igno
         for p in range(TILE):
             sums[p] = 0.0
         for s in range(rows.shape[0]):
-            squares(rows[s], columns[t], distances)
+            distances(rows[s], columns[t], tile)
             for i in range(min(TILE, n - s * TILE)):
                 for p in range(TILE):
-                    sums[p] += np.sqrt(distances[i, p])
+                    sums[p] += tile[i, p]
                 if s * TILE + i + 1 == bounds[j + 1]:  # the last member of cell j
                     for r in range(cell_rows.shape[1]):
                         if cell_rows[j, r] >= 0:
@@ -475,3 +527,58 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
             if without >= n:
                 return medoids, sweep + 1
     return medoids, max_iter
+
+
+@strictly
+def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
+    """out[j] = |x_j - x_at| to 33 bits, for points (d, n). O(n d), by features, so that points share registers."""
+    d, n = columns.shape
+    for j in range(n):
+        out[j] = 0.0
+    for f in range(d):
+        column, there = columns[f], columns[f, at]
+        for j in range(n):
+            out[j] += (column[j] - there) ** 2
+    for j in range(n):
+        length = np.sqrt(out[j])
+        wide = length * 1048577.0  # 2²⁰ + 1: Dekker's way to cut off the last 20 bits
+        out[j] = wide - (wide - length)
+
+
+@strictly
+def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
+    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights, lengths of edges.
+
+    The length of an edge is the distance of its ends, its weight the largest of that and both points' distances to
+    their k-th nearest point (themselves the first). Edges of one weight are ordered by length, then by their points,
+    so there is one least tree. Prim's algorithm, O(n² d), twice: distances are computed anew, not kept.
+    """
+    n = columns.shape[1]
+    distance, core = np.empty(n), np.empty(n)
+    for i in range(n):
+        rounded_distances(columns, i, distance)
+        core[i] = np.partition(distance, k - 1)[k - 1]
+    ends = np.empty((n - 1, 2), dtype=np.int64)
+    weights, lengths = np.empty(n - 1), np.empty(n - 1)
+    # The best edge of each point into the tree, and the point where it ends there.
+    weight, length, inner = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    outside = np.arange(n)
+    newest = 0
+    for edge in range(n - 1):
+        outside = outside[outside != newest]
+        rounded_distances(columns, newest, distance)
+        best = outside[0]
+        for j in outside:
+            here = max(max(core[newest], core[j]), distance[j])
+            if here <= weight[j]:  # the quick question first
+                new = (here, distance[j], min(newest, j), max(newest, j))
+                if new < (weight[j], length[j], min(inner[j], j), max(inner[j], j)):
+                    weight[j], length[j], inner[j] = here, distance[j], newest
+            if weight[j] <= weight[best]:
+                mine = (weight[j], length[j], min(inner[j], j), max(inner[j], j))
+                if mine < (weight[best], length[best], min(inner[best], best), max(inner[best], best)):
+                    best = j
+        ends[edge, 0], ends[edge, 1] = min(inner[best], best), max(inner[best], best)
+        weights[edge], lengths[edge] = weight[best], length[best]
+        newest = best
+    return ends, weights, lengths

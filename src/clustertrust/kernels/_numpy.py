@@ -180,3 +180,31 @@ def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
             if without >= n:
                 return medoids, sweep + 1
     return medoids, max_iter
+
+
+def rounded_distances(columns: Floats, at: int) -> Floats:
+    """|x_j - x_at| to 33 bits, for points (d, n); features are added one by one, in the same order everywhere."""
+    squares = np.zeros(columns.shape[1])
+    for column in columns:
+        squares += (column - column[at]) ** 2
+    lengths = np.sqrt(squares)
+    wide = lengths * 1048577.0
+    return wide - (wide - lengths)
+
+
+def reachability_tree(columns: Floats, k: int) -> tuple[Ints, Floats, Floats]:
+    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights and lengths."""
+    n = columns.shape[1]
+    core = np.array([np.partition(rounded_distances(columns, i), k - 1)[k - 1] for i in range(n)])
+    edges = []
+    nearest = {j: (np.inf, np.inf, 0, j) for j in range(1, n)}  # the best edge of each point that is not in the tree
+    newest = 0
+    for _ in range(n - 1):
+        lengths = rounded_distances(columns, newest)
+        weights = np.maximum(np.maximum(core, core[newest]), lengths)
+        for j, edge in nearest.items():
+            nearest[j] = min(edge, (weights[j], lengths[j], min(j, newest), max(j, newest)))
+        newest = min(nearest, key=nearest.__getitem__)
+        edges.append(nearest.pop(newest))
+    found = np.array([edge[2:] for edge in edges], dtype=np.int64).reshape(n - 1, 2)
+    return found, np.array([edge[0] for edge in edges]), np.array([edge[1] for edge in edges])

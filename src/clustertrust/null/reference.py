@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_count
+from clustertrust._validation import MOST, check_count, tell
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.surrogates import (
@@ -33,6 +33,7 @@ from clustertrust.null.surrogates import (
     cluster_means,
     draw_entropy,
     draw_sample,
+    far_out,
     mean_score,
     score_surrogates,
 )
@@ -68,6 +69,7 @@ class NullReference:
     means : by family, (B,) mean score of each surrogate
     largest_cluster_means : by family, (B,) mean score of the best cluster of each surrogate
     pooled : by family, (B m,) all scores of all surrogates, rising
+    far_out : positions in X of points that lie far from all others, and may alone be what is called structure
 
     Examples
     --------
@@ -87,6 +89,7 @@ class NullReference:
     means: Mapping[str, Floats] = field(repr=False)
     largest_cluster_means: Mapping[str, Floats] = field(repr=False)
     pooled: Mapping[str, Floats] = field(repr=False)
+    far_out: Ints = field(repr=False)
 
     @property
     def mean(self) -> float:
@@ -180,6 +183,8 @@ class NullReference:
                 f"p = {self.p_values[name]:.2g}{aside}"
             )
         lines.append(self._verdict())
+        if len(self.far_out):
+            lines.append(warning_of(self.far_out))
         table = self.clusters().to_string(float_format=lambda value: f"{value:.3f}")
         return "\n".join([*lines, "", "By cluster, against the best cluster of each surrogate", table])
 
@@ -194,12 +199,22 @@ class NullReference:
         )
 
 
+def warning_of(far_out: Ints) -> str:
+    """What to say of points that lie far from all others; ten of them are named."""
+    named = ", ".join(map(str, far_out[:10].tolist())) + (", …" if len(far_out) > 10 else "")
+    which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
+    return (
+        f"{which} far from all others: {named}. A few such points can make one cloud look structured; ask again "
+        "without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
+    )
+
+
 def check_level(level: Any, n_surrogates: int) -> float:
     """Return the level, if a p-value can reach it with this number of surrogates."""
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         raise ValueError(f"level={level!r} must be a number between 0 and 1, such as 0.05.")
     if 1 / (n_surrogates + 1) > level:
-        needed = int(np.ceil(1 / float(level) - 1e-9)) - 1
+        needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
         raise ValueError(
             f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so that level={level} "
             f"could never be reached; take at least {needed}."
@@ -228,9 +243,9 @@ def null_reference(
         `random_state` scores the data as its fit would, and the surrogates have seeds of their own; its `n_jobs` is
         the number of surrogates at a time, and the result is the same for any number.
     families : sequence of {"box", "gaussian", "permuted"}
-        Kinds of surrogates. "box": uniform in the box along the principal axes. "gaussian": one Gaussian with the
-        data's covariance. "permuted": each column shuffled, which tests whether columns depend on each other, not
-        whether there are clusters; it is reported and is no part of the verdict.
+        Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one Gaussian. Both have the
+        mean and the covariance of the data. "permuted": each column shuffled, which tests whether columns depend on
+        each other, not whether there are clusters; it is reported and is no part of the verdict.
     n_surrogates : int
         B, of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
@@ -244,9 +259,10 @@ def null_reference(
 
     Notes
     -----
-    The level is claimed for data from a uniform box or one Gaussian. A p-value for skewed, heavy-tailed or curved data
-    without clusters may be too small: the documentation has measured rates. The opposite verdict is no proof either:
-    clusters that overlap much score no higher than one cloud.
+    The level is claimed for data from a uniform box, or one Gaussian, for which it is exact. A p-value for skewed,
+    heavy-tailed or curved data without clusters may be too small: the documentation has measured rates. So may be that
+    of a cloud with a few points far out, which are warned of and named in `far_out`. The opposite verdict is no proof
+    either: clusters that overlap much score no higher than one cloud.
 
     Percentiles of points are not turned into flags. Scores of the points of one data set rise and fall together, and
     where there are clusters the points between them do not score like points of one cloud. In simulations the share of
@@ -263,7 +279,7 @@ def null_reference(
     ['point', 'label', 'score', 'excess', 'percentile']
     """
     families = check_families("families", families)
-    B = check_count("n_surrogates", n_surrogates, at_least=1)
+    B = check_count("n_surrogates", n_surrogates, at_least=1, at_most=MOST)
     level = check_level(level, B)
     cake = check_template(cake)
     entropy = draw_entropy(cake.random_state)
@@ -276,6 +292,9 @@ def null_reference(
     scored = model.confidence(model.judge_training(sample), frame=frame, numbered=True)
     found = score_surrogates(sample, [settings], families, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
+    outliers = points[far_out(sample)]
+    if len(outliers):
+        tell(warning_of(outliers))
     return NullReference(
         confidence=scored,
         points=points,
@@ -285,4 +304,5 @@ def null_reference(
         means={name: np.array([of[0].mean for of in by]) for name, by in found.items()},
         largest_cluster_means={name: np.array([of[0].largest for of in by]) for name, by in found.items()},
         pooled={name: np.sort(scores[~np.isnan(scores)]) for name, scores in pooled.items()},
+        far_out=outliers,
     )

@@ -3,7 +3,7 @@
 References
 ----------
 R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set via the gap statistic",
-Journal of the Royal Statistical Society B 63 (2001): the box along the principal axes.
+Journal of the Royal Statistical Society B 63 (2001): a box along the principal axes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
-from clustertrust._parallel import count_threads
+from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
@@ -39,6 +40,7 @@ __all__ = [
     "cluster_means",
     "draw_entropy",
     "draw_sample",
+    "far_out",
     "mean_score",
     "score_surrogates",
 ]
@@ -46,6 +48,8 @@ __all__ = [
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], NDArray]
+ROUNDS, NEAR = 8, 1e-3  # corrections of the sides of a box, and how near its spread must come to that of the data
+FEWEST, NEIGHBOURS, FAR = 20, 7, 2.0  # points that are far out: least size of a data set, neighbours, radii
 _SAMPLE = 0  # first number of the spawn key of the sample; those of families follow. Runs have keys of length one.
 
 
@@ -53,13 +57,11 @@ _SAMPLE = 0  # first number of the spawn key of the sample; those of families fo
 
 
 class _Axes(NamedTuple):
-    """Mean, principal axes (rank, d), and standard deviation and range of the data along each."""
+    """Mean (d,), principal axes (rank, d), and the data along each (n, rank), centred."""
 
     mean: Floats
     axes: Floats
-    std: Floats
-    low: Floats
-    high: Floats
+    along: Floats
 
 
 def _principal_axes(X: Floats) -> _Axes:
@@ -67,20 +69,63 @@ def _principal_axes(X: Floats) -> _Axes:
     mean = X.mean(axis=0)
     along, size, axes = np.linalg.svd(X - mean, full_matrices=False)
     rank = int((size > size.max(initial=0.0) * max(X.shape) * np.finfo(np.float64).eps).sum())
-    along = along[:, :rank] * size[:rank]
-    return _Axes(mean, axes[:rank], size[:rank] / np.sqrt(len(X) - 1), along.min(axis=0), along.max(axis=0))
+    return _Axes(mean, axes[:rank], along[:, :rank] * size[:rank])
 
 
 def box(X: Floats) -> Draw:
-    """Uniform in the box that the data fill along their principal axes."""
+    """Uniform in a box, with the mean of the data and their spread along the principal axes.
+
+    The principal axes of a sample lie askew in its box, so that ranges along them are not its sides: the short ones
+    come out too long, and a box with these sides is less elongated than the data's own, and scores lower. So each
+    surrogate is measured as the data were, along its own principal axes, and has the sides for which it shows the same
+    standard deviations. Uniform data are made alike: from a uniform U, and the sides for which U shows theirs.
+    """
     at = _principal_axes(X)
-    return lambda rng: at.mean + rng.uniform(at.low, at.high, (len(X), len(at.axes))) @ at.axes
+    size = np.linalg.norm(at.along, axis=0)
+
+    def draw(rng: np.random.Generator) -> Floats:
+        return np.asarray(at.mean + _with_sizes(rng.uniform(size=at.along.shape), size) @ at.axes)
+
+    return draw
+
+
+def _with_sizes(U: Floats, size: Floats) -> Floats:
+    """U·sides, centred, along its own principal axes, with sides for which its singular values are as given.
+
+    The sides are corrected by the ratio of the values until that is 1. Where values are nearly equal there may be no
+    sides that fit, since the axes turn with them; the nearest that were found are taken then.
+    """
+    U = U - U.mean(axis=0)
+    R = np.linalg.qr(U, mode="r")  # it has the singular values and axes of U, and d rows instead of n
+    sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
+    for step in range(ROUNDS):
+        found, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
+        ratio = size / found
+        off = float(np.linalg.norm(found - size) / np.linalg.norm(size))
+        if off < nearest:
+            best, nearest = (U * sides) @ axes.T, off
+        if off < NEAR:
+            break
+        sides = -np.sort(-sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio)))  # as the axes are sorted
+    return best
 
 
 def gaussian(X: Floats) -> Draw:
-    """One Gaussian with the mean and covariance of the data."""
+    """One Gaussian, with exactly the mean and the covariance of the data.
+
+    X - mean = P S Vᵀ, P (n, rank) orthonormal. Where X is Gaussian, P is uniform among such matrices with columns of
+    mean 0, whatever S and V are. A surrogate has a P of its own, and S and V of the data: which of them are the data
+    is then chance alone, and the p-value is exact.
+    """
     at = _principal_axes(X)
-    return lambda rng: at.mean + (rng.standard_normal((len(X), len(at.axes))) * at.std) @ at.axes
+    size = np.linalg.norm(at.along, axis=0)
+
+    def draw(rng: np.random.Generator) -> Floats:
+        Z = rng.standard_normal(at.along.shape)
+        P, R = np.linalg.qr(Z - Z.mean(axis=0))
+        return np.asarray(at.mean + (P * np.sign(np.diag(R)) * size) @ at.axes)
+
+    return draw
 
 
 def permuted(X: Floats) -> Draw:
@@ -123,6 +168,20 @@ def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, 
     if len(points) < n and isinstance(frame, pd.DataFrame):
         frame = frame.iloc[points]
     return X[points] if len(points) < n else X, frame, points
+
+
+def far_out(X: NDArray) -> Ints:
+    """Positions of points that have fewer than seven others near: beyond the usual gap by two radii of the cloud.
+
+    The gap is the distance to the seventh neighbour, its usual size the median, and the radius the median distance from
+    the column-wise median. A group of eight points or more is not far out, however far it lies: it may be a cluster.
+    """
+    if len(X) < FEWEST:
+        return np.zeros(0, dtype=np.int64)
+    X = np.asarray(X, dtype=np.float64)
+    gap = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(X).kneighbors()[0][:, -1]
+    radius = np.median(np.linalg.norm(X - np.median(X, axis=0), axis=1))
+    return np.flatnonzero(gap > np.median(gap) + FAR * radius)
 
 
 def draw_entropy(random_state: Any) -> int:
@@ -179,8 +238,19 @@ class Surrogate(NamedTuple):
     scores: Floats
 
 
-def _work(draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]) -> list[Surrogate]:
-    """One surrogate, scored under each of the settings. All that is random in it follows from its own key."""
+def _work(
+    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
+) -> list[Surrogate] | Exception:
+    """One surrogate, scored under each of the settings, or its failure. All that is random follows from its key."""
+    try:
+        return _score_one(draw, like, plans, entropy, key)
+    except Exception as error:  # raised where results come in order, so that it is the same from call to call
+        return error
+
+
+def _score_one(
+    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
+) -> list[Surrogate]:
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
     X = draw(rng).astype(like.dtype, copy=False)
     seeds = [int(seed) for seed in rng.integers(2**32, size=max(plan.recipe.count() for plan in plans))]
@@ -210,5 +280,10 @@ def score_surrogates(
     work = joblib.delayed(_work)
     parallel = joblib.Parallel(n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator")
     results = parallel(work(draws[name], X, plans, entropy, (first[name], b)) for name, b in jobs)
-    done = list(progress(results, len(jobs), "surrogates", verbose=recipe.verbose))
+    done: list[list[Surrogate]] = []
+    for result in progress(results, len(jobs), "surrogates", verbose=recipe.verbose):
+        if isinstance(result, Exception):
+            stop(results)
+            raise result
+        done.append(result)
     return {name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)}

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._validation import check_mapping
 from clustertrust.reasons import THRESHOLD, check_threshold
 from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
 from clustertrust.report.details import LOWEST, pack_reasons, pack_values, pack_view, pack_votes, sample
@@ -142,7 +143,7 @@ def build_report(
         "votes": None if shares is None else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
-        "settings": [[str(name), str(value)] for name, value in (settings or {}).items()],
+        "settings": [[str(name), str(value)] for name, value in check_mapping("settings", settings).items()],
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": _notes(view, drawn, at, len(numeric)),
     }

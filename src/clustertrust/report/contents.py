@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from clustertrust._validation import (
     MATRIX_OPTIONS,
     check_columns,
+    check_floats,
     check_label_vector,
     check_same_length,
     check_same_rows,
@@ -32,6 +33,7 @@ NUMBERS = (
     *("score", "standard_error", "stability", "geometry", "persistence"),
     *("silhouette_mean", "silhouette_std", "consensus_strength", "margin"),
 )
+LARGEST = 1e6  # of these numbers, all of which are shares, silhouettes and errors of both
 
 
 class Clusters:
@@ -110,9 +112,13 @@ def read_table(table: Any) -> Points:
 def _numbers(table: pd.DataFrame, name: str) -> Floats:
     """A column as floats; missing values are NaN."""
     try:
-        return check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
+        found = check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise ValueError(f"table[{name!r}] must be a column of numbers: {error}.") from error
+    beyond = np.flatnonzero(np.abs(found) > LARGEST)
+    if beyond.size:
+        raise ValueError(f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, where no such value can be.")
+    return found
 
 
 def _labels(table: pd.DataFrame, name: str) -> Named:
@@ -128,10 +134,7 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
         )
     check_same_length("votes", votes, "table", table)
     check_same_rows("votes", votes.index, "table", table.index)
-    try:
-        shares = votes.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"votes must hold shares between 0 and 1: {error}.") from error
+    shares = check_floats("votes", votes, "shares between 0 and 1")
     if ((shares < 0) | (shares > 1 + 1e-9)).any():
         raise ValueError("votes must hold shares between 0 and 1; divide counts by the number of runs.")
     columns: list[Hashable] = list(votes.columns)

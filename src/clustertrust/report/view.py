@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import check_same_length, check_same_rows, is_frame
+from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
 __all__ = ["View", "choose_view"]
 
@@ -58,10 +58,7 @@ def choose_view(X: Any, columns: list[str] | None, embedding: Any, table: pd.Dat
 
 
 def _embedded(embedding: Any, table: pd.DataFrame) -> View:
-    try:
-        xy = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"embedding must be an (n, 2) array of numbers: {error}.") from error
+    xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point.")
     check_same_length("embedding", xy, "table", table)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._parallel import blocks
+from clustertrust._parallel import blocks, map_blocks
 from clustertrust.stability import Stability, pairs
 
 __all__ = ["standard_errors"]
@@ -17,7 +17,13 @@ Fuse = Callable[..., Floats]
 
 
 def standard_errors(
-    of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse, p: Floats | None = None
+    of: NDArray[np.integer],
+    stability: Stability,
+    s: Floats,
+    normalize: Fuse,
+    fuse: Fuse,
+    p: Floats | None = None,
+    threads: int = 1,
 ) -> Floats:
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
@@ -31,13 +37,14 @@ def standard_errors(
     s : (n, R) silhouettes, NaN where a run does not count
     normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
     p : (n,) persistence, where `fuse` takes it as well; held fixed, so that the error is that of c and S̃ alone
+    threads : that work on blocks of points; the result is the same for any number
     """
-    return np.concatenate(
-        [
-            _of_block(of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],))
-            for rows in blocks(len(s), 16 * 8 * s.shape[1])  # small ones: what a block needs stays in the cache
-        ]
-    )
+
+    def of_rows(rows: slice) -> Floats:
+        return _of_block(of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],))
+
+    small = blocks(len(s), 16 * 8 * s.shape[1])  # what a block needs stays in the cache
+    return np.concatenate(list(map_blocks(of_rows, small, threads)))
 
 
 def _of_block(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._parallel import count_threads
 from clustertrust._validation import tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
@@ -68,6 +69,10 @@ class Model:
         """The clusters, where all points are in memory."""
         assert isinstance(self.clusters, Cells)
         return self.clusters
+
+    @property
+    def _threads(self) -> int:
+        return count_threads(self.scoring.geometry.n_jobs)
 
     def stability(self, rows: Ints) -> Stability:
         """Stability of rows of labels by the training matchings."""
@@ -168,7 +173,7 @@ class Model:
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p),
+            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p, self._threads),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],

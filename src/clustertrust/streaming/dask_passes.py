@@ -7,17 +7,18 @@ fitted on. The blocks stay where they are.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_whole_numbers
+from clustertrust._dask import open_client, results
+from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
@@ -47,7 +48,7 @@ class DaskPasses(Passes):
 
     def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
-        self._delayed, self._compute = dask.delayed, dask.compute
+        self._delayed = dask.delayed
         self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
         self._frame = None if self.columns is None else X[[]]  # for the names of its rows
         if self.columns is None:
@@ -60,7 +61,7 @@ class DaskPasses(Passes):
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
         if None in rows:  # only counting tells: a pass
-            rows = list(self._compute(*(self._delayed(len)(part) for part in parts)))
+            rows = list(results(open_client(), lambda: [self._delayed(len)(part) for part in parts]))
         # Filters leave partitions without rows behind.
         counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
         self.sizes = [size for _, size in counted]
@@ -81,37 +82,32 @@ class DaskPasses(Passes):
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
         return labels.to_delayed()[:, 0].tolist()
 
-    def _tasks(self, function: Callable[[Block], Any]) -> list[Any]:
+    def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
         shared = self._delayed(function, pure=False)  # travels once to each worker, not with every task
         # One task from the numbers as they are read to the result: no worker holds blocks that wait.
-        return [self._delayed(_call)(shared, *block) for block in self._blocks]
+        return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
-        tasks = self._tasks(function)
-        for low in range(0, len(tasks), _AT_ONCE):
-            yield from self._compute(*tasks[low : low + _AT_ONCE])
+        for low in range(0, len(self._blocks), _AT_ONCE):
+            yield from results(open_client(), partial(self._tasks, function, slice(low, low + _AT_ONCE)))
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        return self._compute(sum_in_pairs(self._tasks(function)))[0]
+        return _one(lambda: sum_in_pairs(self._tasks(function)))
 
     def workers(self) -> AbstractContextManager[Any]:
         """Fits of runs go to the workers of the client that is open; without one to the threads of this process."""
-        distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
-        try:
-            client = None if distributed is None else distributed.get_client()
-        except ValueError:
-            client = None
-        return nullcontext() if client is None else joblib.parallel_config(backend="dask")
+        return nullcontext() if open_client() is None else joblib.parallel_config(backend="dask")
 
     def labels(self, placers: list[Any]) -> Any:
         """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
-    def judge_new(self, model: Model, placers: list[Any], what: str) -> Any:
-        """The `labels` or `scores` of all points, as unseen ones, in a Dask array."""
-        return self._stack(self._tasks(_New(model, placers, what)), {"labels": np.int64, "scores": np.float64}[what])
+    def judge_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
+        """The `labels` or `scores` of all points, as unseen ones, in a Dask array; `dtype` is the type of the fit."""
+        tasks = self._tasks(_New(model, placers, dtype, what))
+        return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
     def judge(self, judge: Judge) -> dict[str, Any]:
         """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed when asked for."""
@@ -147,11 +143,13 @@ class _New:
 
     model: Model
     placers: list[Any]
+    dtype: Any
     what: str
 
     def __call__(self, block: Block) -> NDArray:
-        rows = self.model.encode(place(self.placers, block.X))
-        return self.model.score(block.X, rows) if self.what == "scores" else self.model.votes(rows).labels
+        X = as_type(block.X, self.dtype)
+        rows = self.model.encode(place(self.placers, X))
+        return self.model.score(X, rows) if self.what == "scores" else self.model.votes(rows).labels
 
 
 def _call(
@@ -198,9 +196,14 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
 
 def total_of_labels(labels: Any) -> Totals:
     """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
-    dask = importlib.import_module("dask")
+    delayed = importlib.import_module("dask").delayed
     labels = labels.rechunk({1: -1})
-    return dask.compute(sum_in_pairs([dask.delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))[0]
+    return _one(lambda: sum_in_pairs([delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))
+
+
+def _one(make: Callable[[], Any]) -> Any:
+    """What one Dask task comes to."""
+    return next(results(open_client(), lambda: [make()]))
 
 
 def _count(labels: NDArray) -> Totals:

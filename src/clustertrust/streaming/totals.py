@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.distances.dissimilarity import ROUNDING, cluster_means, cluster_variances
+from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 
 __all__ = ["Totals", "total"]
 
@@ -91,12 +91,12 @@ def _united(mine: Ints, theirs: Ints) -> Ints:
 def total(X: NDArray, labels: Ints) -> Totals:
     """The sums over one block of points with labels (b, R)."""
     cells = meet(labels)
-    means = cluster_means(X, cells)
+    means, variances = cluster_moments(X, cells)
     return Totals(
         names=cells.names,
         sizes=cells.sizes,
         means=means,
-        squares=cluster_variances(X, cells, means) * cells.sizes,
+        squares=variances * cells.sizes,
         tables=_tables(cells),
     )
 

@@ -1,0 +1,67 @@
+"""Squared distances to some points, and the distance to the k-th nearest of them; copies are at distance 0.
+
+scikit-learn's brute force takes squared distances from products, so that two copies of a point lie up to 1e-8 of its
+length apart. Here they come from differences; of sparse points those to the nearest do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import KDTree, NearestNeighbors
+
+from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
+from clustertrust.distances.tiles import by_feature, in_fours
+from clustertrust.kernels import backend
+
+__all__ = ["Neighbours"]
+
+Floats = NDArray[np.float64]
+
+_TREE_FEATURES = 15  # beyond these a tree looks at nearly all points, as scikit-learn has it
+
+
+class Neighbours:
+    """The points `among` which neighbours are sought: (n, d), dense or CSR."""
+
+    def __init__(self, among: Any, n_jobs: int | None = None) -> None:
+        self.n, self.n_jobs = among.shape[0], n_jobs
+        self.sparse = sparse.issparse(among)
+        self.among = among if self.sparse else np.asarray(among, dtype=np.float64)
+        self._tiles = None if self.sparse else by_feature(self.among)
+        small = not self.sparse and among.shape[1] <= _TREE_FEATURES
+        self._tree = KDTree(self.among) if small else None
+
+    def squares(self, X: Any) -> Floats:
+        """Squared distance from each row of X to each of the points: (b, n). O(b n d)."""
+        if self.sparse:
+            return np.asarray(euclidean_distances(X, self.among, squared=True), dtype=np.float64)
+        rows = in_fours(np.asarray(X, dtype=np.float64))
+        return np.asarray(backend().squared_distances(rows, self._tiles)[: len(X), : self.n])
+
+    def kth_distances(self, X: Any, k: int) -> Floats:
+        """Distance from each row of X to the k-th nearest of the points, a point among them being its own first: (b,).
+
+        O(b n d); less in few dimensions.
+        """
+        with one_thread():
+            if self.sparse:
+                return self._of_sparse(X, k)
+            if self._tree is not None:
+                return np.asarray(self._tree.query(np.asarray(X, dtype=np.float64), k)[0][:, -1])
+
+            def kth(rows: slice) -> Floats:
+                return np.sqrt(np.partition(self.squares(X[rows]), k - 1, axis=1)[:, k - 1])
+
+            parts = map_blocks(kth, blocks(X.shape[0], 24 * self.n), count_threads(self.n_jobs))
+            return np.concatenate(list(parts))
+
+    def _of_sparse(self, X: Any, k: int) -> Floats:
+        """The k nearest by products, then how far they are by differences."""
+        near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.among).kneighbors(X, return_distance=False)
+        points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
+        return np.sqrt(np.max([(points - among[of]).power(2).sum(axis=1) for of in near.T], axis=0))

@@ -1,0 +1,117 @@
+"""HDBSCAN (Campello, Moulavi and Sander, 2013) with ties broken the same way on every processor.
+
+Many edges of its spanning tree weigh the same: a point's distance to its k-th neighbour is the weight of several of
+them. scikit-learn orders the edges with a sort that leaves ties as they fall, and they fall differently with AVX-512,
+AVX2 and plain code; 4, 5 or 6 clusters come of one tree. Here the tree is found with an order that has no ties, and
+scikit-learn gets it with weights made distinct in that order, as a matrix of distances between the ends of its edges.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import HDBSCAN
+from sklearn.utils.validation import validate_data
+
+from clustertrust.kernels import backend
+
+__all__ = ["PortableHDBSCAN"]
+
+
+class PortableHDBSCAN(ClusterMixin, BaseEstimator):
+    """Dense regions as clusters, and the rest as noise; their number is found, not asked for.
+
+    What scikit-learn's HDBSCAN finds with Euclidean distances, save for ties: distances that agree in nine digits
+    count as equal, edges of equal weight are ordered by the distance of their ends and then by the order of the rows.
+    The result does not depend on the processor, and on the order of the rows only where distances are equal.
+
+    Parameters
+    ----------
+    min_cluster_size : int
+    min_samples : int or None
+        Neighbours, the point itself among them, that make a point's surroundings dense; None: `min_cluster_size`.
+    cluster_selection_epsilon : float
+    max_cluster_size : int or None
+    cluster_selection_method : {"eom", "leaf"}
+        These three are scikit-learn's.
+
+    Attributes
+    ----------
+    labels_ : (n,) clusters, -1 for noise
+    probabilities_ : (n,) how deep in its cluster's density a point is
+    """
+
+    def __init__(
+        self,
+        min_cluster_size: int = 5,
+        *,
+        min_samples: int | None = None,
+        cluster_selection_epsilon: float = 0.0,
+        max_cluster_size: int | None = None,
+        cluster_selection_method: str = "eom",
+    ) -> None:
+        self.min_cluster_size, self.min_samples = min_cluster_size, min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.max_cluster_size = max_cluster_size
+        self.cluster_selection_method = cluster_selection_method
+
+    def fit(self, X: Any, y: Any = None) -> PortableHDBSCAN:
+        """Find the clusters of X (n, d); y is ignored."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        k = self.min_cluster_size if self.min_samples is None else self.min_samples
+        if not 1 <= k <= X.shape[0]:
+            raise ValueError(f"min_samples={k} must be between 1 and the number of points, n_samples={X.shape[0]}.")
+        columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
+        ends, weights, lengths = backend().reachability_tree(columns, k)
+        if not np.isfinite(weights).all():
+            raise ValueError("X has values whose squared distances are too large for float64; divide X first.")
+        model = HDBSCAN(
+            self.min_cluster_size,
+            min_samples=1,
+            cluster_selection_epsilon=self.cluster_selection_epsilon,
+            max_cluster_size=self.max_cluster_size,
+            cluster_selection_method=self.cluster_selection_method,
+            metric="precomputed",
+            algorithm="brute",
+            copy=False,
+        ).fit(tree_as_distances(ends, weights, lengths))
+        self.labels_, self.probabilities_ = model.labels_, model.probabilities_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_matrix:
+    """Distances (n, n), stored for the edges of a tree alone, no two alike, in the order of (weight, length, ends).
+
+    Weights have 33 bits, so there is room for a million ties between one and the next. The two ways along an edge
+    differ as well, or their order would be left to the sort. The diagonal is smaller than all, so that with
+    `min_samples=1` every distance is its own mutual reachability.
+    """
+    order = np.lexsort((ends[:, 1], ends[:, 0], lengths, weights))
+    low, high, sorted_weights = ends[order, 0], ends[order, 1], weights[order]
+    positive = sorted_weights[sorted_weights > 0]
+    least = positive[0] if len(positive) else 1.0
+    # Copies of a point: as dense as can be, and still with a reciprocal.
+    sorted_weights = np.where(sorted_weights > 0, sorted_weights, least * 2.0**-200)
+    first_of_its_weight = np.searchsorted(sorted_weights, sorted_weights)
+    steps = 2 * (np.arange(len(order)) - first_of_its_weight)
+    there = _next_floats(sorted_weights, steps)
+    back = _next_floats(sorted_weights, steps + 1)
+    n = len(order) + 1
+    diagonal = np.full(n, sorted_weights[0] / 2)
+    rows = np.concatenate([low, high, np.arange(n)])
+    columns = np.concatenate([high, low, np.arange(n)])
+    return csr_matrix(csr_array((np.concatenate([there, back, diagonal]), (rows, columns)), shape=(n, n)))
+
+
+def _next_floats(numbers: NDArray, steps: NDArray) -> NDArray:
+    """The float that many steps above each positive number: floats are ordered as their bits."""
+    return (np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64) + steps).view(np.float64)

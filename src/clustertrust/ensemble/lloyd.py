@@ -1,0 +1,135 @@
+"""Many runs of k-means on the same data, with what they share done once.
+
+`KMeans.fit` checks, copies and centres the data at each call, which on small data takes longer than the clustering.
+Here the data are made ready once and each run begins at scikit-learn's own initial centres and goes through its own
+loop, so that centres and labels are those of `KMeans(n_init=1, random_state=seed).fit(X)` to the last bit. The two
+functions are private to scikit-learn: where a version lacks them or gives them other parameters, `ready` returns None
+and `KMeans.fit` is called for each run.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, _kmeans
+from sklearn.utils.extmath import row_norms
+
+from clustertrust.distances.tiles import by_feature, in_fours
+from clustertrust.kernels import backend
+
+__all__ = ["Ready", "ready"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Data made ready for any number of runs of k-means.
+
+    Attributes
+    ----------
+    X : (n, d) the data less their mean
+    mean : (d,)
+    squares : (n,) |x|² of the rows of X
+    weights : (n,) ones
+    variance : mean variance of the columns of the data, the unit of `tol`
+    tiles : the data as they came, laid out for the search of the nearest centre
+    """
+
+    X: NDArray
+    mean: NDArray
+    squares: NDArray
+    weights: NDArray
+    variance: Any  # a number of the type of the data, as in scikit-learn
+    tiles: NDArray
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        """Stay behind: a run in another process calls `KMeans.fit` and sends no second copy of the data."""
+        return type(None), ()
+
+    def fit(self, model: Any) -> bool:
+        """Leave in the model what `model.fit` would, on one thread; False: it must do that itself.
+
+        It must where it is no k-means of one start with a seed that is a number, where a parameter is not valid, and
+        where clusters are empty: `fit` says what there is to say of that.
+        """
+        if type(model) is not KMeans or not self._suits(model):
+            return False
+        start = model._init_centroids(
+            self.X,
+            x_squared_norms=self.squares,
+            init=model.init,
+            random_state=_stream(model.random_state),
+            sample_weight=self.weights,
+        )
+        how = {"max_iter": model.max_iter, "tol": self.variance * model.tol, "verbose": False, "n_threads": 1}
+        labels, inertia, centers, n_iter = _loop()(self.X, self.weights, start, **how)  # type: ignore[misc]
+        if not np.bincount(labels, minlength=model.n_clusters).all():
+            return False
+        model.labels_, model.inertia_, model.n_iter_ = labels, inertia, n_iter
+        model.cluster_centers_ = centers + self.mean
+        return True
+
+    def _suits(self, model: KMeans) -> bool:
+        """Whether the parameters are valid and ask for one plain start."""
+        names = (model.algorithm, model.init)
+        if model.verbose or not all(isinstance(name, str) for name in names) or model.algorithm != "lloyd":
+            return False
+        once = isinstance(model.n_init, Integral) and model.n_init == 1
+        known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (model.init == "random" and once)
+        numbers = (model.n_clusters, model.max_iter, model.random_state)
+        whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in numbers)
+        if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
+            return False
+        return 1 <= model.n_clusters <= len(self.X) and model.max_iter >= 1 and 0 <= model.random_state < 2**32
+
+    def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.integer]:
+        """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point` finds it."""
+        return np.asarray(backend().nearest_row(in_fours(centers), len(centers), self.tiles)[: len(self.X)])
+
+
+def ready(X: Any) -> Ready | None:
+    """Make dense data ready; None for other data, and where scikit-learn's parts are not those we know.
+
+    The steps and their order are scikit-learn's, so that they round alike.
+    """
+    if _loop() is None or not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
+        return None
+    centred = np.array(X, order="C")
+    variance = np.mean(np.var(centred, axis=0))
+    mean = centred.mean(axis=0)
+    centred -= mean
+    weights = np.ones(len(X), dtype=X.dtype)
+    tiles = by_feature(np.asarray(X, dtype=np.float64))
+    return Ready(centred, mean, row_norms(centred, squared=True), weights, variance, tiles)
+
+
+_streams = threading.local()
+
+
+def _stream(seed: int) -> np.random.RandomState:
+    """`RandomState(seed)`: this thread's own, seeded anew, since to make one takes a fifth of a run on little data."""
+    if not hasattr(_streams, "one"):
+        _streams.one = np.random.RandomState(0)
+    _streams.one.seed(seed)
+    stream: np.random.RandomState = _streams.one
+    return stream
+
+
+@functools.cache
+def _loop() -> Callable[..., Any] | None:
+    """scikit-learn's loop of one run; None where it or the choice of initial centres is not what we know."""
+    loop, start = getattr(_kmeans, "_kmeans_single_lloyd", None), getattr(KMeans, "_init_centroids", None)
+    if loop is None or start is None:
+        return None
+    loop = inspect.unwrap(loop)  # without its limit to one thread of BLAS, which callers set once for all runs
+    known = ["X", "sample_weight", "centers_init", "max_iter", "verbose", "tol", "n_threads"]
+    begins = ["self", "X", "x_squared_norms", "init", "random_state", "sample_weight"]
+    fits = list(inspect.signature(loop).parameters) == known
+    return loop if fits and list(inspect.signature(start).parameters)[: len(begins)] == begins else None
