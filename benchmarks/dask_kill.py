@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Row
-from clustertrust import CAKE, streaming
+from clustertrust import CAKE
+from clustertrust.streaming import stream
 
 KILLS = 20
 ROWS, COLUMNS, BLOCKS, SAMPLE = 5_000, 8, 12, 10_000
@@ -84,7 +85,7 @@ def run(kills: int = KILLS) -> Iterator[Row]:
     from dask.distributed import Client, LocalCluster
 
     rng = random.Random(0)  # noqa: S311
-    before, streaming.SAMPLE_POINTS = streaming.SAMPLE_POINTS, SAMPLE
+    before, stream.SAMPLE_POINTS = stream.SAMPLE_POINTS, SAMPLE
     done = dict.fromkeys(PHASES, 0)
     bad, slowest = 0, 0.0
     try:
@@ -106,7 +107,7 @@ def run(kills: int = KILLS) -> Iterator[Row]:
                 else:
                     bad += not (np.array_equal(found[0], labels) and np.array_equal(found[1], scores))
     finally:
-        streaming.SAMPLE_POINTS = before
+        stream.SAMPLE_POINTS = before
     told = " and ".join(f"{count} of {name}" for name, count in done.items())
     what = f"Dask workers killed in the middle of {told}: results that differ, failures and hangs"
     spread = f"the slowest took {slowest:.3g} s"

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from clustertrust import CAKE, Ensemble, build_ensemble, confidence, dask_tasks
+from clustertrust import CAKE, Ensemble, _dask, build_ensemble, confidence
 from clustertrust.cli import cli
 from clustertrust.files.sources import ArraySource
 from clustertrust.stability import pairwise_stability
@@ -414,7 +414,7 @@ def test_a_task_that_kills_its_workers_is_an_error(points, cluster, client, monk
 
 @pytest.mark.parametrize("lost", ["cancelled", "forgotten"])
 def test_a_task_that_the_scheduler_loses_is_sent_again(client, monkeypatch, lost):
-    submitted, submit, look = [], dask_tasks._submit, dask_tasks._look
+    submitted, submit, look = [], _dask._submit, _dask._look
 
     def submit_and_lose(client, tasks):
         futures = submit(client, tasks)
@@ -432,17 +432,17 @@ def test_a_task_that_the_scheduler_loses_is_sent_again(client, monkeypatch, lost
         time.sleep(1)
         return data * by
 
-    monkeypatch.setattr(dask_tasks, "_submit", submit_and_lose)
-    monkeypatch.setattr(dask_tasks, "_look", forgetful)
-    monkeypatch.setattr(dask_tasks, "LOOK", 0.1)
-    monkeypatch.setattr(dask_tasks, "FORGOTTEN", 0.2)
-    assert list(dask_tasks.spread(client, slowly, 7, [(1,), (2,), (3,)])) == [7, 14, 21]
+    monkeypatch.setattr(_dask, "_submit", submit_and_lose)
+    monkeypatch.setattr(_dask, "_look", forgetful)
+    monkeypatch.setattr(_dask, "LOOK", 0.1)
+    monkeypatch.setattr(_dask, "FORGOTTEN", 0.2)
+    assert list(_dask.spread(client, slowly, 7, [(1,), (2,), (3,)])) == [7, 14, 21]
     assert submitted == [3, 1]
 
 
 def test_nobody_waits_for_workers_for_ever(points, monkeypatch):
-    monkeypatch.setattr(dask_tasks, "LOOK", 0.1)
-    monkeypatch.setattr(dask_tasks, "PATIENCE", 0.5)
+    monkeypatch.setattr(_dask, "LOOK", 0.1)
+    monkeypatch.setattr(_dask, "PATIENCE", 0.5)
     X = da.from_array(points[:3000], chunks=(ROWS, 3))
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,

@@ -11,7 +11,7 @@ ROOT = Path(clustertrust.__file__).parent
 
 # From the ground up. Modules of one layer do not import each other, unless they share a folder.
 LAYERS = (
-    ("_validation", "_parallel", "_progress", "kernels", "storage", "fusion"),
+    ("_validation", "_parallel", "_progress", "_dask", "_interrupts", "kernels", "storage", "fusion"),
     ("cells", "reasons", "datasets", "theory"),
     ("matching", "distances"),
     ("ensemble", "consensus"),
@@ -103,5 +103,6 @@ def test_no_module_reads_a_private_attribute_of_another_class(path):
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
         if not (isinstance(node.value, ast.Name) and node.value.id in own)
     }
-    namedtuple = {"_replace", "_asdict", "_fields"}  # public in spite of their names
-    assert read - defined - namedtuple == set()
+    public = {"_replace", "_asdict", "_fields", "_exit"}  # in spite of their names
+    guarded = {"_init_centroids"}  # scikit-learn's, looked for before it is used
+    assert read - defined - public - guarded == set()

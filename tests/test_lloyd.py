@@ -9,8 +9,9 @@ from sklearn.cluster import KMeans, _kmeans, kmeans_plusplus
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust import build_ensemble, lloyd
+from clustertrust import build_ensemble
 from clustertrust._parallel import one_thread
+from clustertrust.ensemble import lloyd
 
 IRIS = load_iris().data
 BLOBS = make_blobs(700, 6, centers=5, cluster_std=2.5, random_state=1)[0] + 1e3

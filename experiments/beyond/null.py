@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from clustertrust import CAKE, NullReference, null_reference
+from clustertrust.null import FAMILIES
 from experiments import data, drawing
 from experiments.beyond import RESULTS, into_page
 from experiments.page import markdown, save_figure
