@@ -302,8 +302,8 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         run("score", *typed, *FAST, "--out", "s.csv")
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     assert "say --no-header if that is the first point" in run("score", "bare.csv", *FAST, code=1).stderr
-    assert "tell what separates its fields with --separator" in run("score", "semicolon.csv", *FAST, code=1).stderr
-    assert "name one with --array" in run("score", "two.npz", *FAST, code=1).stderr
+    assert "say what separates its fields: --separator ';'" in run("score", "semicolon.csv", *FAST, code=1).stderr
+    assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
 def test_columns_are_named_not_guessed(folder, library):
@@ -422,7 +422,7 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     assert table["who"].tolist() == IDS
     assert_array_equal(table["label"], cake.predict(new))
     assert_allclose(table["score"], cake.score_samples(new), atol=1e-9)
-    assert "150 points judged by m" in result.stdout
+    assert "150 points, 3 clusters, 4 runs, exact silhouettes; judged by m" in result.stdout
     assert result.stderr == ""
     if standardize:
         with pytest.warns(UserWarning, match="fitted on standardised columns"):
@@ -746,7 +746,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
         (["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"], 1, "leave metric out"),
-        (["score", "plain.csv", "-k", "3", "--array", "x"], 1, "means nothing for csv"),
+        (["score", "plain.csv", "-k", "3", "--array", "x"], 1, "--array x means nothing for csv files"),
         (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
         (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
         (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),

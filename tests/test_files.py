@@ -82,7 +82,7 @@ def test_arrays(tmp_path):
     assert_array_equal(read_table(tmp_path / "one.npz").data.to_numpy(), X)
     np.savez(tmp_path / "two.npz", X=X, Y=-X)
     assert_array_equal(read_table(tmp_path / "two.npz", Reading(array="Y")).data.to_numpy(), -X)
-    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one with --array"):
+    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one, such as array='X'"):
         read_table(tmp_path / "two.npz")
     with pytest.raises(TableError, match=r"has no array 'Z'; it has \['X', 'Y'\]"):
         read_table(tmp_path / "two.npz", Reading(array="Z"))
@@ -114,8 +114,8 @@ def test_numbers_are_read_to_the_last_digit():
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
         (b"a,a\n1,2\n", "more than one column of the name 'a'"),
-        (b"a;b\n1;2\n", "one column, 'a;b'; tell what separates its fields with --separator"),
-        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say --no-header"),
+        (b"a;b\n1;2\n", "one column, 'a;b'; say what separates its fields: separator=';'"),
+        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say header=False"),
         (b"a,b\n1,2,3\n4,5,6\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         (b"a\n\xff\n", r"is not UTF-8 text"),

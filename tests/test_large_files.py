@@ -17,8 +17,9 @@ from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
-from clustertrust.cli.large import Summary
+from clustertrust.files import open_source
 from clustertrust.reasons import REASONS
+from clustertrust.summary import Tally
 
 ROWS = 20_000
 OPTIONS = ["-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--drop", "kind"]
@@ -50,8 +51,6 @@ def expected(table):
     import sklearn
 
     with sklearn.config_context(working_memory=1):
-        from clustertrust.files.sources import open_source
-
         source = open_source(table / "x.parquet", id="name", drop=["kind"])
         return CAKE(3, n_runs=4, random_state=0).fit(source)
 
@@ -293,36 +292,37 @@ def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
 
 
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     for label in (0, 0, 1):
         block = pd.DataFrame({"label": [label] * 2, "rival": 0, "score": [0.2, 0.8], "stability": 1.0, "geometry": 0.5})
         reason = pd.Categorical(["boundary", "core"], categories=REASONS)
-        summary.add(block.assign(margin=1.0, reason=reason))
-    scores, clusters, reasons, worst = summary.parts()
-    assert reasons.to_dict() == {"core": 3, "boundary": 3}
+        tally.add(block.assign(margin=1.0, reason=reason))
+    found = tally.summary()
+    clusters, scores = found.clusters, found.scores
+    assert found.reasons.to_dict() == {"core": 3, "boundary": 3}
     assert clusters["points"].tolist() == [4, 2]
     assert clusters["up to 0.5"].tolist() == [0.5, 0.5]
     assert scores[["minimum", "maximum"]].tolist() == [0.2, 0.8]
-    assert worst["score"].tolist()[:3] == [0.2] * 3
+    assert found.ambiguous["score"].tolist()[:3] == [0.2] * 3
 
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
-    summary.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
-    _, clusters, reasons, _ = summary.parts()
-    assert clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
-    assert reasons.to_dict() == {"fringe": 1, "unassigned": 1}
+    tally.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
+    found = tally.summary()
+    assert found.clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
+    assert found.reasons.to_dict() == {"fringe": 1, "unassigned": 1}
 
 
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
-    summary.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
-    assert summary.parts()[1].loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
+    tally.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
+    assert tally.summary().clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
 
 
 def test_runs_of_several_k_are_told_as_in_memory(table):
@@ -331,11 +331,11 @@ def test_runs_of_several_k_are_told_as_in_memory(table):
 
 
 def test_summary_of_nothing_but_points_without_a_score():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan})
     reason = pd.Categorical(["unassigned"] * 2, categories=REASONS)
-    summary.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
-    assert summary.parts()[0].isna().all()
+    tally.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
+    assert tally.summary().scores.isna().all()
 
 
 # Killed

@@ -15,15 +15,9 @@ from scipy import sparse
 
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
-from clustertrust.results import Confidence
+from clustertrust.results import COLUMNS, Confidence
 
 __all__ = ["annotate", "representation", "score"]
-
-# Columns of Confidence.to_frame() that become `obs[f"{key}_{name}"]`.
-COLUMNS = (
-    *("score", "label", "reason", "stability", "geometry", "persistence", "silhouette_mean", "silhouette_std"),
-    *("standard_error", "consensus_strength", "rival", "margin"),
-)
 
 
 def score(
@@ -152,12 +146,12 @@ def representation(adata: Any, use_rep: str) -> Any:
 def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
     """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key)
-    for name in COLUMNS:
-        column = f"{key}_{name}"
+    for name, column in COLUMNS.items():
+        to = f"{key}_{name}"
         if name in table:
-            adata.obs[column] = _categories(table[name]) if name in {"label", "rival"} else table[name].array
-        elif column in adata.obs:  # of earlier scores, and no part of these
-            del adata.obs[column]
+            adata.obs[to] = _categories(table[name]) if column.kind == "cluster" else table[name].array
+        elif to in adata.obs:  # of earlier scores, and no part of these
+            del adata.obs[to]
     adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
-from clustertrust.cli.points import Points, Preparation
-from clustertrust.files.tables import format_of, write_table
+from clustertrust.cli.points import Points
+from clustertrust.cli.scaling import Preparation
+from clustertrust.files import format_of, write_table
 from clustertrust.model_files import save_model
 
 __all__ = ["draw", "save", "votes_of", "write_page", "write_scores"]

@@ -20,6 +20,7 @@ from clustertrust._validation import (
     check_scores,
     is_frame,
 )
+from clustertrust.results import COLUMNS
 
 __all__ = ["Clusters", "Points", "read_data", "read_table", "read_votes"]
 
@@ -27,11 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 Named = tuple[Ints, list[Hashable]]
 
-# Columns of numbers that the page knows what to do with, in the order of `Confidence.to_frame`.
-NUMBERS = (
-    *("score", "standard_error", "stability", "geometry", "persistence"),
-    *("silhouette_mean", "silhouette_std", "consensus_strength", "margin"),
-)
+NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]
 
 
 class Clusters:
