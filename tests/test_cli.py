@@ -1,8 +1,10 @@
 """The command line: the library's numbers in the user's format, nothing lost, and errors that say what to do."""
 
+import ast
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ import clustertrust
 from clustertrust import CAKE, confidence
 from clustertrust.cli import cli, jobs
 from clustertrust.cli.commands import COMMANDS
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, Reading, read_table
@@ -433,6 +436,54 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     told = json.loads(run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout)
     assert [row["up_to_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
     assert sum(row["points"] for row in told["clusters"]) == 150
+
+
+def test_the_summary_of_predict_is_that_of_score(folder):
+    run("score", "iris.csv", *FAST, *NAMED, "--model", "m")
+    told = run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4").stdout
+    scored = run("score", "iris.csv", *FAST, *NAMED, "--threshold", "0.4").stdout
+    headings = ["Scores (0: ambiguous, 1: sure)", "By cluster", "By reason (core: a score above 0.4)"]
+    for text in (told, scored):
+        assert [line for line in text.splitlines() if line in headings] == headings
+    for column in ("mean stability", "mean geometry", "margin", "reason"):
+        assert column in told
+    judged = CAKE.load("m").judge(X.set_axis(IDS, axis=0), threshold=0.4)
+    found = json.loads(run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4", "--json").stdout)
+    assert (found["runs"], found["geometry"]) == (4, "exact")
+    assert found["quantiles"]["median"] == np.median(judged["score"])
+    worst = judged.assign(order=range(150)).sort_values(["score", "stability", "order"]).head(5)  # ties by stability
+    assert [point["id"] for point in found["ambiguous"]] == worst.index.tolist()
+    assert sum(found["reasons"].values()) == 150
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("fusion='sum' is not known.", "--fusion sum is not known."),
+        ("n_clusters=300 is more than the 150 points.", "-k 300 is more than the 150 points."),
+        ("say header=False, or header=True.", "say --no-header, or --header."),
+        ("separator=';' or separator='\\t'", "--separator ';' or --separator '\\t'"),
+        ("drop=['Unnamed: 0'], id='Unnamed: 0', use=….", "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use."),
+        ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
+        ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
+        ("embedding='x' has no option", "embedding='x' has no option"),
+    ],
+)
+def test_parameters_of_the_library_become_options(said, typed):
+    assert as_typed(said) == typed
+
+
+def test_the_library_does_not_speak_of_options():
+    root, found = Path(clustertrust.__file__).parent, []
+    for path in root.rglob("*.py"):
+        if path.parent.name != "cli":
+            texts = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            found += [
+                (path.name, node.lineno)
+                for node in texts
+                if isinstance(node.value, str) and re.search(r"(?<!install)(^|[\s(`])--[a-z]", node.value)
+            ]
+    assert found == []
 
 
 def test_predict_checks_columns(folder):

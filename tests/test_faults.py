@@ -27,8 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.cli import cli
-from clustertrust.files import TableError, read_table
-from clustertrust.files import open_source
+from clustertrust.files import TableError, open_source, read_table
 from clustertrust.storage import read_arrays, write_arrays
 from clustertrust.streaming import passes, stream
 

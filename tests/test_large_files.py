@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -56,13 +57,14 @@ def expected(table):
 
 
 @pytest.mark.parametrize("data", ["x.csv", "x.parquet", "parts"])
-@pytest.mark.parametrize("out", ["scores.csv", "scores.parquet", "scores.tsv.gz"])
+@pytest.mark.parametrize("out", ["scores.csv", "scores.PQ", "scores.feather", "scores.tsv.xz"])
 def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, data, out):
     done = score(table / data, *OPTIONS, "--out", tmp_path / out)
     assert done.exit_code == 0, done.output
-    read = pd.read_parquet if out.endswith("parquet") else pd.read_csv
-    options = {} if out.endswith("parquet") else {"dtype": {"name": str}, "sep": "\t" if "tsv" in out else ","}
-    scores = read(tmp_path / out, **options)
+    scores = {".PQ": pd.read_parquet, ".feather": pd.read_feather}.get((tmp_path / out).suffix)
+    if scores is None:
+        scores = partial(pd.read_csv, dtype={"name": str}, sep="\t" if "tsv" in out else ",")
+    scores = scores(tmp_path / out)
     assert scores["name"].tolist() == [f"{i:06}" for i in range(ROWS)]
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)

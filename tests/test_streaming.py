@@ -10,14 +10,16 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from strategies import few, labelings
 
 from clustertrust import CAKE, Ensemble, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import cluster_means, cluster_variances
-from clustertrust.files.delimited import EXACT
 from clustertrust.files import FORMATS, open_source, read_table, write_table
+from clustertrust.files.delimited import EXACT
 from clustertrust.files.sources import ArraySource
 from clustertrust.files.tables import bytes_in_memory
 from clustertrust.matching import match_runs
@@ -188,6 +190,51 @@ def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
     assert_array_equal(cake.scores_, expected.scores_)
     assert cake.geometry_method_ == "exact"
     assert cake.feature_names_in_.tolist() == COLUMNS
+
+
+WRITTEN = [suffix for kind in FORMATS.values() if kind.write is not None for suffix in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", [*WRITTEN, ".CSV", ".Parquet", ".csv.GZ"])
+def test_fit_reads_every_format_that_read_table_reads(points, tmp_path, suffix):
+    frame, path = pd.DataFrame(points[:300], columns=COLUMNS), tmp_path / f"x{suffix}"
+    if suffix == ".npy":
+        np.save(path, frame.to_numpy())
+    else:
+        write_table(frame, path)
+    expected = CAKE(4, n_runs=3, random_state=0).fit(read_table(path).data.to_numpy())
+    assert_array_equal(CAKE(4, n_runs=3, random_state=0).fit(path).scores_, expected.scores_)
+    assert_array_equal(CAKE(4, n_runs=3, random_state=0).fit(str(path)).labels_, expected.labels_)
+
+
+def test_fit_reads_sparse_matrices_and_cells(points, tmp_path):
+    import anndata
+
+    matrix = sparse.csr_array(np.where(points[:300] > 0, points[:300], 0.0))
+    sparse.save_npz(tmp_path / "x.npz", matrix)
+    cake = CAKE(4, n_runs=3, geometry="rms", random_state=0)
+    expected = clone(cake).fit(matrix).scores_
+    assert_array_equal(clone(cake).fit(tmp_path / "x.npz").scores_, expected)
+    with pytest.raises(ValueError, match=r"x\.npz holds a sparse matrix, which is not read in blocks"):
+        next(open_source(tmp_path / "x.npz").read(10))
+    cells = anndata.AnnData(np.zeros((300, 1)))
+    cells.obsm["X_pca"] = points[:300]
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    assert_array_equal(clone(cake).fit(tmp_path / "x.h5ad").scores_, clone(cake).fit(points[:300]).scores_)
+
+
+def test_columns_are_chosen_alike_in_blocks_and_whole(tmp_path):
+    frame = pd.DataFrame({"name": [1.0, 2.0, 3.0], "x": [0.5, 1.5, 2.5], "y": [3.0, 2.0, 1.0]})
+    for suffix in (".csv", ".tab", ".pq", ".feather", ".npz"):
+        path = tmp_path / f"x{suffix}"
+        write_table(frame, path)
+        source = open_source(path, id="name", drop=["y"])
+        assert source.columns == ["x"]
+        blocks = list(source.read(2))
+        assert np.concatenate([block.X for block in blocks]).tolist() == [[0.5], [1.5], [2.5]]
+        assert [float(name) for block in blocks for name in block.ids] == [1.0, 2.0, 3.0]
+        with pytest.raises(ValueError, match=r"use='z': .* has no such column; it has name, x, y"):
+            open_source(path, use=["z"])
 
 
 @pytest.mark.usefixtures("small_memory")

@@ -189,7 +189,7 @@ class Columns:
     drop_missing: bool
 
     def choice(self, names: Sequence[str]) -> dict[str, Any]:
-        """What `files.columns.choose_columns` takes: columns were typed one by one, or several with commas between."""
+        """What `files.columns.choose_features` takes: columns were typed one by one, or several with commas between."""
         known = set(names)
 
         def expand(typed: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation, measure, moments_of
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import check_there, choose_columns, listed
+from clustertrust.files.columns import check_there, choose_features, listed
 from clustertrust.files.delimited import is_number
 from clustertrust.results import COLUMNS
 
@@ -168,7 +168,7 @@ def _carried(table: Table) -> pd.Index:
 def _features(frame: pd.DataFrame, columns: Columns, told: str) -> pd.DataFrame:
     """The columns to cluster."""
     named = _by_text(frame)
-    chosen = choose_columns(list(named), told, **columns.choice(list(named)))
+    chosen = choose_features(list(named), told, **columns.choice(list(named)))
     return frame[[named[name] for name in chosen]]
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["check_there", "choose_columns", "listed"]
+__all__ = ["check_there", "choose_features", "listed"]
 
 UNNAMED = "Unnamed: "  # what pandas calls a column without a name
 
 
-def choose_columns(
+def choose_features(
     names: Sequence[str], told: str, *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> list[str]:
     """Choose the columns to cluster: those of `use`, else all but `id` and `drop`; messages call the table `told`.
 
     Examples
     --------
-    >>> from clustertrust.files.columns import choose_columns
-    >>> choose_columns(["name", "x", "y"], "data.csv", id="name")
+    >>> from clustertrust.files.columns import choose_features
+    >>> choose_features(["name", "x", "y"], "data.csv", id="name")
     ['x', 'y']
     """
     check_there(names, told, id=[] if id is None else [id], drop=drop, use=use)

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.files.columns import choose_columns
+from clustertrust.files.columns import choose_features
 from clustertrust.files.delimited import (
     COMPRESSED,
     EXACT,
@@ -250,7 +250,7 @@ class FrameSource(FileSource):
                 raise ValueError(
                     f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them the same."
                 )
-        self.columns = choose_columns(found[0], str(self.paths[0]), id=id, use=use, drop=drop)
+        self.columns = choose_features(found[0], str(self.paths[0]), id=id, use=use, drop=drop)
         self.id, self.n_features = id, len(self.columns)
 
     @classmethod

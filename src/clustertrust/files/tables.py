@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust.files.columns import choose_columns
+from clustertrust.files.columns import choose_features
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.formats import FORMATS, Format, format_of, known_format, need, suffixes
 from clustertrust.files.sources import ArraySource, FileSource, Source, SparseSource, numbers_of
@@ -159,6 +159,6 @@ def _read_whole(path: Path, *, id: str | None, use: Sequence[str], drop: Sequenc
     if unnamed:
         return ArraySource(data.to_numpy())
     frame = data.set_axis([str(name) for name in data.columns], axis=1)
-    columns = choose_columns(list(frame.columns), str(path), id=id, use=use, drop=drop)
+    columns = choose_features(list(frame.columns), str(path), id=id, use=use, drop=drop)
     ids = None if id is None else frame[id].to_numpy()
     return ArraySource(numbers_of(frame[columns], str(path)), columns, ids)
