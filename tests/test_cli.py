@@ -447,13 +447,18 @@ def test_the_summary_of_predict_is_that_of_score(folder):
         assert [line for line in text.splitlines() if line in headings] == headings
     for column in ("mean stability", "mean geometry", "margin", "reason"):
         assert column in told
-    judged = CAKE.load("m").judge(X.set_axis(IDS, axis=0), threshold=0.4)
-    found = json.loads(run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4", "--json").stdout)
+    # Points between the clusters: many score 0, and are listed by how little the runs agree on them.
+    between = np.random.default_rng(0).uniform(X.min(), X.max(), size=(300, 4))
+    new = pd.DataFrame(between, columns=NAMES, index=[f"{i:03}" for i in range(300)])
+    new.rename_axis("flower").reset_index().to_csv("new.csv", index=False)
+    judged = CAKE.load("m").judge(new, threshold=0.4)
+    found = json.loads(run("predict", "m", "new.csv", "--id", "flower", "--threshold", "0.4", "--json").stdout)
     assert (found["runs"], found["geometry"]) == (4, "exact")
     assert found["quantiles"]["median"] == np.median(judged["score"])
-    worst = judged.assign(order=range(150)).sort_values(["score", "stability", "order"]).head(5)  # ties by stability
+    worst = judged.assign(order=range(300)).sort_values(["score", "stability", "order"]).head(5)
+    assert worst.index.tolist() != judged.sort_values("score", kind="stable").head(5).index.tolist()
     assert [point["id"] for point in found["ambiguous"]] == worst.index.tolist()
-    assert sum(found["reasons"].values()) == 150
+    assert sum(found["reasons"].values()) == 300
 
 
 @pytest.mark.parametrize(
