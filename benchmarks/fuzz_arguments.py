@@ -46,8 +46,7 @@ from clustertrust import (
 from clustertrust.anndata import annotate, representation, score
 from clustertrust.datasets import load
 from clustertrust.ensemble.clusterers import CLUSTERERS
-from clustertrust.files import Reading, read_table, write_table
-from clustertrust.files.sources import open_source
+from clustertrust.files import Reading, open_source, read_table, write_table
 from clustertrust.geometry import silhouettes
 from clustertrust.persistence import persistence
 from clustertrust.reasons import reasons

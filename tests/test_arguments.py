@@ -15,8 +15,7 @@ from clustertrust.baselines import fuzzy_memberships, gmm_confidence, membership
 from clustertrust.calibration import Calibrator, brier_score, reliability
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.evaluation import auroc, risk_coverage_curve, student_interval
-from clustertrust.files import Reading, read_table, write_table
-from clustertrust.files.sources import open_source
+from clustertrust.files import Reading, open_source, read_table, write_table
 from clustertrust.report import build_report
 from clustertrust.selection import select_adaptive
 

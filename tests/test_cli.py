@@ -1,8 +1,10 @@
 """The command line: the library's numbers in the user's format, nothing lost, and errors that say what to do."""
 
+import ast
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +28,7 @@ import clustertrust
 from clustertrust import CAKE, confidence
 from clustertrust.cli import cli, jobs
 from clustertrust.cli.commands import COMMANDS
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, Reading, read_table
@@ -303,8 +306,8 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         run("score", *typed, *FAST, "--out", "s.csv")
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     assert "say --no-header if that is the first point" in run("score", "bare.csv", *FAST, code=1).stderr
-    assert "tell what separates its fields with --separator" in run("score", "semicolon.csv", *FAST, code=1).stderr
-    assert "name one with --array" in run("score", "two.npz", *FAST, code=1).stderr
+    assert "say what separates its fields: --separator ';'" in run("score", "semicolon.csv", *FAST, code=1).stderr
+    assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
 def test_columns_are_named_not_guessed(folder, library):
@@ -423,7 +426,7 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     assert table["who"].tolist() == IDS
     assert_array_equal(table["label"], cake.predict(new))
     assert_allclose(table["score"], cake.score_samples(new), atol=1e-9)
-    assert "150 points judged by m" in result.stdout
+    assert "150 points, 3 clusters, 4 runs, exact silhouettes; judged by m" in result.stdout
     assert result.stderr == ""
     if standardize:
         with pytest.warns(UserWarning, match="fitted on standardised columns"):
@@ -434,6 +437,59 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     told = json.loads(run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout)
     assert [row["up_to_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
     assert sum(row["points"] for row in told["clusters"]) == 150
+
+
+def test_the_summary_of_predict_is_that_of_score(folder):
+    run("score", "iris.csv", *FAST, *NAMED, "--model", "m")
+    told = run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4").stdout
+    scored = run("score", "iris.csv", *FAST, *NAMED, "--threshold", "0.4").stdout
+    headings = ["Scores (0: ambiguous, 1: sure)", "By cluster", "By reason (core: a score above 0.4)"]
+    for text in (told, scored):
+        assert [line for line in text.splitlines() if line in headings] == headings
+    for column in ("mean stability", "mean geometry", "margin", "reason"):
+        assert column in told
+    # Points between the clusters: many score 0, and are listed by how little the runs agree on them.
+    between = np.random.default_rng(0).uniform(X.min(), X.max(), size=(300, 4))
+    new = pd.DataFrame(between, columns=NAMES, index=[f"{i:03}" for i in range(300)])
+    new.rename_axis("flower").reset_index().to_csv("new.csv", index=False)
+    judged = CAKE.load("m").judge(new, threshold=0.4)
+    found = json.loads(run("predict", "m", "new.csv", "--id", "flower", "--threshold", "0.4", "--json").stdout)
+    assert (found["runs"], found["geometry"]) == (4, "exact")
+    assert found["quantiles"]["median"] == np.median(judged["score"])
+    worst = judged.assign(order=range(300)).sort_values(["score", "stability", "order"]).head(5)
+    assert worst.index.tolist() != judged.sort_values("score", kind="stable").head(5).index.tolist()
+    assert [point["id"] for point in found["ambiguous"]] == worst.index.tolist()
+    assert sum(found["reasons"].values()) == 300
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("fusion='sum' is not known.", "--fusion sum is not known."),
+        ("n_clusters=300 is more than the 150 points.", "-k 300 is more than the 150 points."),
+        ("say header=False, or header=True.", "say --no-header, or --header."),
+        ("separator=';' or separator='\\t'", "--separator ';' or --separator '\\t'"),
+        ("drop=['Unnamed: 0'], id='Unnamed: 0', use=….", "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use."),
+        ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
+        ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
+        ("embedding='x' has no option", "embedding='x' has no option"),
+    ],
+)
+def test_parameters_of_the_library_become_options(said, typed):
+    assert as_typed(said) == typed
+
+
+def test_the_library_does_not_speak_of_options():
+    root, found = Path(clustertrust.__file__).parent, []
+    for path in root.rglob("*.py"):
+        if path.parent.name != "cli":
+            texts = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            found += [
+                (path.name, node.lineno)
+                for node in texts
+                if isinstance(node.value, str) and re.search(r"(?<!install)(^|[\s(`])--[a-z]", node.value)
+            ]
+    assert found == []
 
 
 def test_predict_checks_columns(folder):
@@ -790,7 +846,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
         (["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"], 1, "leave metric out"),
-        (["score", "plain.csv", "-k", "3", "--array", "x"], 1, "means nothing for csv"),
+        (["score", "plain.csv", "-k", "3", "--array", "x"], 1, "--array x means nothing for csv files"),
         (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
         (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
         (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),

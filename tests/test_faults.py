@@ -27,8 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.cli import cli
-from clustertrust.files import TableError, read_table
-from clustertrust.files.sources import open_source
+from clustertrust.files import TableError, open_source, read_table
 from clustertrust.storage import read_arrays, write_arrays
 from clustertrust.streaming import passes, stream
 
@@ -287,7 +286,7 @@ def test_parquet_text_that_is_no_text(folder):
     pa.parquet.write_table(pa.table({"a": [1.0, 2.0], "name": names}), "x.parquet")
     with pytest.raises(TableError, match=r"x\.parquet cannot be read as parquet"):
         read_table("x.parquet")
-    with pytest.raises(TableError, match=r"x\.parquet cannot be read as \.parquet"):
+    with pytest.raises(TableError, match=r"x\.parquet cannot be read as parquet"):
         list(open_source("x.parquet", id="name").read(10))
 
 

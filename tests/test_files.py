@@ -32,6 +32,24 @@ def test_a_table_comes_back_to_the_last_digit(tmp_path, suffix):
     assert_array_equal(back["label"].to_numpy(float, na_value=np.nan), [0, 1, missing, 1, 0])
 
 
+APPENDED = [s for kind in FORMATS.values() if kind.append is not None for s in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", APPENDED)
+def test_frames_written_one_below_the_other_are_one_table(tmp_path, suffix):
+    path = tmp_path / f"scores{suffix}"
+    reasons = pd.Categorical(["core", "fringe", "core", "core", "core"], categories=["core", "fringe", "boundary"])
+    table = TABLE.assign(reason=reasons)
+    with FORMATS[format_of(path)].append(path) as write:
+        write(table[:2])
+        write(table[2:])
+    back = read_table(path, Reading(text=("name",))).data
+    assert back["name"].tolist() == table["name"].tolist()
+    assert back["reason"].tolist() == table["reason"].tolist()
+    assert_array_equal(back["score"].to_numpy(float), table["score"].to_numpy())
+    assert_array_equal(back["label"].to_numpy(float, na_value=np.nan), [0, 1, np.nan, 1, 0])
+
+
 def test_compressed_text_is_compressed(tmp_path):
     write_table(TABLE, tmp_path / "t.csv.gz")
     assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode().startswith("name,label,score\n007,0,0.1\n")
@@ -82,7 +100,7 @@ def test_arrays(tmp_path):
     assert_array_equal(read_table(tmp_path / "one.npz").data.to_numpy(), X)
     np.savez(tmp_path / "two.npz", X=X, Y=-X)
     assert_array_equal(read_table(tmp_path / "two.npz", Reading(array="Y")).data.to_numpy(), -X)
-    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one with --array"):
+    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one.* array='X'"):
         read_table(tmp_path / "two.npz")
     with pytest.raises(TableError, match=r"has no array 'Z'; it has \['X', 'Y'\]"):
         read_table(tmp_path / "two.npz", Reading(array="Z"))
@@ -114,8 +132,8 @@ def test_numbers_are_read_to_the_last_digit():
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
         (b"a,a\n1,2\n", "more than one column of the name 'a'"),
-        (b"a;b\n1;2\n", "one column, 'a;b'; tell what separates its fields with --separator"),
-        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say --no-header"),
+        (b"a;b\n1;2\n", "one column, 'a;b'; say what separates its fields: separator=';'"),
+        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say header=False"),
         (b"a,b\n1,2,3\n4,5,6\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         (b"a\n\xff\n", r"is not UTF-8 text"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,9 @@ from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
-from clustertrust.cli.large import Summary
+from clustertrust.files import open_source
 from clustertrust.reasons import REASONS
+from clustertrust.summary import Tally
 
 ROWS = 20_000
 OPTIONS = ["-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--drop", "kind"]
@@ -50,20 +52,19 @@ def expected(table):
     import sklearn
 
     with sklearn.config_context(working_memory=1):
-        from clustertrust.files.sources import open_source
-
         source = open_source(table / "x.parquet", id="name", drop=["kind"])
         return CAKE(3, n_runs=4, random_state=0).fit(source)
 
 
 @pytest.mark.parametrize("data", ["x.csv", "x.parquet", "parts"])
-@pytest.mark.parametrize("out", ["scores.csv", "scores.parquet", "scores.tsv.gz"])
+@pytest.mark.parametrize("out", ["scores.csv", "scores.PQ", "scores.feather", "scores.tsv.xz"])
 def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, data, out):
     done = score(table / data, *OPTIONS, "--out", tmp_path / out)
     assert done.exit_code == 0, done.output
-    read = pd.read_parquet if out.endswith("parquet") else pd.read_csv
-    options = {} if out.endswith("parquet") else {"dtype": {"name": str}, "sep": "\t" if "tsv" in out else ","}
-    scores = read(tmp_path / out, **options)
+    scores = {".PQ": pd.read_parquet, ".feather": pd.read_feather}.get((tmp_path / out).suffix)
+    if scores is None:
+        scores = partial(pd.read_csv, dtype={"name": str}, sep="\t" if "tsv" in out else ",")
+    scores = scores(tmp_path / out)
     assert scores["name"].tolist() == [f"{i:06}" for i in range(ROWS)]
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)
@@ -293,36 +294,37 @@ def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
 
 
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     for label in (0, 0, 1):
         block = pd.DataFrame({"label": [label] * 2, "rival": 0, "score": [0.2, 0.8], "stability": 1.0, "geometry": 0.5})
         reason = pd.Categorical(["boundary", "core"], categories=REASONS)
-        summary.add(block.assign(margin=1.0, reason=reason))
-    scores, clusters, reasons, worst = summary.parts()
-    assert reasons.to_dict() == {"core": 3, "boundary": 3}
+        tally.add(block.assign(margin=1.0, reason=reason))
+    found = tally.summary()
+    clusters, scores = found.clusters, found.scores
+    assert found.reasons.to_dict() == {"core": 3, "boundary": 3}
     assert clusters["points"].tolist() == [4, 2]
     assert clusters["up to 0.5"].tolist() == [0.5, 0.5]
     assert scores[["minimum", "maximum"]].tolist() == [0.2, 0.8]
-    assert worst["score"].tolist()[:3] == [0.2] * 3
+    assert found.ambiguous["score"].tolist()[:3] == [0.2] * 3
 
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
-    summary.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
-    _, clusters, reasons, _ = summary.parts()
-    assert clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
-    assert reasons.to_dict() == {"fringe": 1, "unassigned": 1}
+    tally.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
+    found = tally.summary()
+    assert found.clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
+    assert found.reasons.to_dict() == {"fringe": 1, "unassigned": 1}
 
 
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
-    summary.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
-    assert summary.parts()[1].loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
+    tally.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
+    assert tally.summary().clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
 
 
 def test_runs_of_several_k_are_told_as_in_memory(table):
@@ -331,11 +333,11 @@ def test_runs_of_several_k_are_told_as_in_memory(table):
 
 
 def test_summary_of_nothing_but_points_without_a_score():
-    summary = Summary(0.5)
+    tally = Tally(0.5)
     block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan})
     reason = pd.Categorical(["unassigned"] * 2, categories=REASONS)
-    summary.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
-    assert summary.parts()[0].isna().all()
+    tally.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
+    assert tally.summary().scores.isna().all()
 
 
 # Killed

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from clustertrust import CAKE
-from clustertrust.files.sources import open_source
+from clustertrust.files import open_source
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

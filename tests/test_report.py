@@ -7,12 +7,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
 from clustertrust import CAKE, confidence
+from clustertrust._views import principal_components
+from clustertrust.displays import ScoreScatterDisplay
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.packing import pack, pack_index, unpack, unpack_index
 
@@ -159,6 +162,33 @@ def test_more_columns_are_drawn_by_principal_components(cake, iris):
     assert_allclose(points(contents), PCA(2).fit_transform(iris), atol=1e-5)
     assert contents["view"]["names"][0] == "principal component 1 (92% of the variance)"
     assert "principal components of 4 columns" in contents["notes"][0]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_page_and_scatter_place_the_same_data_alike(cake, iris, kind):
+    # Far from the origin, where directions through it are not those of the largest variance.
+    X = iris.to_numpy() + np.array([0.0, 0.0, 20.0, 0.0])
+    data = sparse.csr_array(X) if kind == "sparse" else X
+    contents = build_report(cake.to_frame(), data)
+    shown = ScoreScatterDisplay.from_estimator(cake, data, ax=Figure().add_subplot())
+    expected = PCA(2).fit_transform(X)
+    assert_allclose(points(contents), expected, atol=1e-5)
+    assert_allclose(shown.points, expected, atol=1e-9)
+    assert tuple(contents["view"]["names"]) == shown.axis_names
+    assert shown.axis_names[0] == "principal component 1 (92% of the variance)"
+
+
+def test_sparse_data_of_many_columns_and_of_none_that_differ():
+    dense = np.random.default_rng(0).poisson(0.2, size=(400, 60)).astype(float)
+    dense[:200, :20] += 2
+    xy, shares = principal_components(sparse.csr_array(dense))
+    pca = PCA(2).fit(dense)
+    assert_allclose(xy[:, 0], pca.transform(dense)[:, 0], atol=1e-6)  # the second is noise, and not sought to the end
+    assert_allclose(shares, pca.explained_variance_ratio_, rtol=0.02)
+    for same in (np.ones((5, 3)), np.zeros((5, 3)), np.ones((2, 3))):
+        xy, shares = principal_components(sparse.csr_array(same))
+        assert_allclose(xy, 0.0, atol=1e-12)
+        assert_array_equal(shares, 0.0)
 
 
 def test_an_embedding_goes_before_the_data(cake, iris):

@@ -1,7 +1,6 @@
 """Data larger than memory: the same labels and scores as in memory, whatever the blocks, the threads and the file."""
 
 import gc
-import gzip
 from math import fsum
 from pathlib import Path
 
@@ -12,6 +11,8 @@ import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from strategies import few, labelings
 
@@ -19,7 +20,8 @@ from clustertrust import CAKE, Ensemble, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import cluster_moments
 from clustertrust.files.delimited import EXACT
-from clustertrust.files.sources import ArraySource, bytes_in_memory, open_source
+from clustertrust.files.sources import ArraySource
+from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, read_table, write_table
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
 from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
@@ -43,25 +45,27 @@ def small_memory(monkeypatch):
         yield
 
 
-@pytest.fixture(params=["npy", "memmap", "parquet", "folder", "csv", "tsv.gz"])
+BLOCKWISE = [suffix for kind in FORMATS.values() if kind.blocks is not None for suffix in kind.suffixes]
+
+
+@pytest.fixture(params=["memmap", "folder", *BLOCKWISE])
 def source(request, points, tmp_path):
     frame = pd.DataFrame(points, columns=COLUMNS)
-    path = tmp_path / f"data.{request.param}"
-    if request.param in {"npy", "memmap"}:
+    path = tmp_path / f"data{request.param}"
+    if request.param in {".npy", "memmap"}:
         path = tmp_path / "data.npy"
         np.save(path, points)
         return np.load(path, mmap_mode="r") if request.param == "memmap" else path
-    if request.param == "parquet":
-        frame.to_parquet(path)
-    elif request.param == "folder":
+    if request.param == "folder":
         path.mkdir()
-        for part in range(3):
-            frame[part * 2000 : (part + 1) * 2000].to_parquet(path / f"part-{part}.parquet")
-    elif request.param == "csv":
-        frame.to_csv(path, index=False)
+        for part, name in enumerate(["0.parquet", "1.pq", "2.PARQUET"]):
+            frame[part * 2000 : (part + 1) * 2000].to_parquet(path / name)
+    elif request.param in {".parquet", ".pq"}:
+        frame.to_parquet(path)
+    elif request.param in {".arrow", ".feather"}:
+        frame.to_feather(path, chunksize=1700)
     else:
-        with gzip.open(path, "wt") as file:
-            frame.to_csv(file, index=False, sep="\t")
+        frame.to_csv(path, index=False, sep="," if ".csv" in request.param else "\t")
     return path
 
 
@@ -237,6 +241,51 @@ def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
     assert cake.feature_names_in_.tolist() == COLUMNS
 
 
+WRITTEN = [suffix for kind in FORMATS.values() if kind.write is not None for suffix in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", [*WRITTEN, ".CSV", ".Parquet", ".csv.GZ"])
+def test_fit_reads_every_format_that_read_table_reads(points, tmp_path, suffix):
+    frame, path = pd.DataFrame(points[:300], columns=COLUMNS), tmp_path / f"x{suffix}"
+    if suffix == ".npy":
+        np.save(path, frame.to_numpy())
+    else:
+        write_table(frame, path)
+    expected = CAKE(4, n_runs=3, random_state=0).fit(read_table(path).data.to_numpy())
+    assert_array_equal(CAKE(4, n_runs=3, random_state=0).fit(path).scores_, expected.scores_)
+    assert_array_equal(CAKE(4, n_runs=3, random_state=0).fit(str(path)).labels_, expected.labels_)
+
+
+def test_fit_reads_sparse_matrices_and_cells(points, tmp_path):
+    import anndata
+
+    matrix = sparse.csr_array(np.where(points[:300] > 0, points[:300], 0.0))
+    sparse.save_npz(tmp_path / "x.npz", matrix)
+    cake = CAKE(4, n_runs=3, geometry="rms", random_state=0)
+    expected = clone(cake).fit(matrix).scores_
+    assert_array_equal(clone(cake).fit(tmp_path / "x.npz").scores_, expected)
+    with pytest.raises(ValueError, match=r"x\.npz holds a sparse matrix, which is not read in blocks"):
+        next(open_source(tmp_path / "x.npz").read(10))
+    cells = anndata.AnnData(np.zeros((300, 1)))
+    cells.obsm["X_pca"] = points[:300]
+    cells.write_h5ad(tmp_path / "x.h5ad")
+    assert_array_equal(clone(cake).fit(tmp_path / "x.h5ad").scores_, clone(cake).fit(points[:300]).scores_)
+
+
+def test_columns_are_chosen_alike_in_blocks_and_whole(tmp_path):
+    frame = pd.DataFrame({"name": [1.0, 2.0, 3.0], "x": [0.5, 1.5, 2.5], "y": [3.0, 2.0, 1.0]})
+    for suffix in (".csv", ".tab", ".pq", ".feather", ".npz"):
+        path = tmp_path / f"x{suffix}"
+        write_table(frame, path)
+        source = open_source(path, id="name", drop=["y"])
+        assert source.columns == ["x"]
+        blocks = list(source.read(2))
+        assert np.concatenate([block.X for block in blocks]).tolist() == [[0.5], [1.5], [2.5]]
+        assert [float(name) for block in blocks for name in block.ids] == [1.0, 2.0, 3.0]
+        with pytest.raises(ValueError, match=r"use='z': .* has no such column; it has name, x, y"):
+            open_source(path, use=["z"])
+
+
 @pytest.mark.usefixtures("small_memory")
 @pytest.mark.parametrize(
     ("params", "what"),
@@ -372,7 +421,7 @@ def test_text_columns_are_told_and_can_be_left_out(tmp_path):
     block = next(open_source(tmp_path / "x.csv", id="id", drop=["kind"]).read(10))
     assert block.ids.tolist() == ["007", "NA"]
     assert_array_equal(block.X, [[1.0], [2.0]])
-    with pytest.raises(ValueError, match="no column 'w'"):
+    with pytest.raises(ValueError, match=r"use='w': .*x\.csv has no such column; it has id, x, kind"):
         open_source(tmp_path / "x.csv", use=["w"])
 
 

@@ -16,15 +16,9 @@ from scipy import sparse
 from clustertrust._validation import check_mapping, check_names, check_same_length
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
-from clustertrust.results import Confidence
+from clustertrust.results import COLUMNS, Confidence
 
 __all__ = ["annotate", "representation", "score"]
-
-# Columns of Confidence.to_frame() that become `obs[f"{key}_{name}"]`.
-COLUMNS = (
-    *("score", "label", "reason", "stability", "geometry", "persistence", "silhouette_mean", "silhouette_std"),
-    *("standard_error", "consensus_strength", "rival", "margin"),
-)
 
 
 def score(
@@ -158,12 +152,12 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
         raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() does.")
     check_same_length("table", table, "adata", adata)
     settings = check_mapping("settings", settings)
-    for name in COLUMNS:
-        column = f"{key}_{name}"
+    for name, column in COLUMNS.items():
+        to = f"{key}_{name}"
         if name in table:
-            adata.obs[column] = _categories(table[name]) if name in {"label", "rival"} else table[name].array
-        elif column in adata.obs:  # of earlier scores, and no part of these
-            del adata.obs[column]
+            adata.obs[to] = _categories(table[name]) if column.kind == "cluster" else table[name].array
+        elif to in adata.obs:  # of earlier scores, and no part of these
+            del adata.obs[to]
     adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
 
 

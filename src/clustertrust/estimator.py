@@ -19,7 +19,8 @@ from clustertrust._validation import as_type, check_mapping, check_matrix, is_da
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
 from clustertrust.ensemble.record import Ensemble, as_ensemble
-from clustertrust.files.sources import Block, Source, open_source
+from clustertrust.files.sources import Block, Source
+from clustertrust.files.tables import open_source
 from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
@@ -271,7 +272,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder; Dask array or frame
-            Paths are of .npy, .parquet, .csv or .tsv files, or folders of these. Memory-mapped arrays and files of
+            Paths are of files that :func:`clustertrust.files.read_table` reads, or folders of CSV, TSV, Parquet or
+            Arrow files. Memory-mapped arrays and files of
             more than a quarter of scikit-learn's `working_memory` are gone through in blocks of rows (see
             :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has
             the labels of the sample that the runs were fitted on. Of Dask data they are Dask arrays; where a

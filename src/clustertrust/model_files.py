@@ -18,7 +18,7 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
 from clustertrust.geometry import GEOMETRIES
 from clustertrust.matching import match_runs
-from clustertrust.results import Confidence
+from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model, match_ensemble, measure
 from clustertrust.scoring.settings import Scoring
 from clustertrust.storage import (
@@ -40,18 +40,8 @@ __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_mod
 Arrays = dict[str, NDArray]
 
 ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
-# Fields of `Confidence` that are one number a point, by the kind of array in a file. `votes` has a column a cluster.
-_KINDS = {
-    "scores": "f",
-    "stability": "f",
-    "geometry": "f",
-    "silhouette_mean": "f",
-    "silhouette_std": "f",
-    "standard_errors": "f",
-    "labels": "i",
-    "consensus_strength": "f",
-    "rival": "i",
-}
+# Fields of `Confidence` that are one number a point, by the kind of array in a file.
+_KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
 
 
 @dataclass(frozen=True)

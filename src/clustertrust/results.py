@@ -17,10 +17,46 @@ from clustertrust._validation import check_mapping, is_dask, is_frame, only_coun
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
-__all__ = ["Confidence", "Explanation"]
+__all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of results.
+
+    Attributes
+    ----------
+    field : what `Confidence` calls it
+    kind : "number"; "cluster", a label that has a name; or "reason"
+    stored : whether it is a field of `Confidence`, or follows from others
+    """
+
+    field: str
+    kind: str = "number"
+    stored: bool = True
+
+
+# The one list of the columns of `Confidence.to_frame`, of the files of results and of the annotations of AnnData.
+COLUMNS = {
+    "label": Column("labels", "cluster"),
+    "score": Column("scores"),
+    "standard_error": Column("standard_errors"),
+    "stability": Column("stability"),
+    "geometry": Column("geometry"),
+    "persistence": Column("persistence"),  # where it is a part of the score
+    "silhouette_mean": Column("silhouette_mean"),
+    "silhouette_std": Column("silhouette_std"),
+    "consensus_strength": Column("consensus_strength"),
+    "rival": Column("rival", "cluster"),
+    "margin": Column("margin", stored=False),
+    "reason": Column("reasons", "reason", stored=False),
+}
+_TYPES = {"number": "f8", "cluster": "i8"}
+# The fields of `Confidence` that have one entry a point, with their types.
+FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {"votes": "f8"}
 
 _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
@@ -198,20 +234,15 @@ class Confidence:
     def to_columns(self, threshold: float = THRESHOLD) -> dict[str, Any]:
         """The columns of `to_frame`."""
         whole = self.compute()
-        return {
-            "label": self._named(whole.labels),
-            "score": whole.scores,
-            "standard_error": whole.standard_errors,
-            "stability": whole.stability,
-            "geometry": whole.geometry,
-            **({} if whole.persistence is None else {"persistence": whole.persistence}),
-            "silhouette_mean": whole.silhouette_mean,
-            "silhouette_std": whole.silhouette_std,
-            "consensus_strength": whole.consensus_strength,
-            "rival": self._named(whole.rival),
-            "margin": whole.margin,
-            "reason": whole.reasons(threshold),
-        }
+        found = {name: whole._column(column, threshold) for name, column in COLUMNS.items()}
+        return {name: values for name, values in found.items() if values is not None}
+
+    def _column(self, column: Column, threshold: float) -> Any:
+        """The values of a column of `to_frame`; None where it is no part of these results."""
+        if column.kind == "reason":
+            return self.reasons(threshold)
+        values = getattr(self, column.field)
+        return self._named(values) if column.kind == "cluster" else values
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.

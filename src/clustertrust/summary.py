@@ -1,39 +1,136 @@
-"""A Confidence record → a short text for a person: quantiles, clusters, reasons, the most ambiguous points."""
+"""Results → a short text for a person: quantiles, clusters, reasons, the most ambiguous points.
+
+A :class:`Summary` is taken from a whole table (:func:`summary_of`), or added up over blocks of one (:class:`Tally`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clustertrust._validation import check_count
-from clustertrust.reasons import THRESHOLD, above, check_threshold
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
 from clustertrust.results import Confidence
 
 __all__ = [
+    "Summary",
+    "Tally",
     "ambiguous_points",
     "by_cluster",
     "by_reason",
-    "clusters_of",
-    "lay_out",
+    "headline",
     "not_kept",
     "quantiles",
     "runs_of",
     "summarize",
+    "summary_of",
 ]
 
-
-# What is told of each ambiguous point, where it is there.
+# What is shown of each ambiguous point, and the columns whose means are shown of each cluster, where they are there.
 SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
+PARTS = ["score", "stability", "geometry", "persistence"]
+QUANTILES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
+AMBIGUOUS = 5  # points that are listed
+BINS = 10_000  # of scores that come in blocks, for their quantiles
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A few numbers that stand for many points.
+
+    Attributes
+    ----------
+    scores : quantiles of the scores
+    clusters : one row a consensus cluster
+    reasons : points by reason
+    ambiguous : the points with the lowest scores
+    threshold : above this a score is kept
+    """
+
+    scores: pd.Series
+    clusters: pd.DataFrame
+    reasons: pd.Series
+    ambiguous: pd.DataFrame
+    threshold: float
+
+    def text(self, headline: str) -> str:
+        """The summary in words, below a headline."""
+
+        def text(table: Any) -> str:
+            return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
+
+        counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
+        return "\n\n".join(
+            [
+                headline,
+                f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
+                f"By cluster\n{text(self.clusters)}",
+                f"By reason (core: a score above {self.threshold:g})\n{counted}",
+                f"Most ambiguous points\n{text(self.ambiguous)}",
+            ]
+        )
+
+
+def summary_of(table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> Summary:
+    """Sum up a table with the columns of `Confidence.to_frame(threshold)`; its index names the points."""
+    threshold = check_threshold(threshold)
+    return Summary(
+        _quantiles(table["score"].to_numpy(np.float64)),
+        _by_cluster(table, threshold),
+        _by_reason(table["reason"]),
+        _ambiguous(table, check_count("points", points, at_least=0)),
+        threshold,
+    )
+
+
+def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> str:
+    """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
+    confidence = confidence.compute()
+    n, k = len(confidence.scores), len(confidence.label_names)
+    found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
+    return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
+
+
+def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
+    """How many points, clusters and runs there are, and which silhouettes."""
+    counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
+    return f"{points} points, {counted}, {_runs(ensemble)}, {geometry} silhouettes"
+
+
+def runs_of(confidence: Confidence) -> str:
+    """How many runs there are, and of how many clusters where they differ."""
+    return _runs(confidence.ensemble)
+
+
+def _runs(ensemble: Ensemble) -> str:
+    k = ensemble.n_clusters
+    differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
+    return f"{ensemble.n_runs} runs{differ}"
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
     """Minimum, quartiles and maximum of the scores; NaN left out."""
-    at = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
-    scores = confidence.scores[~np.isnan(confidence.scores)]
-    values = np.quantile(scores, list(at.values())) if scores.size else [np.nan] * len(at)
-    return pd.Series(values, index=list(at), name="score")
+    return _quantiles(confidence.scores)
+
+
+def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """One row a consensus cluster: size, mean score, and the share of its points with a score up to `threshold`."""
+    return _by_cluster(_table(confidence, threshold), check_threshold(threshold))
+
+
+def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
+    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`; those that no point has are left out."""
+    return _by_reason(pd.Series(confidence.reasons(threshold)))
+
+
+def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> pd.DataFrame:
+    """The points with the lowest scores, the least sure first; equal scores by how little the runs agree."""
+    return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
@@ -41,81 +138,80 @@ def not_kept(scores: Any, threshold: float) -> Any:
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
 
 
-def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """One row a consensus cluster: size, mean score, and the share of its points with a score up to `threshold`."""
-    threshold = check_threshold(threshold)
-    table = pd.DataFrame(confidence.to_columns())
+def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
+    """The columns of `to_frame` in pandas' frame, whatever the data came in."""
+    table = pd.DataFrame(confidence.to_columns(threshold))
+    table.index = confidence.row_names()
+    return table
+
+
+def _quantiles(scores: NDArray[np.float64]) -> pd.Series:
+    known = scores[~np.isnan(scores)]
+    values = np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)
+    return pd.Series(values, index=list(QUANTILES), name="score")
+
+
+def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
     groups = table.groupby("label", sort=True, dropna=False)
-    parts = [name for name in ("score", "stability", "geometry", "persistence") if name in table]
     dropped = groups["score"].apply(lambda score: float(not_kept(score, threshold).mean()))
     return pd.DataFrame(
         {"points": groups.size()}
-        | {f"mean {name}": groups[name].mean() for name in parts}
+        | {f"mean {name}": groups[name].mean() for name in PARTS if name in table}
         | {f"up to {threshold:g}": dropped}
     )
 
 
-def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
-    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`; those that no point has are left out."""
-    found = pd.Series(confidence.reasons(threshold)).value_counts(sort=False)
+def _by_reason(reasons: pd.Series) -> pd.Series:
+    found = reasons.value_counts(sort=False)
     return found[found > 0].rename("points").rename_axis("reason")
 
 
-def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> pd.DataFrame:
-    """The points with the lowest scores, the least sure first; equal scores by how little the runs agree."""
-    points = check_count("points", points, at_least=0)
-    table = pd.DataFrame(confidence.to_columns(threshold))
-    table.index = confidence.row_names()
+def _ambiguous(table: pd.DataFrame, points: int) -> pd.DataFrame:
     worst = table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
     return worst[[name for name in SHOWN if name in worst]]
 
 
-def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = 5) -> str:
-    """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
-    confidence = confidence.compute()
-    n, k = len(confidence.scores), len(confidence.label_names)
-    return lay_out(
-        f"{n} points, {clusters_of(k)}, {runs_of(confidence)}, {confidence.geometry_method} silhouettes",
-        quantiles(confidence),
-        by_cluster(confidence, threshold=threshold),
-        by_reason(confidence, threshold=threshold),
-        ambiguous_points(confidence, threshold=threshold, points=points),
-        threshold,
-    )
+@dataclass
+class Tally:
+    """What a summary needs of a table that comes in blocks, in little room."""
 
+    threshold: float
+    bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
+    clusters: pd.DataFrame | None = None
+    reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
+    worst: pd.DataFrame | None = None
+    rows: int = 0
+    left_out: int = 0
 
-def clusters_of(k: int) -> str:
-    """How many clusters there are, in words."""
-    return "1 cluster" if k == 1 else f"{k} clusters"
+    def add(self, table: pd.DataFrame) -> None:
+        """Take in a block of results, named by their ids; rows without a label were left out."""
+        self.rows += len(table)
+        self.left_out += int(table["label"].isna().sum())
+        known = table["score"].notna()
+        self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
+        dropped = not_kept(table["score"], self.threshold).astype(float)
+        # A point that one run alone assigns has a silhouette and no score: each column has a count of its own.
+        parts = [name for name in PARTS if name in table]
+        counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
+        counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
+        sums = counted[["points", *parts, *counts, "dropped"]].sum()
+        self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
+        scored = table.loc[table["label"].notna(), "reason"].cat.codes
+        self.reasons += np.bincount(scored, minlength=len(REASONS))
+        worst = _ambiguous(table, AMBIGUOUS)
+        self.worst = worst if self.worst is None else _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
 
-
-def runs_of(confidence: Confidence) -> str:
-    """How many runs there are, and of how many clusters where they differ."""
-    k = confidence.ensemble.n_clusters
-    differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
-    return f"{confidence.n_runs} runs{differ}"
-
-
-def lay_out(
-    headline: str,
-    scores: pd.Series,
-    clusters: pd.DataFrame,
-    reasons: pd.Series,
-    ambiguous: pd.DataFrame,
-    threshold: float,
-) -> str:
-    """The text of a summary."""
-
-    def text(table: Any) -> str:
-        return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
-
-    counted = ", ".join(f"{name} {count}" for name, count in reasons.items())
-    return "\n\n".join(
-        [
-            headline,
-            f"Scores (0: ambiguous, 1: sure)\n{text(scores.to_frame().T)}",
-            f"By cluster\n{text(clusters)}",
-            f"By reason (core: a score above {threshold:g})\n{counted}",
-            f"Most ambiguous points\n{text(ambiguous)}",
-        ]
-    )
+    def summary(self) -> Summary:
+        """The summary so far; quantiles to the width of a bin."""
+        assert self.clusters is not None
+        assert self.worst is not None
+        shares = np.cumsum(self.bins) / max(1, self.bins.sum())
+        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILES.items()}
+        found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
+        quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
+        sums = self.clusters
+        means = pd.DataFrame({"points": sums["points"].astype(int)})
+        means = means.assign(**{f"mean {name}": sums[name] / sums[f"known {name}"] for name in PARTS if name in sums})
+        means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
+        reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
+        return Summary(quantiles, means, reasons[reasons > 0], self.worst, self.threshold)

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failure, 2 wrong use, 130 stopped by Ctrl-C, 143 by a requ
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import threading
@@ -19,12 +18,11 @@ import click
 
 from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.commands import COMMANDS, debug_option
-from clustertrust.cli.options import BUILDING, SCORING
+from clustertrust.cli.flags import as_typed
 
 __all__ = ["cli", "main"]
 
 TERMINATED = 143  # 128 + the signal, as shells have it
-METHOD_NAMES = (*BUILDING, *SCORING, "n_surrogates", "level", "max_points")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -58,19 +56,10 @@ def _tell(error: Exception) -> int:
             hint = f"Try '{error.ctx.command_path} --help'."
     elif not isinstance(error, EXPECTED):
         message, hint = f"{type(error).__name__}: {error}", "This should not have happened; --debug shows where it did."
-    click.echo(f"Error: {_as_typed(message)}", err=True)
+    click.echo(f"Error: {as_typed(message)}", err=True)
     if hint:
         click.echo(hint, err=True)
     return code
-
-
-def _as_typed(message: str) -> str:
-    """One line, with parameters of the library as the options that stand for them: fusion='sum' is --fusion sum."""
-    params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
-    options = {param.name: param.opts[0] for param in params if param.name in METHOD_NAMES}
-    message = message.replace("set vary or resample", "set --resample")  # no option varies parameters
-    pattern = rf"\b({'|'.join(METHOD_NAMES)})=('?)([\w.-]+)\2"
-    return re.sub(pattern, lambda found: f"{options[found[1]]} {found[3]}", " ".join(message.split()))
 
 
 @contextmanager
@@ -79,7 +68,7 @@ def _told_warnings() -> Iterator[None]:
     told: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = _as_typed(str(message))
+        text = as_typed(str(message))
         if text not in told:
             told.add(text)
             click.echo(f"Note: {text}", err=True)

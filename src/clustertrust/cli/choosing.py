@@ -10,14 +10,16 @@ from typing import Any
 import click
 
 from clustertrust import CAKE, KProfile, choose_k
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.request import Request
 from clustertrust.cli.telling import as_json as told_as_json
 from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
 from clustertrust.cli.writing import save_figure
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
-from clustertrust.files.tables import FORMATS, format_of, need, write_table
+from clustertrust.files import FORMATS, format_of, write_table
+from clustertrust.files.formats import need
 from clustertrust.null.reference import VERDICT
 
 __all__ = ["Asked", "check_method", "check_table", "choose"]
@@ -55,17 +57,10 @@ def check_table(out: Path | None) -> None:
         raise click.UsageError(f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix.")
 
 
-def choose(
-    data: str,
-    columns: Columns,
-    method: Method,
-    asked: Asked,
-    paths: Mapping[str, Path],
-    as_json: bool,
-    to_stdout: bool,
-) -> None:
+def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
-    points = read_points(data, columns, standardize=asked.standardize)
+    data, paths = request.data, request.paths
+    points = read_points(data, request.columns, standardize=asked.standardize)
     judged = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= judged:
         raise ValueError(f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {judged}.")
@@ -96,12 +91,13 @@ def choose(
             write_table(table, at["--out"])
         if "--plot" in at:
             draw(at["--plot"], profile)
-    if as_json:
+    if request.as_json:
         tell_json(told, paths)
         return
-    if to_stdout:
+    if request.to_stdout:
         print_table(table)
-    tell(profile.summary(), points, paths, to_stdout, "have missing values and were left out")
+    left = int((~points.kept).sum())
+    tell(request, profile.summary(), left, len(points.kept), "have missing values and were left out")
 
 
 def numbers_of(profile: KProfile) -> dict[str, Any]:

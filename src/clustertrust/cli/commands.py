@@ -21,6 +21,7 @@ from clustertrust.cli.options import (
     profile_options,
 )
 from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.request import Request, ScoreRequest
 
 __all__ = ["COMMANDS"]
 
@@ -113,9 +114,9 @@ def score(
     """Cluster the rows of DATA many times and score how far each assignment can be trusted.
 
     DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for standard input, or a
-    folder of CSV, TSV or Parquet files. Folders, and files larger than --memory allows, are gone through in blocks.
-    Every column that is not named by --id or --drop must hold numbers. --out and --report take their format from the
-    suffix of FILE; no file is ever written over DATA or --labels.
+    folder of CSV, TSV, Parquet or Arrow files. Folders, and files larger than --memory allows, are gone through in
+    blocks. Every column that is not named by --id or --drop must hold numbers. --out and --report take their format
+    from the suffix of FILE; no file is ever written over DATA or --labels.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
@@ -141,7 +142,19 @@ def score(
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
-            data, columns, method, paths, standardize, labels, threshold, as_json, out == "-", checkpoint, scheduler
+            ScoreRequest(
+                data=data,
+                columns=columns,
+                paths=paths,
+                threshold=threshold,
+                as_json=as_json,
+                to_stdout=out == "-",
+                method=method,
+                standardize=standardize,
+                labels=labels,
+                checkpoint=checkpoint,
+                scheduler=scheduler,
+            )
         )
 
 
@@ -173,7 +186,10 @@ def predict(model: str, data: str, out: str | None, threshold: float, as_json: b
 
     loaded()
     jobs.check_tools(data, columns, paths)
-    jobs.predict(model, data, columns, paths, threshold, as_json, out == "-")
+    request = Request(
+        data=data, columns=columns, paths=paths, threshold=threshold, as_json=as_json, to_stdout=out == "-"
+    )
+    jobs.predict(model, request)
 
 
 @click.command(
@@ -199,7 +215,7 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
 
     loaded()
     jobs.check_tools(data, columns, {})
-    jobs.report(scores, data, columns, paths, threshold, title)
+    jobs.report(scores, Request(data=data, columns=columns, paths=paths, threshold=threshold), title)
 
 
 @click.command(
@@ -284,7 +300,8 @@ def choose_k(
     choosing.check_table(paths.get("--out"))
     jobs.check_tools(data, columns, {option: path for option, path in paths.items() if option != "--out"})
     asked = choosing.Asked(ks, null, n_surrogates, level, max_points, standardize)
-    choosing.choose(data, columns, method, asked, paths, as_json, out == "-")
+    request = Request(data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-")
+    choosing.choose(request, method, asked)
 
 
 @click.command(short_help="See it at work on the Iris flowers.")

@@ -17,22 +17,16 @@ from clustertrust import CAKE, __version__, confidence
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import RESULTS, ROW, Points, Preparation, read_points, spread
-from clustertrust.cli.telling import (
-    as_text,
-    name_of,
-    print_table,
-    records,
-    say,
-    settings_of,
-    summary_of,
-    tell,
-    tell_json,
-)
+from clustertrust.cli.points import ROW, Points, read_points, spread
+from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.telling import name_of, numbers_of, print_table, say, settings_of, tell, tell_json
 from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
-from clustertrust.files.tables import FORMATS, Reading, format_of, need, read_table, write_table
+from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
+from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
-from clustertrust.summary import not_kept, summarize
+from clustertrust.results import COLUMNS
+from clustertrust.summary import headline, summary_of
 
 __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
@@ -81,43 +75,31 @@ def check_method(method: Method, *, for_model: bool) -> None:
             raise click.UsageError(f"--model: runs of {name} cannot be kept in a file; take another --clusterer.")
 
 
-def score(
-    data: str,
-    columns: Columns,
-    method: Method,
-    paths: Mapping[str, Path],
-    standardize: bool,
-    labels: str | None,
-    threshold: float,
-    as_json: bool,
-    to_stdout: bool,
-    checkpoint: str | None = None,
-    scheduler: str | None = None,
-) -> None:
+def score(request: ScoreRequest) -> None:
     """Score points, or given partitions of them."""
-    source = large_source(data, columns, always=scheduler is not None) if labels is None else None
+    source = None if request.labels is not None else large_source(request)
     if source is not None:
-        if to_stdout:
-            raise click.UsageError("--out -: scores of data larger than memory go to a file.")
-        score_large(source, columns, data, method, paths, standardize, threshold, as_json, checkpoint, scheduler)
+        score_large(request, source)
         return
-    if scheduler is not None:
+    if request.scheduler is not None:
         raise click.UsageError("--scheduler reads CSV and Parquet files that every worker can read, and no --labels.")
-    points = read_points(data, columns, standardize=standardize, reserved=RESULTS)
+    data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
+    points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2.")
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
-    if labels is None:
-        cake = CAKE(**method.building(), **method.scoring(), verbose=True, checkpoint=checkpoint).fit(points.X)
+    if request.labels is None:
+        params = method.building() | method.scoring()
+        cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint).fit(points.X)
         scored = cake.confidence_
-        settings = method.building() | method.scoring()
     else:
-        scored = confidence(points.X, _read_partitions(labels, columns.id, points), **method.scoring())
-        settings = {"labels": Path(labels).name} | method.scoring()
+        runs = _read_partitions(request.labels, request.columns.id, points)
+        scored = confidence(points.X, runs, **method.scoring())
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
-    settings = settings_of(settings, scored, data, points, standardize)
-    table = spread(scored.to_frame(threshold), points)
+    settings = settings_of(request, scored, points)
+    found = scored.to_frame(threshold)
+    table = spread(found, points)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -130,24 +112,26 @@ def score(
             draw(at["--plot"], scored, points)
         if "--report" in at:
             write_page(at["--report"], scored, points, settings, threshold, name_of(data))
-    told = {"input": data, "rows": len(points.kept), "scored": int(points.kept.sum())}
-    if as_json:
-        tell_json(told | summary_of(scored, threshold) | {"settings": settings}, paths)
+    summary = summary_of(found, threshold=threshold)
+    if request.as_json:
+        told = {"input": data, "rows": len(points.kept), "scored": len(found), "runs": scored.n_runs}
+        told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
+        tell_json(told, paths)
         return
-    if to_stdout:
+    if request.to_stdout:
         print_table(table)
-    tell(summarize(scored, threshold=threshold), points, paths, to_stdout)
+    line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
+    tell(request, summary.text(line), len(table) - len(found), len(table))
 
 
-def predict(
-    model: str, data: str, columns: Columns, paths: Mapping[str, Path], threshold: float, as_json: bool, to_stdout: bool
-) -> None:
+def predict(model: str, request: Request) -> None:
     """Label and score new points by a stored model."""
+    data, columns, paths, threshold = request.data, request.columns, request.paths, request.threshold
     cake, fitted = _load(model)
     if fitted is None and columns.impute is not None:
         raise ValueError(f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing.")
     names = getattr(cake, "feature_names_in_", None)
-    points = read_points(data, columns, known=None if names is None else list(names), fitted=fitted, reserved=RESULTS)
+    points = read_points(data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(f"{data} has {points.X.shape[1]} columns; the model was fitted on {cake.n_features_in_}.")
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
@@ -155,33 +139,22 @@ def predict(
     with staged(paths) as at:
         if "--out" in at:
             write_scores(at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__})
-    groups = found.assign(dropped=not_kept(found["score"], threshold)).groupby("label")
-    clusters = pd.DataFrame(
-        {
-            "points": groups.size(),
-            "mean score": groups["score"].mean(),
-            f"up to {threshold:g}": groups["dropped"].mean(),
-        }
-    )
-    reasons = found["reason"].value_counts(sort=False)
-    worst = found.sort_values("score", kind="stable").head(5)[["label", "score", "rival", "reason"]]
-    if as_json:
-        told = {"input": data, "model": model, "rows": len(points.kept), "scored": len(found), "threshold": threshold}
-        told |= {"clusters": records(clusters, "label"), "reasons": reasons[reasons > 0].to_dict()}
-        tell_json(told | {"ambiguous": records(worst, "id")}, paths)
+    summary = summary_of(found, threshold=threshold)
+    if request.as_json:
+        told = {"input": data, "model": model, "rows": len(points.kept), "scored": len(found), "runs": cake.n_runs_}
+        tell_json(told | {"geometry": cake.geometry_method_} | numbers_of(summary), paths)
         return
-    if to_stdout:
+    if request.to_stdout:
         print_table(table)
-    text = [f"{len(found)} points judged by {model}", f"By cluster\n{as_text(clusters)}"]
-    tell("\n\n".join([*text, f"Most ambiguous points\n{as_text(worst)}"]), points, paths, to_stdout)
+    line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
+    tell(request, summary.text(f"{line}; judged by {model}"), len(table) - len(found), len(table))
 
 
-def report(
-    scores: str, data: str, columns: Columns, paths: Mapping[str, Path], threshold: float, title: str | None
-) -> None:
+def report(scores: str, request: Request, title: str | None) -> None:
     """Make a page from scores and the data they belong to."""
     from clustertrust.report import write_report
 
+    data, columns, paths = request.data, request.columns, request.paths
     points = read_points(data, columns)
     table = _read_scores(scores)
     if columns.id is not None:
@@ -204,7 +177,7 @@ def report(
             values,
             settings=settings,
             title=title or f"How far can the clusters of {name_of(data)} be trusted?",
-            threshold=threshold,
+            threshold=request.threshold,
         )
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 
@@ -292,7 +265,7 @@ def _read_scores(path: str) -> pd.DataFrame:
         table = found.filter(regex=f"^{KEY}_").rename(columns=lambda name: name.removeprefix(f"{KEY}_"))
     else:
         table = read_table(path).data
-        named = isinstance(table, pd.DataFrame) and table.shape[1] > 1 and table.columns[0] not in RESULTS
+        named = isinstance(table, pd.DataFrame) and table.shape[1] > 1 and table.columns[0] not in COLUMNS
         if named:  # again, with the names as the text they are
             first = str(table.columns[0])
             table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(first)

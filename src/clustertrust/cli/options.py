@@ -188,6 +188,18 @@ class Columns:
     impute: str | None
     drop_missing: bool
 
+    def choice(self, names: Sequence[str]) -> dict[str, Any]:
+        """What `files.columns.choose_features` takes: columns were typed one by one, or several with commas between."""
+        known = set(names)
+
+        def expand(typed: Sequence[str]) -> list[str]:
+            return [name for text in typed for name in ([text] if text in known else text.split(","))]
+
+        ids = [] if self.id is None else expand([self.id])
+        if len(ids) > 1:
+            raise ValueError(f"--id {self.id} names {len(ids)} columns; one names the rows, leave out the others.")
+        return {"id": self.id, "use": expand(self.use), "drop": expand(self.drop)}
+
 
 COLUMN_OPTIONS = [
     click.option("--id", metavar="COL", help="Column that names the rows. Kept as text: 007 stays 007."),

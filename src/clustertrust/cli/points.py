@@ -15,49 +15,15 @@ from scipy import sparse
 
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
+from clustertrust.cli.scaling import Preparation, measure, moments_of
+from clustertrust.files import Reading, Table, read_table
+from clustertrust.files.columns import check_there, choose_features, listed
 from clustertrust.files.delimited import is_number
-from clustertrust.files.tables import Reading, Table, read_table
+from clustertrust.results import COLUMNS
 
-__all__ = ["Points", "Preparation", "read_file", "read_points", "spread"]
+__all__ = ["ROW", "Points", "check_free", "read_file", "read_points", "spread"]
 
 ROW = "row"  # what rows are called where nothing names them
-RESULTS = (  # columns that are written
-    *("label", "score", "standard_error", "stability", "geometry", "persistence"),
-    *("silhouette_mean", "silhouette_std", "consensus_strength", "rival", "margin", "reason"),
-)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """What was done to the columns before the fit, to be done to new rows as well.
-
-    Attributes
-    ----------
-    means : (d,) means of the columns over the known values
-    scales : (d,) their standard deviations where columns were standardised, else None
-    impute : whether missing values become the means
-    """
-
-    means: NDArray[np.float64]
-    scales: NDArray[np.float64] | None
-    impute: bool
-
-    def scale(self, X: Any) -> Any:
-        """Values as they were clustered."""
-        return X if self.scales is None else (X - self.means) / self.scales
-
-    def to_json(self) -> dict[str, Any]:
-        """What a model's file keeps."""
-        scales = None if self.scales is None else self.scales.tolist()
-        return {"means": self.means.tolist(), "scales": scales, "impute": self.impute}
-
-    @classmethod
-    def from_json(cls, kept: Any) -> Preparation | None:
-        """What a model's file kept; None where it was saved without."""
-        if kept is None:
-            return None
-        scales = None if kept["scales"] is None else np.array(kept["scales"])
-        return cls(np.array(kept["means"]), scales, kept["impute"])
 
 
 @dataclass(frozen=True)
@@ -103,9 +69,12 @@ def read_points(
     standardize: bool = False,
     known: Sequence[str] | None = None,
     fitted: Preparation | None = None,
-    reserved: Sequence[str] = (),
+    to_score: bool = False,
 ) -> Points:
-    """Read points; `known` and `fitted` are the features and the preparation of a model that shall judge them."""
+    """Read points; `known` and `fitted` are the features and the preparation of a model that shall judge them.
+
+    `to_score`: results go beside the names of the rows, so that no column of results may have that name.
+    """
     table = read_file(path, columns)
     told = "The input" if path == "-" else path
     if table.data.shape[0] == 0:
@@ -116,8 +85,10 @@ def read_points(
         return _sparse_points(table, columns, standardize)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index that a file of pandas' carries names the rows anyway
-    ids = _ids(table, columns, told, reserved)
     frame = _features(table.data, columns, told) if known is None else _known(table.data, columns, told, known)
+    ids = _ids(table, columns)
+    if to_score:
+        check_free(ids.name, told)
     try:
         check_whole_numbers(frame)
     except ValueError as error:
@@ -127,18 +98,18 @@ def read_points(
     if fitted is not None and values.shape[1] != len(fitted.means):
         raise ValueError(f"{told} has {values.shape[1]} columns to use; the model was fitted on {len(fitted.means)}.")
     finite = np.isfinite(values)
-    preparation = fitted or _prepare(frame, finite, standardize, columns.impute is not None)
     kept = finite.all(axis=1)
-    if not kept.all():
-        if columns.impute is not None or (preparation.impute and not columns.drop_missing):
-            values = np.where(finite, values, preparation.means.astype(values.dtype))
-            kept[:] = True
-        elif columns.drop_missing:
-            values = values[kept]
-        else:
-            raise ValueError(_told_missing(told, list(frame.columns), finite))
-    if not kept.any():
+    impute = columns.impute is not None or (fitted is not None and fitted.impute and not columns.drop_missing)
+    if not impute and not columns.drop_missing and not kept.all():
+        raise ValueError(_told_missing(told, list(frame.columns), finite))
+    if not impute and not kept.any():
         raise ValueError(f"{told} has no row without missing values; try --impute mean, or --drop columns.")
+    preparation = fitted
+    if preparation is None:
+        parts = [moments_of(values if impute else values[kept])]
+        preparation = measure(parts, list(frame.columns), standardize=standardize, impute=impute)
+    if not kept.all():
+        values, kept = (preparation.fill(values), np.ones_like(kept)) if impute else (values[kept], kept)
     filled = pd.DataFrame(values, index=ids[kept], columns=frame.columns)
     return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
 
@@ -170,19 +141,22 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
     return Points(table.data, table.data, ids, np.ones(n, dtype=bool), None, table.adata)
 
 
-def _ids(table: Table, columns: Columns, told: str, reserved: Sequence[str]) -> pd.Index:
+def _ids(table: Table, columns: Columns) -> pd.Index:
     """What names the rows: the column asked for, else what the file carries, else positions from 0."""
-    if columns.id is not None:
-        found = _match(table.data, [columns.id], "--id", told)
-        if len(found) > 1:
-            raise ValueError(f"--id {columns.id} names {len(found)} columns; one names the rows, leave out the others.")
-        (name,) = found
-        ids = pd.Index(table.data[name], name=str(name))
-    else:
-        ids = _carried(table)
-    if ids.name in reserved:
-        raise ValueError(f"The column {ids.name!r} of {told} has the name of a result; rename it to use it as --id.")
-    return ids
+    if columns.id is None:
+        return _carried(table)
+    return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)
+
+
+def check_free(name: Any, told: str) -> None:
+    """Raise where rows are named by a column that has the name of a result."""
+    if name in COLUMNS:
+        raise ValueError(f"The column {name!r} of {told} has the name of a result; rename it to use it as --id.")
+
+
+def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
+    """Columns by their names as text, which is how they are typed."""
+    return {str(name): name for name in frame.columns}
 
 
 def _carried(table: Table) -> pd.Index:
@@ -191,60 +165,33 @@ def _carried(table: Table) -> pd.Index:
     return table.names.rename(str(table.names.name or "id"))
 
 
-def _match(frame: pd.DataFrame, given: Sequence[str], option: str, told: str) -> list[Any]:
-    """Columns by the names that were typed: one name, or several with commas between."""
-    known = {str(name): name for name in frame.columns}
-    found = []
-    for text in given:
-        for name in [text] if text in known else text.split(","):
-            if name not in known:
-                some = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
-                raise ValueError(f"{option} {name}: {told} has no such column; it has {some}.")
-            found.append(known[name])
-    return found
-
-
 def _features(frame: pd.DataFrame, columns: Columns, told: str) -> pd.DataFrame:
     """The columns to cluster."""
-    apart = _match(frame, [columns.id] if columns.id is not None else [], "--id", told)
-    drop = _match(frame, columns.drop, "--drop", told)
-    use = _match(frame, columns.use, "--use", told)
-    both = [name for name in use if name in drop or name in apart]
-    if both:
-        raise ValueError(f"The column {both[0]!r} is named by --use and left out by --drop or --id; decide for one.")
-    unnamed = [name for name in frame.columns if str(name).startswith("Unnamed: ") and name not in [*apart, *drop]]
-    if unnamed and not use:
-        raise ValueError(
-            f"{told} has a column without a name, {unnamed[0]!r}, often row numbers that a program added. Say what it "
-            f"is: --drop '{unnamed[0]}', --id '{unnamed[0]}', or list the columns to use with --use."
-        )
-    chosen = use or [name for name in frame.columns if name not in [*apart, *drop]]
-    if not chosen:
-        raise ValueError(f"{told} has no column left to cluster; name fewer with --drop and --id.")
-    return frame[list(dict.fromkeys(chosen))]
+    named = _by_text(frame)
+    chosen = choose_features(list(named), told, **columns.choice(list(named)))
+    return frame[[named[name] for name in chosen]]
 
 
 def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str]) -> pd.DataFrame:
     """The columns that a model knows, in its order; nothing may be missing or left over."""
-    apart = _match(frame, [columns.id] if columns.id is not None else [], "--id", told)
-    apart += _match(frame, columns.drop, "--drop", told)
+    named = _by_text(frame)
+    choice = columns.choice(list(named))
+    given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
+    check_there(list(named), told, **given)
+    apart = {named[name] for name in (*given["id"], *given["drop"])}
     left = dict.fromkeys(name for name in frame.columns if name not in apart)  # known by a glance, also 10⁵ of them
     missing = [name for name in known if name not in left]
     if missing:
         raise ValueError(
-            f"{told} lacks columns that the model was fitted on: {_listed(missing)}. Give them their names."
+            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them their names."
         )
     surplus = [name for name in left if name not in set(known)]
     if surplus:
         raise ValueError(
-            f"{told} has columns that the model was not fitted on: {_listed(surplus)}. Leave them out with --drop, or "
+            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them out with --drop, or "
             "name the rows by one with --id."
         )
     return frame[list(known)]
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(str, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
@@ -261,7 +208,7 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
     if text:
         commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
         raise ValueError(
-            f"{told} has columns that are not numbers: {_listed(text)}. Name the one that identifies rows with --id, "
+            f"{told} has columns that are not numbers: {listed(text)}. Name the one that identifies rows with --id, "
             "leave others out with --drop, or list the columns to use with --use."
             + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
         )
@@ -275,29 +222,10 @@ def _is_finite(text: str) -> bool:
     return is_number(text) and bool(np.isfinite(float(text)))
 
 
-def _prepare(frame: pd.DataFrame, finite: NDArray[np.bool_], standardize: bool, impute: bool) -> Preparation:
-    """Means and spreads over the values that will be clustered."""
-    values = np.where(finite, frame.to_numpy(np.float64), np.nan)
-    if not impute:
-        values = values[finite.all(axis=1)]
-    counts = np.isfinite(values).sum(axis=0)
-    empty = [name for name, count in zip(frame.columns, counts, strict=True) if count == 0]
-    if impute and empty:
-        raise ValueError(f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with --drop.")
-    means = np.nansum(values, axis=0) / np.maximum(counts, 1)
-    scales = None
-    if standardize:
-        filled = np.where(np.isfinite(values), values, means)
-        scales = np.sqrt(((filled - means) ** 2).mean(axis=0)) if len(filled) else np.ones(len(means))
-        # A column of equal values stays; its spread may be a rounding error of its mean.
-        scales[scales <= 1e-12 * np.abs(means)] = 1.0
-    return Preparation(means, scales, impute)
-
-
 def _told_missing(told: str, names: Sequence[Any], finite: NDArray[np.bool_]) -> str:
     counts = [f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count]
     rows = int((~finite.all(axis=1)).sum())
     return (
-        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: {_listed(counts)}. Choose "
+        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: {listed(counts)}. Choose "
         "--impute mean (the column's mean in their place) or --drop-missing (such rows get no score)."
     )

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust.cli.options import Columns
-from clustertrust.cli.points import Preparation
+from clustertrust.cli.scaling import Moments, Preparation, measure, moments_of
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.passes import passes_over
 
@@ -25,8 +24,16 @@ def prepared(
     table = Complete(source) if columns.drop_missing else source
     if not standardize and columns.impute is None:
         return table, None
-    preparation = measure(Unchecked(source) if columns.impute is not None else table, standardize, n_jobs)
+    impute = columns.impute is not None
+    passes = passes_over(Unchecked(source) if impute else table, 20, n_jobs, True)
+    parts = passes.map(_moments, "measuring the columns")
+    names = source.columns or [str(j) for j in range(source.n_features)]
+    preparation = measure(parts, names, standardize=standardize, impute=impute)
     return Prepared(table, preparation), preparation
+
+
+def _moments(block: Block) -> Moments:
+    return moments_of(block.X)
 
 
 class _Around(Source):
@@ -59,9 +66,7 @@ class Prepared(_Around):
     def read(self, rows: int) -> Iterator[Block]:
         """Fill in and scale what the table gives."""
         for block in self.source.read(rows):
-            X = block.X
-            if self.preparation.impute:
-                X = np.where(np.isfinite(X), X, self.preparation.means.astype(X.dtype))
+            X = self.preparation.fill(block.X) if self.preparation.impute else block.X
             yield block._replace(X=self.preparation.scale(X))
 
 
@@ -100,38 +105,3 @@ def _joined(one: Block, two: Block) -> Block:
         np.concatenate([one.ids, two.ids]),
         kept=np.concatenate([one.kept, two.kept]),
     )
-
-
-def measure(source: Source, standardize: bool, n_jobs: int | None) -> Preparation:
-    """Means and, where asked for, standard deviations of the columns, in one pass (Chan's formula).
-
-    Values that are missing take no part in the means, and stand at the mean in the deviations.
-    """
-    d = source.n_features
-    rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)
-    passes = passes_over(source, 20, n_jobs, True)
-    for size, known, middle, around in passes.map(_moments, "measuring the columns"):
-        both = np.maximum(counts + known, 1)
-        shift = middle - means
-        squares += around + shift**2 * (counts * known / both)
-        means = means + shift * (known / both)
-        counts += known
-        rows += size
-    names = source.columns or [str(j) for j in range(d)]
-    empty = [name for name, count in zip(names, counts, strict=True) if count == 0]
-    if empty:
-        raise ValueError(f"The column {empty[0]!r} has no known value and so no mean; leave it out with --drop.")
-    scales = None
-    if standardize:
-        scales = np.sqrt(squares / max(1, rows))
-        scales[scales <= 1e-12 * np.abs(means)] = 1.0  # a column of equal values stays
-    return Preparation(means, scales, isinstance(source, Unchecked))
-
-
-def _moments(block: Block) -> tuple[int, NDArray, NDArray, NDArray]:
-    """Rows; known values of each column, their mean, and their squared distances to it."""
-    finite = np.isfinite(block.X)
-    known = finite.sum(axis=0)
-    X = np.where(finite, block.X, 0.0).astype(np.float64, copy=False)
-    middle = X.sum(axis=0) / np.maximum(known, 1)
-    return len(X), known, middle, (np.where(finite, X - middle, 0.0) ** 2).sum(axis=0)

@@ -15,47 +15,46 @@ from scipy import sparse
 
 from clustertrust import Confidence, __version__
 from clustertrust.cli.points import Points
-from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles
+from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.summary import Summary
 
 __all__ = [
     "as_json",
-    "as_text",
     "name_of",
+    "numbers_of",
     "print_table",
     "records",
     "say",
     "settings_of",
-    "summary_of",
     "tell",
     "tell_json",
-    "tell_left_out",
 ]
 
 
-def settings_of(
-    method: Mapping[str, Any], scored: Confidence, data: str, points: Points, standardize: bool
-) -> dict[str, Any]:
+def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """All that is needed to make the scores again, as JSON has it."""
+    method = request.method.scoring()
+    if request.labels is None:
+        method = request.method.building() | method
+    else:
+        method = {"labels": Path(request.labels).name} | method
     names = [] if sparse.issparse(points.X) else [str(name) for name in points.X.columns]
-    settings = {"input": "standard input" if data == "-" else Path(data).name, "rows": len(points.kept)}
+    settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
     settings |= {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
-    settings |= {"standardize": standardize, "impute": bool(points.preparation and points.preparation.impute)}
+    settings |= {"standardize": request.standardize, "impute": bool(points.preparation and points.preparation.impute)}
     settings |= {"rows_left_out": int((~points.kept).sum())}
     settings |= {name: value for name, value in method.items() if value is not None and name != "n_jobs"}
     return settings | {"geometry": scored.geometry_method, "n_runs": scored.n_runs, "clustertrust": __version__}
 
 
-def summary_of(scored: Confidence, threshold: float) -> dict[str, Any]:
-    """The numbers of the summary."""
-    clusters = by_cluster(scored, threshold=threshold)
+def numbers_of(summary: Summary) -> dict[str, Any]:
+    """The numbers of a summary, as JSON has them."""
     return {
-        "runs": scored.n_runs,
-        "geometry": scored.geometry_method,
-        "threshold": threshold,
-        "quantiles": quantiles(scored).to_dict(),
-        "clusters": records(clusters, "label"),
-        "reasons": by_reason(scored, threshold=threshold).to_dict(),
-        "ambiguous": records(ambiguous_points(scored, threshold=threshold), "id"),
+        "threshold": summary.threshold,
+        "quantiles": summary.scores.to_dict(),
+        "clusters": records(summary.clusters, "label"),
+        "reasons": summary.reasons.to_dict(),
+        "ambiguous": records(summary.ambiguous, "id"),
     }
 
 
@@ -94,35 +93,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(
-    text: str,
-    points: Points,
-    paths: Mapping[str, Path],
-    to_stdout: bool,
-    *fate: str,
-) -> None:
-    """Tell a person, beside the table where that has standard output; `fate` of the rows that were left out."""
-    click.echo(text, err=to_stdout)
-    tell_left_out(int((~points.kept).sum()), len(points.kept), paths, to_stdout, *fate)
-
-
-def tell_left_out(
-    left: int,
-    rows: int,
-    paths: Mapping[str, Path],
-    to_stdout: bool = False,
-    fate: str = "have missing values and no score",
-) -> None:
-    """Tell a person how many rows were left out, and what was written."""
+def tell(request: Request, text: str, left: int, rows: int, fate: str = "have missing values and no score") -> None:
+    """Tell a person, beside the table where that has standard output; `fate` of the `left` rows that were left out."""
+    click.echo(text, err=request.to_stdout)
     if left:
-        click.echo(f"\n{left} of {rows} rows {fate}.", err=to_stdout)
-    if paths:
-        click.echo(f"\nWrote {', '.join(str(path) for path in paths.values())}.", err=to_stdout)
-
-
-def as_text(table: pd.DataFrame) -> str:
-    """A table with three digits."""
-    return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
+        click.echo(f"\n{left} of {rows} rows {fate}.", err=request.to_stdout)
+    if request.paths:
+        click.echo(f"\nWrote {', '.join(str(path) for path in request.paths.values())}.", err=request.to_stdout)
 
 
 def print_table(table: pd.DataFrame) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
-from clustertrust.cli.points import Points, Preparation
+from clustertrust._views import principal_components
+from clustertrust.cli.points import Points
+from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
 
 __all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_scores"]
@@ -78,10 +80,8 @@ def _standardised_view(points: Points) -> pd.DataFrame | None:
     """The principal components of the columns as they were clustered, while the page shows them as they were read."""
     if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
         return None
-    from sklearn.decomposition import PCA
-
     names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
-    return pd.DataFrame(PCA(2, random_state=0).fit_transform(points.X.to_numpy()), columns=names)
+    return pd.DataFrame(principal_components(points.X.to_numpy())[0], columns=names)
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.decomposition import PCA
 
-from clustertrust._validation import check_floats, check_matrix, check_same_rows, is_frame
+from clustertrust._validation import check_matrix, check_same_rows, is_frame
+from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.shared import (
     MAX_POINTS,
     MISSING_COLOR,
@@ -41,20 +40,6 @@ Floats = NDArray[np.float64]
 _FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 
 
-@dataclass(frozen=True)
-class View:
-    """Two coordinates a point, and what they are.
-
-    Attributes
-    ----------
-    points : (n, 2)
-    axis_names : of x and y
-    """
-
-    points: Floats
-    axis_names: tuple[str, str]
-
-
 def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
     """Where to draw the points: at the embedding given, at the two columns of X, or at its principal components.
 
@@ -74,37 +59,16 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
         raise ValueError(f"X has {X.shape[0]} rows for {n} scores; give the data that were scored, in the same order.")
     if isinstance(given, pd.DataFrame):
         check_same_rows("X", given.index, "to_frame()", rows)
-    d = X.shape[1]
-    if d > 2:
-        return _principal(X)
-    points = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    axis_names = [written(name) for name in names] if names is not None else [f"feature {i}" for i in range(d)]
-    if d == 1:
-        points = np.column_stack([points, np.random.default_rng(0).uniform(size=n)])
-        axis_names.append("random height (X has one column)")
-    return View(points, (axis_names[0], axis_names[1]))
+    columns = [f"feature {i}" for i in range(X.shape[1])] if names is None else [written(name) for name in names]
+    return data_view(X, columns, np.random.default_rng(0).uniform(size=n), "random height (X has one column)")
 
 
 def _given(embedding: Any, rows: pd.Index) -> View:
-    n = len(rows)
-    names = [written(name) for name in embedding.columns] if is_frame(embedding) else ["embedding 1", "embedding 2"]
-    points = check_floats("embedding", embedding, "an (n, 2) array of numbers")
-    if points.shape != (n, 2):
-        raise ValueError(f"embedding has shape {points.shape}; {n} points in the plane are ({n}, 2).")
-    if isinstance(embedding, pd.DataFrame):
-        check_same_rows("embedding", embedding.index, "to_frame()", rows)
-    if not np.isfinite(points).all():
-        row = int(np.argmin(np.isfinite(points).all(axis=1)))
-        raise ValueError(f"embedding is missing or infinite in row {row}; every point needs a place.")
-    return View(points, (names[0], names[1]))
-
-
-def _principal(X: Any) -> View:
-    with np.errstate(invalid="ignore"):  # points that are all the same have no variance to share out
-        pca = PCA(2, random_state=0).fit(X)
-    shares = np.nan_to_num(pca.explained_variance_ratio_)
-    names = [f"principal component {i} ({share:.0%} of the variance)" for i, share in enumerate(shares, start=1)]
-    return View(np.asarray(pca.transform(X), dtype=np.float64), (names[0], names[1]))
+    view = given_view(embedding, rows, "to_frame()")
+    whole = np.isfinite(view.xy).all(axis=1)
+    if not whole.all():
+        raise ValueError(f"embedding is missing or infinite in row {int(np.argmin(whole))}; every point needs a place.")
+    return replace(view, names=(written(view.names[0]), written(view.names[1])))
 
 
 class ScoreScatterDisplay(Display):
@@ -213,8 +177,8 @@ class ScoreScatterDisplay(Display):
     @classmethod
     def _of(cls, confidence: Confidence, view: View) -> ScoreScatterDisplay:
         return cls(
-            points=view.points,
-            axis_names=view.axis_names,
+            points=view.xy,
+            axis_names=view.names,
             scores=confidence.scores,
             labels=confidence.labels,
             label_names=confidence.label_names,

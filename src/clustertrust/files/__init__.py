@@ -1,5 +1,18 @@
 """Tables in files: read whole or in blocks of rows, and written. Nothing is ever unpickled."""
 
-from clustertrust.files.tables import FORMATS, Reading, Table, TableError, format_of, read_table, write_table
+from clustertrust.files.errors import TableError
+from clustertrust.files.formats import FORMATS, Format, format_of
+from clustertrust.files.tables import open_source, read_table, write_table
+from clustertrust.files.whole import Reading, Table
 
-__all__ = ["FORMATS", "Reading", "Table", "TableError", "format_of", "read_table", "write_table"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Reading",
+    "Table",
+    "TableError",
+    "format_of",
+    "open_source",
+    "read_table",
+    "write_table",
+]

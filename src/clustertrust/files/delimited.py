@@ -9,11 +9,27 @@ import lzma
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["EXACT", "TableError", "as_text", "check_unique", "first_line", "is_number", "read_delimited", "rewound"]
+from clustertrust.files.errors import TableError
+
+__all__ = [
+    "COMPRESSED",
+    "EXACT",
+    "as_text",
+    "check_unique",
+    "first_line",
+    "is_number",
+    "open_text",
+    "read_delimited",
+    "rewound",
+]
+
+# What opens compressed text, by its suffix; the same suffixes as pandas knows.
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 # Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from 3.1 on it is exact,
 # and asking for that is warned of.
@@ -31,19 +47,16 @@ _MISSING = [
 # fmt: on
 
 
-class TableError(ValueError):
-    """A file that cannot be read as a table, and what to do about it."""
-
-
 def read_delimited(source: Any, separator: str, header: bool | None, text: Sequence[str]) -> pd.DataFrame:
-    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.tables.Reading`."""
+    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.Reading`."""
     options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
     first = first_line(source, options)
     named = _has_names(first, header)
     if named:
         check_unique(first)
-        if len(first) == 1 and separator == "," and any(other in first[0] for other in ";\t|"):
-            raise TableError(f"has one column, {first[0]!r}; tell what separates its fields with --separator.")
+        other = next((other for other in ";\t|" if other in first[0]), None)
+        if len(first) == 1 and separator == "," and other is not None:
+            raise TableError(f"has one column, {first[0]!r}; say what separates its fields: separator={other!r}.")
         options |= as_text([name for name in text if name in first], first)
     else:
         options |= as_text([int(name) for name in text if name.isdecimal()], range(len(first)))
@@ -80,10 +93,13 @@ def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
 def _bytes_of(source: Any) -> bytes:
     if isinstance(source, io.BytesIO):
         return source.getvalue()
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opened = openers.get(source.suffix.lower(), open)
-    with opened(source, "rb") as file:
+    with open_text(source, "rb") as file:
         return bytes(file.read())
+
+
+def open_text(path: Path, mode: str, **options: Any) -> Any:
+    """Open a file of text, also where it is compressed."""
+    return COMPRESSED.get(path.suffix.lower(), open)(path, mode, **options)
 
 
 def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
@@ -101,8 +117,8 @@ def _has_names(first: list[str], header: bool | None) -> bool:
         return header
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
-            f"has numbers in its first line ({', '.join(first[:3])}): say --no-header if that is the first point, "
-            "--header if they are names."
+            f"has numbers in its first line ({', '.join(first[:3])}): say header=False if that is the first point, "
+            "header=True if they are names."
         )
     return True
 

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import itertools
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_finite, check_names, check_range, check_whole_numbers
-from clustertrust.files.delimited import EXACT, TableError, as_text, check_unique, first_line, is_number
-from clustertrust.files.tables import from_arrow, named_errors
+from clustertrust._validation import check_finite, check_range, check_whole_numbers
+from clustertrust.files.columns import choose_features
+from clustertrust.files.delimited import (
+    COMPRESSED,
+    EXACT,
+    as_text,
+    check_unique,
+    first_line,
+    is_number,
+    open_text,
+)
+from clustertrust.files.errors import TableError, named_errors
+from clustertrust.files.whole import from_arrow
 
 __all__ = [
     "ArraySource",
+    "ArrowSource",
     "Block",
     "CsvSource",
+    "FileSource",
     "FrameSource",
     "NpySource",
     "ParquetSource",
     "Source",
-    "bytes_in_memory",
-    "column_names",
+    "SparseSource",
+    "TsvSource",
+    "checked",
     "numbers_of",
-    "open_source",
-    "separator_of",
-    "suffix_of",
 ]
 
 
@@ -114,14 +124,14 @@ def checked(block: Block, columns: list[str] | None) -> Block:
 
 
 class ArraySource(Source):
-    """An array, such as a `numpy.memmap`."""
+    """An array, such as a `numpy.memmap`, with names of its columns and rows where it has them."""
 
-    def __init__(self, array: NDArray) -> None:
+    def __init__(self, array: NDArray, columns: list[str] | None = None, ids: NDArray | None = None) -> None:
         if array.ndim != 2:
             raise ValueError(f"X has shape {array.shape}; it must have rows and columns.")
         if array.dtype.kind not in "fiub":
             raise ValueError(f"X has type {array.dtype}; it must hold numbers.")
-        self.array = array
+        self.array, self.columns, self.ids = array, columns, ids
         self.n_rows, self.n_features = array.shape
 
     def read(self, rows: int) -> Iterator[Block]:
@@ -129,11 +139,66 @@ class ArraySource(Source):
         for low in range(0, len(self.array), rows):
             part = self.array[low : low + rows]
             check_whole_numbers(part)
-            yield Block(np.array(part, dtype=_float_type(self.array.dtype)))
+            ids = None if self.ids is None else self.ids[low : low + rows]
+            yield Block(np.array(part, dtype=_float_type(self.array.dtype)), ids)
 
 
-class NpySource(Source):
+class SparseSource(Source):
+    """A sparse matrix, which is loaded as it is and not read in blocks."""
+
+    def __init__(self, matrix: Any, told: str) -> None:
+        self.matrix, self.told = matrix, told
+        self.n_rows, self.n_features = matrix.shape
+
+    @property
+    def n_bytes(self) -> int:
+        """None beyond those that are taken: the matrix is in memory."""
+        return 0
+
+    def load(self) -> Any:
+        """The matrix."""
+        return self.matrix
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Raise: blocks are dense."""
+        raise ValueError(f"{self.told} holds a sparse matrix, which is not read in blocks; save it as a dense array.")
+
+
+class FileSource(Source):
+    """Files of one format."""
+
+    @classmethod
+    @abstractmethod
+    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> FileSource:
+        """Open files with the columns that are asked for."""
+
+    @classmethod
+    @abstractmethod
+    def names_of(cls, path: Path) -> list[str] | None:
+        """Names of the columns of a file, None where they have none."""
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Bytes that a file takes once it is read, roughly."""
+        return path.stat().st_size
+
+
+class NpySource(FileSource):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
+
+    @classmethod
+    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> NpySource:
+        """Open one file; its columns have no names to choose by."""
+        if len(paths) > 1:
+            raise ValueError(f"{paths[0].parent} holds {len(paths)} arrays; give one .npy file.")
+        if id is not None or use or drop:
+            raise ValueError(f"{paths[0]} has no named columns; leave out id=…, use=… and drop=….")
+        return cls(paths[0])
+
+    @classmethod
+    def names_of(cls, path: Path) -> None:
+        """None: columns of an array have no names."""
+        return
 
     def __init__(self, path: Path) -> None:
         with named_errors(str(path), "npy"), path.open("rb") as file:
@@ -170,11 +235,13 @@ class NpySource(Source):
                 left -= count
 
 
-class FrameSource(Source):
+class FrameSource(FileSource):
     """One or more files of columns with names, the same in each; ids by name, the other columns numbers."""
 
+    format: ClassVar[str]  # what messages call it
+
     def __init__(
-        self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
+        self, paths: Sequence[Path], *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
     ) -> None:
         self.paths = list(paths)
         found = [self.names_of(path) for path in self.paths]
@@ -183,22 +250,18 @@ class FrameSource(Source):
                 raise ValueError(
                     f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them the same."
                 )
-        for name in [*([] if id is None else [id]), *(use or ()), *drop]:
-            if name not in found[0]:
-                raise ValueError(f"{self.paths[0]} has no column {name!r}; it has {found[0]}.")
-        both = [name for name in use or () if name == id or name in drop]
-        if both:
-            raise ValueError(f"The column {both[0]!r} is to be used, and left out by drop or id; decide for one.")
-        chosen = list(dict.fromkeys(use)) if use else [name for name in found[0] if name != id and name not in drop]
-        if not chosen:
-            raise ValueError(f"{self.paths[0]} has no column of numbers left; it has {found[0]}.")
-        unnamed = [name for name in chosen if name.startswith("Unnamed: ")]
-        if unnamed and not use:
-            raise ValueError(
-                f"{self.paths[0]} has a column without a name, {unnamed[0]!r}, often row numbers that a program added; "
-                "leave it out (drop), or name the rows by it (id)."
-            )
-        self.id, self.columns, self.n_features = id, chosen, len(chosen)
+        self.columns = choose_features(found[0], str(self.paths[0]), id=id, use=use, drop=drop)
+        self.id, self.n_features = id, len(self.columns)
+
+    @classmethod
+    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> FrameSource:
+        """Open the files as one table."""
+        return cls(paths, id=id, use=use, drop=drop)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns that are read: those that are used, and the one that names the rows."""
+        return [*(self.columns or ()), *([] if self.id is None else [self.id])]
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
@@ -213,14 +276,14 @@ class FrameSource(Source):
     @classmethod
     def names_of(cls, path: Path) -> list[str]:
         """Names of the columns of a file, each once; what the reader raises names the file."""
-        with named_errors(str(path), suffix_of(path)):
+        with named_errors(str(path), cls.format):
             names = cls._columns(path)
             check_unique(names)
         return names
 
     def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         """Frames of a file; what the reader raises names the file."""
-        with named_errors(str(path), suffix_of(path)):
+        with named_errors(str(path), self.format):
             yield from self._frames(path, rows)
 
     @classmethod
@@ -234,24 +297,30 @@ class FrameSource(Source):
 
 
 class CsvSource(FrameSource):
-    """Comma- or tab-separated text with a header, also compressed."""
+    """Comma-separated text with a header, also compressed."""
+
+    format, separator = "csv", ","
 
     @property
     def n_bytes(self) -> int:
         """As many as the files have, roughly."""
-        return sum(bytes_in_memory(path) for path in self.paths)
+        return sum(self.size_of(path) for path in self.paths)
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """A number has some eight characters, and text is compressed some fivefold."""
+        return path.stat().st_size * (5 if path.suffix.lower() in COMPRESSED else 1)
 
     @classmethod
     def _columns(cls, path: Path) -> list[str]:
-        names = first_line(path, {"sep": separator_of(path)})
+        names = first_line(path, {"sep": cls.separator})
         if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
             raise TableError(f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of columns.")
         return names
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks would drop a field too many in the first row of each without a word.
-        open_file: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open
-        with open_file(path, "rb") as file:
+        with open_text(path, "rb") as file:
             head = next((line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")), b"")
             lines, before = 1, len(head)
             while block := _records(file, rows):
@@ -271,7 +340,7 @@ class CsvSource(FrameSource):
             try:
                 frame = pd.read_csv(
                     BytesIO(head + block),
-                    sep=separator_of(path),
+                    sep=self.separator,
                     index_col=False,
                     low_memory=False,
                     **EXACT,
@@ -282,114 +351,67 @@ class CsvSource(FrameSource):
                     f"has a line with too many fields, or quotes that do not close, below line {lines}: {error}".strip()
                 ) from error
         frame.columns = frame.columns.map(str)
-        return frame[[*(self.columns or ()), *([] if self.id is None else [self.id])]]
+        return frame[self.wanted]
+
+
+class TsvSource(CsvSource):
+    """The same, separated by tabs."""
+
+    format, separator = "tsv", "\t"
 
 
 class ParquetSource(FrameSource):
     """Parquet, by pyarrow."""
 
+    format = "parquet"
+
     def __init__(
-        self, paths: Sequence[Path], *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()
+        self, paths: Sequence[Path], *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
     ) -> None:
         super().__init__(paths, id=id, use=use, drop=drop)
         self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
+
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Eight bytes a number."""
+        about = _parquet(path).metadata
+        return int(about.num_rows * about.num_columns * 8)
 
     @classmethod
     def _columns(cls, path: Path) -> list[str]:
         return list(_parquet(path).schema_arrow.names)
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        columns = [*(self.columns or ()), *([] if self.id is None else [self.id])]
-        for batch in _parquet(path).iter_batches(batch_size=rows, columns=columns):
+        for batch in _parquet(path).iter_batches(batch_size=rows, columns=self.wanted):
             yield from_arrow(batch)
 
 
-SUFFIXES: dict[str, type[FrameSource]] = {
-    ".csv": CsvSource,
-    ".tsv": CsvSource,
-    ".csv.gz": CsvSource,
-    ".tsv.gz": CsvSource,
-    ".parquet": ParquetSource,
-}
+class ArrowSource(FrameSource):
+    """Feather, Arrow's file format, and Arrow's stream, by pyarrow; a block is at most a batch of the file."""
 
+    format = "arrow"
 
-def open_source(X: Any, *, id: str | None = None, use: Any = None, drop: Sequence[str] = ()) -> Source:
-    """Open a table to be read in blocks.
+    @property
+    def n_bytes(self) -> int:
+        """As many as the files have, roughly."""
+        return sum(self.size_of(path) for path in self.paths)
 
-    Parameters
-    ----------
-    X : array, or path of a file (.npy, .parquet, .csv, .tsv, the last two also .gz) or of a folder of files of one kind
-    id : name of the column that names the rows, optional
-    use : names of the columns to use, optional; None: all but `id` and `drop`
-    drop : names of columns to leave out
+    @classmethod
+    def size_of(cls, path: Path) -> int:
+        """Feather's numbers are compressed hardly twofold."""
+        return 2 * path.stat().st_size
 
-    Returns
-    -------
-    Source
-    """
-    if isinstance(X, Source):
-        return X
-    if isinstance(X, np.ndarray):
-        return ArraySource(X)
-    if not isinstance(X, str | Path):
-        raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
-    if id is not None and not isinstance(id, str):
-        raise TypeError(f"id={id!r} must be the name of a column.")
-    use, drop = None if use is None else check_names("use", use, "columns"), check_names("drop", drop, "columns")
-    kind, paths = _files(Path(X))
-    if kind is None:
-        if id is not None or use is not None or drop:
-            raise ValueError(f"{X} has no named columns; id, use and drop are for CSV and Parquet.")
-        return NpySource(paths[0])
-    return kind(paths, id=id, use=use, drop=drop)
+    @classmethod
+    def _columns(cls, path: Path) -> list[str]:
+        with _arrow_batches(path) as (schema, _):
+            return [str(name) for name in schema.names]
 
-
-def column_names(path: Path) -> list[str] | None:
-    """Names of the columns of a file or of the first of a folder; None where they have none."""
-    kind, paths = _files(path)
-    return None if kind is None else kind.names_of(paths[0])
-
-
-def _files(path: Path) -> tuple[type[FrameSource] | None, list[Path]]:
-    """What reads a file, or all files of a folder, and the files; None: one array."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist.")
-    paths = (
-        sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
-        if path.is_dir()
-        else [path]
-    )
-    if not paths:
-        raise ValueError(f"{path} holds no files.")
-    if len(paths) == 1 and paths[0].suffix == ".npy":
-        return None, paths
-    kinds = {suffix_of(p) for p in paths}
-    if len(kinds) > 1 or next(iter(kinds)) not in SUFFIXES:
-        raise ValueError(
-            f"{path} holds {sorted(kinds)}; it must be files of one kind: {', '.join(SUFFIXES)}, or one .npy."
-        )
-    return SUFFIXES[kinds.pop()], paths
-
-
-def bytes_in_memory(path: Path) -> int:
-    """Bytes that a file takes once it is read, roughly: a number has some eight characters, and text is compressed
-    some fivefold.
-    """
-    if path.suffix == ".parquet":
-        with named_errors(str(path), ".parquet"):
-            about = _parquet(path).metadata
-        return int(about.num_rows * about.num_columns * 8)
-    return path.stat().st_size * (5 if path.suffix == ".gz" else 1)
-
-
-def suffix_of(path: Path) -> str:
-    """The suffix that tells the format, with that of what it is compressed by."""
-    return "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-
-
-def separator_of(path: Path) -> str:
-    """What separates the fields of a file of text."""
-    return "\t" if ".tsv" in path.suffixes else ","
+    def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
+        with _arrow_batches(path) as (_, batches):
+            for batch in batches:
+                chosen = batch.select(self.wanted)
+                for low in range(0, len(chosen), rows):
+                    yield from_arrow(chosen.slice(low, rows))
 
 
 def _records(file: IO[bytes], rows: int) -> bytes:
@@ -408,7 +430,9 @@ def numbers_of(frame: pd.DataFrame, told: str) -> NDArray[np.float64]:
     """The values of a frame, NaN where they are missing; `told` is what messages call it."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
-        raise ValueError(f"{told} has columns that are not numbers: {text}. Leave them out (drop, or id).")
+        raise ValueError(
+            f"{told} has columns that are not numbers: {text}. Leave them out (drop=…), or name the rows by one (id=…)."
+        )
     _check_whole(told, frame)
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
@@ -427,8 +451,16 @@ def _float_type(dtype: np.dtype) -> Any:
 
 
 def _parquet(path: Path) -> Any:
-    try:
-        parquet = importlib.import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise ImportError('Parquet needs pyarrow: pip install "clustertrust[parquet]".') from error
-    return parquet.ParquetFile(path)
+    return importlib.import_module("pyarrow.parquet").ParquetFile(path)
+
+
+@contextmanager
+def _arrow_batches(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema of a file of Arrow's, and its batches one after the other."""
+    ipc = importlib.import_module("pyarrow.ipc")
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        reader = ipc.open_file(file) if is_file else ipc.open_stream(file)
+        batches = (reader.get_batch(i) for i in range(reader.num_record_batches)) if is_file else iter(reader)
+        yield reader.schema, batches

@@ -17,12 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_mapping
+from clustertrust._views import View
 from clustertrust.reasons import THRESHOLD, check_threshold
 from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
 from clustertrust.report.details import LOWEST, pack_reasons, pack_values, pack_view, pack_votes, sample
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
-from clustertrust.report.view import View, choose_view
+from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
 __all__ = ["build_report", "write_report"]

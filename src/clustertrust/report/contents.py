@@ -21,6 +21,7 @@ from clustertrust._validation import (
     check_scores,
     is_frame,
 )
+from clustertrust.results import COLUMNS
 
 __all__ = ["Clusters", "Points", "read_data", "read_table", "read_votes"]
 
@@ -28,11 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 Named = tuple[Ints, list[Hashable]]
 
-# Columns of numbers that the page knows what to do with, in the order of `Confidence.to_frame`.
-NUMBERS = (
-    *("score", "standard_error", "stability", "geometry", "persistence"),
-    *("silhouette_mean", "silhouette_std", "consensus_strength", "margin"),
-)
+NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]
 LARGEST = 1e6  # of these numbers, all of which are shares, silhouettes and errors of both
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._views import View
 from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
 from clustertrust.report.packing import pack, pack_codes
-from clustertrust.report.view import View
 
 __all__ = [
     "LOWEST",

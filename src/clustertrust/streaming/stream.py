@@ -27,7 +27,7 @@ from clustertrust.files.sources import Block
 from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
 from clustertrust.geometry import warn_of_single_clusters
 from clustertrust.matching import Matchings, match_runs
-from clustertrust.results import Confidence
+from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
@@ -66,18 +66,8 @@ class Judge:
     model: Model
     placers: list[Any] | None
 
-    fields: ClassVar[dict[str, str]] = {
-        "scores": "f8",
-        "stability": "f8",
-        "geometry": "f8",
-        "silhouette_mean": "f8",
-        "silhouette_std": "f8",
-        "standard_errors": "f8",
-        "labels": "i8",
-        "consensus_strength": "f8",
-        "votes": "f8",
-        "rival": "i8",
-    }
+    # Persistence needs all points at once.
+    fields: ClassVar[dict[str, str]] = {name: dtype for name, dtype in FIELDS.items() if name != "persistence"}
 
     def __call__(self, block: Block) -> dict[str, NDArray]:
         """The fields of `Confidence` of the points of a block."""

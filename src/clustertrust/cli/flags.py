@@ -1,0 +1,55 @@
+"""What the library says of its parameters, in the options that stand for them.
+
+This is the one place where parameters become options. The library writes a parameter with its value (`fusion='sum'`),
+or with … where none is meant (`drop=…`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from clustertrust.cli.commands import COMMANDS
+from clustertrust.cli.options import BUILDING, SCORING, Columns
+
+__all__ = ["as_typed"]
+
+# Other options, such as --out, have no parameter of the library behind them.
+PARAMETERS = (*BUILDING, *SCORING, "n_surrogates", "level", "max_points", *(field.name for field in fields(Columns)))
+VALUE = r"""…|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[\w-]+(?:\.[\w-]+)*"""
+PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
+
+
+def as_typed(message: str) -> str:
+    """One line, with parameters as the options that stand for them: fusion='sum' is --fusion sum."""
+    params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
+    options = {param.name: param for param in params if param.name in PARAMETERS}
+    message = message.replace("set vary or resample", "set --resample")  # no option varies parameters
+    return PATTERN.sub(lambda found: _option(options[found[1]], found[2]), " ".join(message.split()))
+
+
+def _option(param: click.Parameter, value: str) -> str:
+    """An option with its value, as a shell takes it."""
+    if value == "…" or (value == "True" and param.secondary_opts):
+        return param.opts[0]
+    if value == "False" and param.secondary_opts:
+        return param.secondary_opts[0]
+    return f"{param.opts[0]} {shlex.quote(_plain(value))}"
+
+
+def _plain(value: str) -> str:
+    """A value of Python's as it is typed: without quotes, and with commas between those of a list."""
+    if value[0] not in "'\"[":
+        return value
+    try:
+        given: Any = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return value
+    if value[0] in "'\"":  # a tab stays \t, which the command takes too
+        return value[1:-1]
+    return ",".join(map(str, given))

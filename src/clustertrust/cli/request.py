@@ -1,0 +1,53 @@
+"""What a command is asked for, as one record from what was typed to the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clustertrust.cli.options import Columns, Method
+
+__all__ = ["Request", "ScoreRequest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What every command that reads a table is asked for.
+
+    Attributes
+    ----------
+    data : path of the table, or - for standard input
+    columns : how it is read
+    paths : where each output goes, by option
+    threshold : above this a score is kept
+    as_json : whether the summary is printed as JSON
+    to_stdout : whether the table of results is printed
+    """
+
+    data: str
+    columns: Columns
+    paths: Mapping[str, Path]
+    threshold: float = 0.5
+    as_json: bool = False
+    to_stdout: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRequest(Request):
+    """What `score` is asked for.
+
+    Attributes
+    ----------
+    method : how points are clustered and scored
+    standardize : whether columns get mean 0 and standard deviation 1 first
+    labels : path of partitions to score, where nothing is clustered
+    checkpoint : folder that keeps finished runs
+    scheduler : address of a Dask cluster that does the work
+    """
+
+    method: Method
+    standardize: bool = False
+    labels: str | None = None
+    checkpoint: str | None = None
+    scheduler: str | None = None

@@ -1,0 +1,98 @@
+"""Means and scales of columns: measured over a table in memory or over its blocks, and what is done by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Moments", "Preparation", "measure", "moments_of"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What was done to the columns before the fit, to be done to new rows as well.
+
+    Attributes
+    ----------
+    means : (d,) means of the columns over the known values
+    scales : (d,) their standard deviations where columns were standardised, else None
+    impute : whether missing values become the means
+    """
+
+    means: Floats
+    scales: Floats | None
+    impute: bool
+
+    def fill(self, X: NDArray) -> NDArray:
+        """Values with the means in place of those that are missing."""
+        return np.where(np.isfinite(X), X, self.means.astype(X.dtype))
+
+    def scale(self, X: Any) -> Any:
+        """Values as they were clustered."""
+        return X if self.scales is None else (X - self.means) / self.scales
+
+    def unscale(self, X: Any) -> Any:
+        """Values as the file has them, of those that were clustered."""
+        return X if self.scales is None else X * self.scales + self.means
+
+    def to_json(self) -> dict[str, Any]:
+        """What a model's file keeps."""
+        scales = None if self.scales is None else self.scales.tolist()
+        return {"means": self.means.tolist(), "scales": scales, "impute": self.impute}
+
+    @classmethod
+    def from_json(cls, kept: Any) -> Preparation | None:
+        """What a model's file kept; None where it was saved without."""
+        if kept is None:
+            return None
+        scales = None if kept["scales"] is None else np.array(kept["scales"])
+        return cls(np.array(kept["means"]), scales, kept["impute"])
+
+
+class Moments(NamedTuple):
+    """Of some rows: their number; of each column the known values, their mean, and their squares around it."""
+
+    rows: int
+    known: NDArray
+    means: Floats
+    squares: Floats
+
+
+def moments_of(X: NDArray) -> Moments:
+    """The moments of the columns of X (b, d). Values that are missing take no part."""
+    finite = np.isfinite(X)
+    known = finite.sum(axis=0)
+    X = np.where(finite, X, 0.0).astype(np.float64, copy=False)
+    means = X.sum(axis=0) / np.maximum(known, 1)
+    return Moments(len(X), known, means, (np.where(finite, X - means, 0.0) ** 2).sum(axis=0))
+
+
+def measure(parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool, impute: bool) -> Preparation:
+    """Means and, where asked for, standard deviations of the columns from the moments of blocks (Chan's formula).
+
+    Values that are missing take no part in the means, and stand at the mean in the deviations.
+    """
+    d = len(names)
+    rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)
+    for part in parts:
+        both = np.maximum(counts + part.known, 1)
+        shift = part.means - means
+        squares += part.squares + shift**2 * (counts * part.known / both)
+        means = means + shift * (part.known / both)
+        counts += part.known
+        rows += part.rows
+    empty = [name for name, count in zip(names, counts, strict=True) if count == 0]
+    if empty:
+        raise ValueError(f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with --drop.")
+    scales = None
+    if standardize:
+        scales = np.sqrt(squares / max(1, rows))
+        # A column of equal values stays; its spread may be a rounding error of its mean.
+        scales[scales <= 1e-12 * np.abs(means)] = 1.0
+    return Preparation(means, scales, impute)

@@ -1,0 +1,53 @@
+"""Which columns of a table are its features: the one rule for tables in memory and in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["check_there", "choose_features", "listed"]
+
+UNNAMED = "Unnamed: "  # what pandas calls a column without a name
+
+
+def choose_features(
+    names: Sequence[str], told: str, *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
+) -> list[str]:
+    """Choose the columns to cluster: those of `use`, else all but `id` and `drop`; messages call the table `told`.
+
+    Examples
+    --------
+    >>> from clustertrust.files.columns import choose_features
+    >>> choose_features(["name", "x", "y"], "data.csv", id="name")
+    ['x', 'y']
+    """
+    check_there(names, told, id=[] if id is None else [id], drop=drop, use=use)
+    apart = {id, *drop}
+    both = [name for name in use if name in apart]
+    if both:
+        raise ValueError(f"The column {both[0]!r} is named by use=… and left out by drop=… or id=…; decide for one.")
+    left = [name for name in names if name not in apart]
+    unnamed = [name for name in left if name.startswith(UNNAMED)]
+    if unnamed and not use:
+        raise ValueError(
+            f"{told} has a column without a name, {unnamed[0]!r}, often row numbers that a program added. Say what it "
+            f"is: drop=[{unnamed[0]!r}], id={unnamed[0]!r}, or list the columns to use with use=…."
+        )
+    chosen = list(dict.fromkeys(use)) or left
+    if not chosen:
+        raise ValueError(f"{told} has no column left to cluster; name fewer with drop=… and id=….")
+    return chosen
+
+
+def check_there(names: Sequence[str], told: str, **given: Sequence[str]) -> None:
+    """Raise for a column that a parameter names and the table does not have."""
+    known = set(names)
+    for parameter, columns in given.items():
+        missing = next((name for name in columns if name not in known), None)
+        if missing is not None:
+            raise ValueError(f"{parameter}={missing!r}: {told} has no such column; it has {listed(names, 20)}.")
+
+
+def listed(names: Sequence[object], most: int = 10) -> str:
+    """Names for a message, the first of many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more

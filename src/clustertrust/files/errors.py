@@ -1,0 +1,34 @@
+"""What is wrong with a file, in a line or two that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from clustertrust.storage import DAMAGE
+
+__all__ = ["TableError", "named_errors"]
+
+
+class TableError(ValueError):
+    """A file that cannot be read as a table, and what to do about it."""
+
+
+@contextmanager
+def named_errors(told: str, format: str) -> Iterator[None]:
+    """Make of anything that a reader raises over a file an error of one or two lines that names the file."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{told} is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8."
+        ) from error
+    except TableError as error:
+        raise TableError(f"{told} {error}") from error
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except Exception as error:
+        # Arrow has kinds of its own, which cannot be named here without loading it.
+        if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):
+            raise
+        raise TableError(f"{told} cannot be read as {format}: {error}") from error

@@ -1,0 +1,128 @@
+"""The one table of formats: by which suffixes each is known, and how it is read and written, whole or in blocks."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from clustertrust.files.appending import Append, append_arrow, append_parquet, append_text
+from clustertrust.files.errors import TableError
+from clustertrust.files.sources import ArrowSource, CsvSource, FileSource, NpySource, ParquetSource, TsvSource
+from clustertrust.files.whole import (
+    Reading,
+    Table,
+    read_arrow,
+    read_h5ad,
+    read_npy,
+    read_npz,
+    read_parquet,
+    read_text,
+    write_arrow,
+    write_npy,
+    write_npz,
+    write_parquet,
+    write_text,
+)
+
+__all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one format is known, read and written.
+
+    Attributes
+    ----------
+    suffixes : of its files, in small letters
+    read : a path, or bytes in memory, and a `Reading` → the whole table
+    write : a frame and a path; None: a plain table cannot be written so
+    blocks : what reads files of it in blocks of rows; None: it is read whole
+    append : a path → a context that gives a function to write one frame below the other; None: written whole
+    options : the fields of `Reading` that it uses, beside `text`
+    needs : (module, extra that installs it), where it needs one
+    """
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Any, Reading], Table]
+    write: Callable[[pd.DataFrame, Path], None] | None
+    blocks: type[FileSource] | None = None
+    append: Callable[[Path], AbstractContextManager[Append]] | None = None
+    options: tuple[str, ...] = ()
+    needs: tuple[str, str] | None = None
+
+
+FORMATS: dict[str, Format] = {
+    "csv": Format(
+        (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
+        partial(read_text, separator=","),
+        partial(write_text, separator=","),
+        blocks=CsvSource,
+        append=partial(append_text, separator=","),
+        options=("separator", "header"),
+    ),
+    "tsv": Format(
+        (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
+        partial(read_text, separator="\t"),
+        partial(write_text, separator="\t"),
+        blocks=TsvSource,
+        append=partial(append_text, separator="\t"),
+        options=("separator", "header"),
+    ),
+    "parquet": Format(
+        (".parquet", ".pq"),
+        read_parquet,
+        write_parquet,
+        blocks=ParquetSource,
+        append=append_parquet,
+        needs=("pyarrow", "parquet"),
+    ),
+    "arrow": Format(
+        (".arrow", ".feather"),
+        read_arrow,
+        write_arrow,
+        blocks=ArrowSource,
+        append=append_arrow,
+        needs=("pyarrow", "parquet"),
+    ),
+    "npy": Format((".npy",), read_npy, write_npy, blocks=NpySource),
+    "npz": Format((".npz",), read_npz, write_npz, options=("array",)),
+    # What is written there goes into the annotations of an AnnData object: clustertrust.anndata.
+    "h5ad": Format((".h5ad",), read_h5ad, None, options=("use_rep",), needs=("anndata", "anndata")),
+}
+
+
+def format_of(path: str | Path) -> str:
+    """The format that the suffix of a path stands for, in small or capital letters."""
+    format = known_format(path)
+    if format is not None:
+        return format
+    raise TableError(f"{path} has none of the suffixes that tell its format: {suffixes()}.")
+
+
+def known_format(path: str | Path) -> str | None:
+    """The same; None where the suffix stands for none."""
+    name = Path(path).name.lower()
+    return next((format for format, kind in FORMATS.items() if name.endswith(kind.suffixes)), None)
+
+
+def suffixes(able: str | None = None) -> str:
+    """All suffixes as a message lists them; of the formats alone that have `able`, such as "append"."""
+    kinds = [kind for kind in FORMATS.values() if able is None or getattr(kind, able) is not None]
+    return ", ".join(suffix for kind in kinds for suffix in kind.suffixes)
+
+
+def need(format: str) -> None:
+    """Raise where the package that a format needs is not there, with the line that installs it."""
+    needs = FORMATS[format].needs
+    if needs is not None:
+        try:
+            importlib.import_module(needs[0])
+        except ImportError as error:
+            raise ImportError(f'{format} files need {needs[0]}: pip install "clustertrust[{needs[1]}]"') from error

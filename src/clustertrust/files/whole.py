@@ -1,0 +1,232 @@
+"""Whole tables of each format, in and out. Nothing is ever unpickled.
+
+Which format a file has, and which columns of it are features, is not decided here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clustertrust.files.delimited import check_unique, read_delimited, rewound
+from clustertrust.files.errors import TableError
+from clustertrust.storage import check_archive, check_array_file, checked_csr, pack
+
+__all__ = [
+    "Reading",
+    "Table",
+    "from_arrow",
+    "read_arrow",
+    "read_h5ad",
+    "read_npy",
+    "read_npz",
+    "read_parquet",
+    "read_text",
+    "write_arrow",
+    "write_npy",
+    "write_npz",
+    "write_parquet",
+    "write_text",
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read.
+
+    Attributes
+    ----------
+    text : names of columns to keep as the text they are, such as ids (007 stays 007)
+    separator : between the fields of CSV and TSV; None: what the format says
+    header : whether the first line of CSV and TSV holds names; None: it does, and numbers there are an error
+    array : which array of an NPZ file
+    use_rep : which representation of an AnnData file, a key of `obsm` or "X"
+    """
+
+    text: tuple[str, ...] = ()
+    separator: str | None = None
+    header: bool | None = None
+    array: str | None = None
+    use_rep: str = "X_pca"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds.
+
+    Attributes
+    ----------
+    data : DataFrame, or CSR array where the file holds a sparse matrix
+    names : names of the rows that the file itself carries, else None
+    adata : the AnnData object, where the file is one
+    """
+
+    data: Any
+    names: pd.Index | None = None
+    adata: Any = None
+
+
+# CSV and TSV
+
+
+def read_text(source: Any, reading: Reading, separator: str) -> Table:
+    """Read text whose fields are separated by `separator`, unless `reading` has another."""
+    return Table(read_delimited(source, reading.separator or separator, reading.header, reading.text))
+
+
+def write_text(table: pd.DataFrame, path: Path, separator: str) -> None:
+    """Write text; the suffix says how it is compressed."""
+    table.to_csv(path, sep=separator, index=False)
+
+
+# Parquet and Arrow
+
+
+def read_parquet(source: Any, reading: Reading) -> Table:
+    """Read Parquet."""
+    return _from_frame(from_arrow(importlib.import_module("pyarrow.parquet").read_table(source)))
+
+
+def read_arrow(source: Any, reading: Reading) -> Table:
+    """Feather and Arrow's file format, or Arrow's stream."""
+    ipc = importlib.import_module("pyarrow.ipc")
+    data = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+    opened = ipc.open_file(data) if data.startswith(b"ARROW1") else ipc.open_stream(data)
+    return _from_frame(from_arrow(opened.read_all()))
+
+
+def write_parquet(table: pd.DataFrame, path: Path) -> None:
+    """Write Parquet."""
+    table.to_parquet(path, index=False)
+
+
+def from_arrow(table: Any) -> pd.DataFrame:
+    """A table of Arrow's as a frame, its text checked: pandas may leave that for later."""
+    table.validate(full=True)
+    return table.to_pandas()
+
+
+def _from_frame(frame: pd.DataFrame) -> Table:
+    """A frame that may have brought its index along; columns are known by their names as text."""
+    if frame.index.nlevels > 1:
+        raise TableError("has an index of several levels; reset it to columns first.")
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    check_unique(list(frame.columns))
+    names = None if isinstance(frame.index, pd.RangeIndex) else frame.index
+    return Table(frame.reset_index(drop=True), names)
+
+
+def write_arrow(table: pd.DataFrame, path: Path) -> None:
+    """Write Feather, which is Arrow's file format."""
+    table.reset_index(drop=True).to_feather(path)
+
+
+# NumPy
+
+
+def read_npy(source: Any, reading: Reading) -> Table:
+    """Read one array of NumPy's."""
+    return _from_array(_load(source), "")
+
+
+def read_npz(source: Any, reading: Reading) -> Table:
+    """Read an archive of arrays: a sparse matrix, one array, or one array a column."""
+    with _load(source) as file:
+        names = list(file.files)
+        if {"format", "indices", "indptr", "shape", "data"} <= set(names):
+            odd = [name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"]
+            if odd:
+                raise TableError(f"holds a sparse matrix whose {odd[0]} are not whole numbers.")
+            return Table(checked_csr(sparse.load_npz(rewound(source))))
+        if reading.array is not None and reading.array not in names:
+            raise TableError(f"has no array {reading.array!r}; it has {names}.")
+        arrays = {name: file[name] for name in names if reading.array in (None, name)}
+    if len(arrays) == 1:
+        ((name, array),) = arrays.items()
+        return _from_array(array, f" in its array {name!r}")
+    if arrays and all(array.ndim == 1 for array in arrays.values()) and len({len(a) for a in arrays.values()}) == 1:
+        return Table(pd.DataFrame(arrays))  # one array a column, as we write it
+    told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    if not arrays:
+        raise TableError("holds no array.")
+    raise TableError(f"holds several arrays ({told}); name one, such as array={names[0]!r}.")
+
+
+def _load(source: Any) -> Any:
+    try:
+        _check_sizes(source)
+        return np.load(rewound(source), allow_pickle=False)
+    except ValueError as error:
+        if "pickle" not in str(error).lower():
+            raise
+        raise TableError(
+            "holds Python objects or is no NumPy file; save an array of numbers (np.save, np.savez)."
+        ) from error
+
+
+def _check_sizes(source: Any) -> None:
+    """Raise where an array claims to be larger than its file, before memory is taken for it."""
+    with nullcontext(source) if isinstance(source, io.BytesIO) else source.open("rb") as file:
+        (check_archive if file.read(2) == b"PK" else check_array_file)(file)
+
+
+def _from_array(array: NDArray, told: str) -> Table:
+    if array.dtype.names is not None and array.ndim == 1:
+        return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
+    if array.ndim not in {1, 2}:
+        raise TableError(f"has shape {array.shape}{told}; a table is (points, columns).")
+    return Table(pd.DataFrame(array.reshape(len(array), -1), copy=False))  # columns are known by their positions
+
+
+def write_npy(table: pd.DataFrame, path: Path) -> None:
+    """Write one array of records."""
+    columns = {str(name): _plain(column) for name, column in table.items()}
+    array = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        array[name] = column
+    np.save(path, array, allow_pickle=False)
+
+
+def write_npz(table: pd.DataFrame, path: Path) -> None:
+    """Write one array a column."""
+    with path.open("wb") as file:  # a path would get a second suffix in capital letters
+        pack(file, {str(name): _plain(c) for name, c in table.items()})
+
+
+def _plain(column: pd.Series) -> NDArray:
+    """A column as NumPy alone knows it: no objects, no missing whole numbers or text."""
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return column.fillna(-1).to_numpy(np.int64) if column.hasnans else column.to_numpy(column.dtype.type)
+    if pd.api.types.is_float_dtype(column.dtype):
+        return column.to_numpy(np.float64)
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.to_numpy(bool)
+    return np.array(["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)], str)
+
+
+# AnnData
+
+
+def read_h5ad(source: Any, reading: Reading) -> Table:
+    """Read AnnData."""
+    from clustertrust.anndata import representation
+
+    if isinstance(source, io.BytesIO):
+        raise TableError("is AnnData, which is read from a file, not from standard input.")
+    adata = importlib.import_module("anndata").read_h5ad(source)
+    try:
+        X = representation(adata, reading.use_rep)
+    except ValueError as error:
+        raise TableError(f"cannot be used: {error}") from error
+    if not sparse.issparse(X):
+        X = pd.DataFrame(np.asarray(X), columns=adata.var_names if reading.use_rep == "X" else None)
+    return Table(X, adata.obs_names, adata)
