@@ -172,8 +172,8 @@ def risk_threshold(
     >>> right = (scores > 0.3) | (np.arange(1000) % 2 == 0)  # half of the lowest scores are wrong
     >>> sample = suggest(scores, 200)
     >>> print(risk_threshold(scores, right[sample.positions], sample=sample))
-    Keep scores above 0.2795: 720 of 1000 points, error at most 0.05 with confidence 0.95.
-    Of 151 labels among them 3 are wrong.
+    Keep scores above 0.2895: 710 of 1000 points, error at most 0.05 with confidence 0.95.
+    Of 150 labels among them 2 are wrong.
     """
     values, alpha, delta = check_scores(scores), check_rate("alpha", alpha), check_rate("delta", delta)
     if np.isinf(values).any():
