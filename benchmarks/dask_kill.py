@@ -21,7 +21,7 @@ from clustertrust import CAKE
 from clustertrust.streaming import stream
 
 KILLS = 20
-ROWS, COLUMNS, BLOCKS, SAMPLE = 5_000, 8, 12, 10_000
+ROWS, COLUMNS, BLOCKS, SAMPLE = 5_000, 8, 8, 10_000
 RUNS, CLUSTERS = 16, 8
 WORKERS, ENOUGH = 3, 2  # a fit begins when enough are there: others may still be starting
 LONGEST = 180.0  # seconds; a fit that takes longer is counted as a hang
@@ -80,6 +80,13 @@ def disturbed(phase: str, client: Any, cluster: Any, rng: random.Random) -> tupl
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def fate_of(found: Any, labels: np.ndarray, scores: np.ndarray) -> str:
+    """What became of a fit."""
+    if isinstance(found, Exception):
+        return f"{type(found).__name__}: {found}"
+    return "the same" if np.array_equal(found[0], labels) and np.array_equal(found[1], scores) else "another result"
+
+
 def run(kills: int = KILLS) -> Iterator[Row]:
     """Yield one row: fits that differ from an undisturbed one, failed or hung."""
     from dask.distributed import Client, LocalCluster
@@ -100,12 +107,11 @@ def run(kills: int = KILLS) -> Iterator[Row]:
                 if when is None:  # the fit was quicker
                     continue
                 done[when] += 1
-                slowest = max(slowest, time.monotonic() - began)
-                if isinstance(found, Exception):
-                    print(f"in {when}: {type(found).__name__}: {found}", file=sys.stderr, flush=True)
-                    bad += 1
-                else:
-                    bad += not (np.array_equal(found[0], labels) and np.array_equal(found[1], scores))
+                seconds = time.monotonic() - began
+                slowest = max(slowest, seconds)
+                fate = fate_of(found, labels, scores)
+                bad += fate != "the same"
+                print(f"kill {sum(done.values())}, in {when}: {fate}, {seconds:.0f} s", file=sys.stderr, flush=True)
     finally:
         stream.SAMPLE_POINTS = before
     told = " and ".join(f"{count} of {name}" for name, count in done.items())
