@@ -161,6 +161,58 @@ def test_other_data_or_settings_are_refused(tmp_path, other, named):
         build_ensemble(checkpoint=tmp_path / "runs", **(settings | other))
 
 
+KILLED_AT_A_WRITE = """
+import os, signal, sys
+from sklearn.datasets import load_iris
+from clustertrust import build_ensemble
+real, done = os.replace, []
+def replace(source, target):
+    done.append(target)
+    if len(done) > {whole}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(source, target)
+os.replace = replace
+build_ensemble(load_iris().data, n_clusters=3, n_runs=3, random_state=0, n_jobs=1, checkpoint=sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize("whole", [0, 2])
+def test_what_a_killed_build_was_writing_is_cleaned(tmp_path, whole):
+    runs = tmp_path / "runs"
+    done = subprocess.run([sys.executable, "-c", KILLED_AT_A_WRITE.format(whole=whole), str(runs)])
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(runs.glob(".*.part"))) == 1
+    assert len(list(runs.glob("[!.]*"))) == whole
+    resumed = build_ensemble(X, n_clusters=3, n_runs=3, random_state=0, checkpoint=runs)
+    assert sorted(os.listdir(runs)) == ["run-00000.npz", "run-00001.npz", "run-00002.npz", "settings.json"]
+    assert_array_equal(resumed.labels, build_ensemble(X, n_clusters=3, n_runs=3, random_state=0).labels)
+
+
+@pytest.mark.parametrize("name", [".settings.json.backup.part", ".notes.0123abcd.part", "settings.json.0123abcd.part"])
+def test_what_only_looks_like_a_leftover_is_not_touched(tmp_path, name):
+    for file in (name, ".settings.json.0123abcd.part"):
+        (tmp_path / file).write_text("years of work")
+    with pytest.raises(ValueError, match="holds other files"):
+        build_ensemble(X, n_clusters=3, n_runs=2, checkpoint=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == sorted([name, ".settings.json.0123abcd.part"])
+
+
+def test_a_file_under_work_that_another_process_cleans_is_written_again(tmp_path, monkeypatch):
+    real, taken = os.replace, []
+
+    def replace(source, target):
+        if not taken:
+            taken.append(source)
+            os.unlink(source)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
+    assert len(taken) == 1
+    assert sorted(os.listdir(tmp_path / "runs")) == ["run-00000.npz", "run-00001.npz", "settings.json"]
+
+
 def test_a_folder_of_other_things_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(ValueError, match="holds other files"):

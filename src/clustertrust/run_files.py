@@ -12,13 +12,23 @@ from sklearn.mixture import GaussianMixture
 
 from clustertrust.clusterers import Run
 from clustertrust.placing import Nearest, Placer, Predict, Training
-from clustertrust.storage import DAMAGE, FARTHEST, expect, expect_finite, read_arrays, write_arrays, write_text
+from clustertrust.storage import (
+    DAMAGE,
+    FARTHEST,
+    expect,
+    expect_finite,
+    leftovers,
+    read_arrays,
+    write_arrays,
+    write_text,
+)
 
 __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]
 
 Arrays = dict[str, NDArray]
 
 _BOUNDS = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
+_NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 
 
@@ -116,15 +126,22 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
 
 
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
 class Checkpoint:
     """A folder with one file a finished run, and a note of the data and settings that they belong to."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
         self.folder = Path(folder).absolute()  # workers elsewhere may stand in another folder
         note = self.folder / "settings.json"
+        left = leftovers(self.folder, _NAMES)
         if not note.exists():
-            if self.folder.exists() and any(self.folder.iterdir()):
+            if self.folder.exists() and set(self.folder.iterdir()) - set(left):
                 raise ValueError(f"checkpoint={str(folder)!r} holds other files; give a new or empty folder.")
+            _remove(left)
             write_text(note, json.dumps(settings, indent=2, sort_keys=True))
             self.settings = settings
             return
@@ -141,6 +158,7 @@ class Checkpoint:
                 f"checkpoint={str(folder)!r} was begun with other {' and '.join(differing)}; give another folder, or "
                 "the same data and settings."
             )
+        _remove(left)
 
     def _path(self, r: int) -> Path:
         return self.folder / f"run-{r:05d}.npz"

@@ -6,6 +6,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import secrets
 import struct
 import zipfile
@@ -25,6 +26,7 @@ __all__ = [
     "expect",
     "expect_finite",
     "hash_data",
+    "leftovers",
     "pack",
     "read_arrays",
     "read_meta",
@@ -68,6 +70,15 @@ def pack(file: Any, arrays: dict[str, Any]) -> None:
 
 def _replace(path: Path, write: Any) -> None:
     """Write to a file beside `path`, force it to disk, then put it in its place in one step."""
+    for _ in range(2):
+        try:
+            return _replace_once(path, write)
+        except FileNotFoundError:  # another process took it for a leftover, see `leftovers`
+            continue
+    return _replace_once(path, write)
+
+
+def _replace_once(path: Path, write: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -83,6 +94,14 @@ def _replace(path: Path, write: Any) -> None:
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:  # say where, too
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def leftovers(folder: Path, names: str) -> list[Path]:
+    """What killed processes left of files whose names match the pattern, before these were in their place.
+
+    Some of it may be under work by another process, which writes it again where it is removed.
+    """
+    return [path for path in folder.glob(".*.part") if re.fullmatch(rf"\.({names})\.[0-9a-f]{{8}}\.part", path.name)]
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
