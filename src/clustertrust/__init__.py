@@ -5,11 +5,11 @@ What is public is imported when it is first asked for, so that the command line 
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as type checkers know it; loading `typing` takes time in which Ctrl-C is not looked after yet
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from clustertrust.ensemble import Ensemble, build_ensemble
     from clustertrust.estimator import CAKE, confidence
     from clustertrust.k_profile import KProfile, choose_k
@@ -48,6 +48,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    import importlib.util
+
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(importlib.import_module(f"clustertrust.{home}"), name)

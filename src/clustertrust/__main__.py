@@ -1,8 +1,25 @@
-"""`python -m clustertrust`: the command line."""
+"""`python -m clustertrust` and the command `clustertrust`. Nothing is imported before Ctrl-C is looked after."""
 
 from __future__ import annotations
 
-from clustertrust.cli import main
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from clustertrust import _interrupts
+
+        _interrupts.leave_at_once()
+        from clustertrust.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        import os
+
+        os.write(2, b"Stopped; nothing is half-written.\n")
+        os._exit(130)
+
 
 if __name__ == "__main__":
     main()

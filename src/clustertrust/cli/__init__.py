@@ -17,12 +17,13 @@ from typing import Any
 
 import click
 
+from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.commands import COMMANDS, debug_option
 from clustertrust.cli.options import BUILDING, SCORING
 
 __all__ = ["cli", "main"]
 
-INTERRUPTED, TERMINATED = 130, 143  # 128 + the signal, as shells have it
+TERMINATED = 143  # 128 + the signal, as shells have it
 METHOD_NAMES = (*BUILDING, *SCORING, "n_surrogates", "level", "max_points")
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
@@ -38,7 +39,7 @@ class Commands(click.Group):
             with _told_warnings(), _ended_in_order():
                 code = super().main(args, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
-            click.echo("Stopped; nothing is half-written.", err=True)
+            click.echo(STOPPED, err=True)
             code = INTERRUPTED
         except Exception as error:
             if state.get("debug"):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from clustertrust._interrupts import loaded
 from clustertrust.cli.options import (
     BUILDING,
     Between,
@@ -129,6 +130,7 @@ def score(
 
     from clustertrust.cli import jobs
 
+    loaded()
     jobs.check_tools(data, columns, paths)
     if labels is None:
         for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
@@ -169,6 +171,7 @@ def predict(model: str, data: str, out: str | None, threshold: float, as_json: b
         raise click.UsageError("--use: the model knows its columns; leave out others with --drop.")
     from clustertrust.cli import jobs
 
+    loaded()
     jobs.check_tools(data, columns, paths)
     jobs.predict(model, data, columns, paths, threshold, as_json, out == "-")
 
@@ -194,6 +197,7 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
     _check_reading(columns)
     from clustertrust.cli import jobs
 
+    loaded()
     jobs.check_tools(data, columns, {})
     jobs.report(scores, data, columns, paths, threshold, title)
 
@@ -275,6 +279,7 @@ def choose_k(
         raise click.UsageError(f"With --no-null there are no surrogates; leave out {', '.join(refused)}.")
     from clustertrust.cli import choosing, jobs
 
+    loaded()
     choosing.check_method(method)
     choosing.check_table(paths.get("--out"))
     jobs.check_tools(data, columns, {option: path for option, path in paths.items() if option != "--out"})
@@ -292,6 +297,7 @@ def demo(out: str | None) -> None:
     """
     from clustertrust.cli import jobs
 
+    loaded()
     jobs.demo(out)
 
 
