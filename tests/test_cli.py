@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -697,6 +698,49 @@ def test_all_files_appear_or_none(folder, monkeypatch):
     assert Path("s.csv").read_text() == "old"
 
 
+KILLED_BETWEEN_RENAMES = """
+import os, signal
+from pathlib import Path
+from clustertrust.cli import cli
+real = Path.replace
+def replace(self, target):
+    real(self, target)
+    if Path(target).name == "{last}":
+        os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = replace
+cli(["score", "plain.csv", "-k", "3", "--runs", "4", "--seed", "0",
+     "--out", "s.csv", "--model", "m", "--report", "r.html"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize("last", ["r.html", "m"])
+def test_killed_between_two_renames_each_file_is_whole_and_the_scores_come_last(folder, last):
+    for name in ("s.csv", "m", "r.html"):
+        Path(name).write_text("old")
+    done = process(code=KILLED_BETWEEN_RENAMES.format(last=last), cwd=folder)
+    done.communicate(timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert Path("s.csv").read_text() == "old"
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+    assert Path("m").read_text() == "old" if last == "r.html" else CAKE.load("m").n_runs_ == 4
+    run("score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html")
+    assert len(pd.read_csv("s.csv")) == 150
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_pictures_are_the_same_bytes_each_time(folder, suffix):
+    pytest.importorskip("matplotlib")
+    for time_of_day, name in (("86400", "a"), ("172800", "b")):
+        code = f"import time; time.time = lambda: {time_of_day}.0; from clustertrust.cli import cli; cli()"
+        typed = ["score", "plain.csv", *FAST, "--plot", f"{name}.{suffix}"]
+        done = process(code=code.replace("cli()", f"cli({typed!r})"), cwd=folder)
+        _, err = done.communicate(timeout=300)
+        assert (done.returncode, err) == (0, "")
+    assert Path(f"a.{suffix}").read_bytes() == Path(f"b.{suffix}").read_bytes()
+
+
 def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
     Path("real").mkdir()
     os.symlink("real/s.csv", "s.csv")
@@ -890,6 +934,39 @@ def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
     assert Path("s.csv").read_text() == "old"
     if sent == signal.SIGINT:
         assert err.strip() == "Stopped; nothing is half-written."
+
+
+INTERRUPTED_AT_AN_IMPORT = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["clustertrust.cli", "click", "clustertrust.cli.options", "clustertrust.cli.jobs", "clustertrust.displays"],
+)
+def test_stopped_while_modules_load(folder, tmp_path_factory, module):
+    """The last is loaded when a stand-in is there already, which has to go."""
+    pytest.importorskip("matplotlib")
+    site = tmp_path_factory.mktemp("site")
+    (site / "sitecustomize.py").write_text(INTERRUPTED_AT_AN_IMPORT.format(module=module))
+    before = files(folder)
+    path = os.pathsep.join([str(site), SOURCE])
+    typed = ["score", "plain.csv", *FAST, "--out", "s.csv", "--plot", "p.svg"]
+    done = process(*typed, cwd=folder, env={"PYTHONPATH": path})
+    out, err = done.communicate(timeout=300)
+    assert (done.returncode, out, err.strip()) == (130, "", "Stopped; nothing is half-written.")
+    assert files(folder) == before
+
+
+def test_the_command_starts_where_it_looks_after_ctrl_c():
+    told = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert told["project"]["scripts"] == {"clustertrust": "clustertrust.__main__:main"}
 
 
 def watched(*args, **how):

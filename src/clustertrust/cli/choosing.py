@@ -15,6 +15,7 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.telling import as_json as told_as_json
 from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
+from clustertrust.cli.writing import save_figure
 from clustertrust.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, need, write_table
 from clustertrust.null import VERDICT
@@ -128,4 +129,4 @@ def draw(path: Path, profile: KProfile) -> None:
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     KProfileDisplay.from_profile(profile, ax=figure.subplots())
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)

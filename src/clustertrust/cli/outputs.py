@@ -1,4 +1,8 @@
-"""Where results go: paths are checked before the work starts, and files appear whole, together, or not at all."""
+"""Where results go: paths are checked before the work starts; files appear whole, once all are there, or not at all.
+
+The system renames one file at a time. A process that is killed between two renames leaves some outputs in place and
+the others in the hidden folder; since `--out` comes last, where it is new all others are.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ import click
 __all__ = ["check_outputs", "staged"]
 
 PICTURES = (".png", ".svg", ".pdf")
+LAST = "--out"  # to take its place: where it is new, so are the others
 PAGES = (".html", ".htm")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -67,8 +72,8 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             with standins[option].open("rb+") as file:
                 os.fsync(file.fileno())
             standins[option].chmod(_mode(target))
-        for option, target in targets.items():
-            standins[option].replace(target)
+        for option in sorted(targets, key=lambda option: option == LAST):
+            standins[option].replace(targets[option])
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise

@@ -13,7 +13,7 @@ from clustertrust.cli.points import Points, Preparation
 from clustertrust.files import format_of, write_table
 from clustertrust.model_files import save_model
 
-__all__ = ["draw", "save", "votes_of", "write_page", "write_scores"]
+__all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_scores"]
 
 KEY = "cake"  # what the names of results in AnnData files begin with
 
@@ -46,7 +46,16 @@ def draw(path: Path, scored: Confidence, points: Points) -> None:
     left, right = figure.subplots(1, 2)
     ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
     ScoreBarsDisplay.from_confidence(scored, ax=right)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a picture, the same bytes each time: without the date, and with ids that follow from what is drawn."""
+    import matplotlib
+
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({"svg.hashsalt": "clustertrust"}):
+        figure.savefig(path, dpi=150, metadata=dates.get(path.suffix.lower()))
 
 
 def write_page(
