@@ -10,7 +10,7 @@ from benchmarks.common import save
 
 QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
 FULL = [*QUICK, "million", "settling", "unseen", "reasons", "agreement", "crash", "kill", "soak", "fuzz", "fashion"]
-FULL += ["growth", "scale", "plan"]
+FULL += ["dask_kill", "growth", "scale", "plan"]
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from clustertrust import CAKE, Ensemble, build_ensemble, confidence, streaming
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence, dask_tasks, streaming
 from clustertrust.cli import cli
 from clustertrust.sources import ArraySource
 from clustertrust.stability import pairwise_stability
@@ -364,6 +364,91 @@ def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(points, client, t
     assert len(kept) == 5
     assert kept == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")}
     assert_array_equal(first.labels.compute(), again.labels.compute())
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize("data", ["Dask's", "in memory"])
+def test_workers_that_die_while_runs_are_fitted_change_nothing(points, client, tmp_path, data):
+    """Each of the two workers dies once, in the middle of a run: whatever lived on them alone is lost."""
+    before = set(client.run(os.getpid).values())
+
+    def dying(X, rng):
+        import os
+        import signal
+        import time
+        from pathlib import Path
+
+        flag = Path(folder, str(os.getpid()))
+        if os.getpid() in before and not flag.exists():
+            time.sleep(0.2)
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.1)
+        return (X[:, 0] > rng.normal()).astype(int)
+
+    folder = str(tmp_path)
+    options = {"clusterer": dying, "n_runs": 12, "random_state": 0}
+    if data == "in memory":
+        with joblib.parallel_config(backend="dask"):
+            found = build_ensemble(points[:3000], **options)
+    else:
+        found = build_ensemble(da.from_array(points[:3000], chunks=(ROWS, 3)), **options).compute()
+    assert {int(path.name) for path in tmp_path.iterdir()} == before
+    before = set()
+    assert_array_equal(found.labels, build_ensemble(points[:3000], **options).labels)
+
+
+def test_a_task_that_kills_its_workers_is_an_error(points, cluster, client, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+
+    def deadly(X, rng):
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="Several workers died, one after the other, at the same task"):
+        build_ensemble(da.from_array(points[:3000], chunks=(ROWS, 3)), deadly, n_runs=2, random_state=0)
+
+
+@pytest.mark.parametrize("lost", ["cancelled", "forgotten"])
+def test_a_task_that_the_scheduler_loses_is_sent_again(client, monkeypatch, lost):
+    submitted, submit, look = [], dask_tasks._submit, dask_tasks._look
+
+    def submit_and_lose(client, tasks):
+        futures = submit(client, tasks)
+        if not submitted and lost == "cancelled":
+            client.cancel(futures[1], force=True)
+        submitted.append(len(futures))
+        return futures
+
+    def forgetful(client, key):
+        return ("unknown", 2) if lost == "forgotten" and len(submitted) == 1 else look(client, key)
+
+    def slowly(data, by):
+        import time
+
+        time.sleep(1)
+        return data * by
+
+    monkeypatch.setattr(dask_tasks, "_submit", submit_and_lose)
+    monkeypatch.setattr(dask_tasks, "_look", forgetful)
+    monkeypatch.setattr(dask_tasks, "LOOK", 0.1)
+    monkeypatch.setattr(dask_tasks, "FORGOTTEN", 0.2)
+    assert list(dask_tasks.spread(client, slowly, 7, [(1,), (2,), (3,)])) == [7, 14, 21]
+    assert submitted == [3, 1]
+
+
+def test_nobody_waits_for_workers_for_ever(points, monkeypatch):
+    monkeypatch.setattr(dask_tasks, "LOOK", 0.1)
+    monkeypatch.setattr(dask_tasks, "PATIENCE", 0.5)
+    X = da.from_array(points[:3000], chunks=(ROWS, 3))
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
+        distributed.Client(empty),
+        pytest.raises(TimeoutError, match=r"Dask has had no worker for 0.5 seconds .*client.wait_for_workers\(1\)"),
+    ):
+        build_ensemble(X, n_clusters=4, n_runs=2, random_state=0)
 
 
 # What workers hold

@@ -20,10 +20,15 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 
-def count_threads(n_jobs: int | None) -> int:
-    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's meaning."""
+def check_jobs(n_jobs: int | None) -> None:
+    """Raise unless `n_jobs` is one of joblib's."""
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs={n_jobs!r} must be None or a whole number other than 0; -1 means every core.")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's meaning."""
+    check_jobs(n_jobs)
     context = joblib.parallel.get_active_backend()[1]  # what `joblib.parallel_config(n_jobs=…)` asks for
     wanted = n_jobs if n_jobs is not None else context
     return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))

@@ -7,10 +7,10 @@ fitted on. The blocks stay where they are.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import joblib
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_whole_numbers
+from clustertrust.dask_tasks import open_client, results
 from clustertrust.ensemble import Ensemble
 from clustertrust.geometry import Options, check_options
 from clustertrust.passes import Passes, sum_in_pairs
@@ -45,7 +46,7 @@ class DaskPasses(Passes):
 
     def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
-        self._delayed, self._compute = dask.delayed, dask.compute
+        self._delayed = dask.delayed
         self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
         self._frame = None if self.columns is None else X[[]]  # for the names of its rows
         if self.columns is None:
@@ -58,7 +59,7 @@ class DaskPasses(Passes):
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
         if None in rows:  # only counting tells: a pass
-            rows = list(self._compute(*(self._delayed(len)(part) for part in parts)))
+            rows = list(results(open_client(), lambda: [self._delayed(len)(part) for part in parts]))
         # Filters leave partitions without rows behind.
         counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
         self.sizes = [size for _, size in counted]
@@ -79,29 +80,23 @@ class DaskPasses(Passes):
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
         return labels.to_delayed()[:, 0].tolist()
 
-    def _tasks(self, function: Callable[[Block], Any]) -> list[Any]:
+    def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
         shared = self._delayed(function, pure=False)  # travels once to each worker, not with every task
         # One task from the numbers as they are read to the result: no worker holds blocks that wait.
-        return [self._delayed(_call)(shared, *block) for block in self._blocks]
+        return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
-        tasks = self._tasks(function)
-        for low in range(0, len(tasks), _AT_ONCE):
-            yield from self._compute(*tasks[low : low + _AT_ONCE])
+        for low in range(0, len(self._blocks), _AT_ONCE):
+            yield from results(open_client(), partial(self._tasks, function, slice(low, low + _AT_ONCE)))
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        return self._compute(sum_in_pairs(self._tasks(function)))[0]
+        return _one(lambda: sum_in_pairs(self._tasks(function)))
 
     def workers(self) -> AbstractContextManager[Any]:
         """Fits of runs go to the workers of the client that is open; without one to the threads of this process."""
-        distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
-        try:
-            client = None if distributed is None else distributed.get_client()
-        except ValueError:
-            client = None
-        return nullcontext() if client is None else joblib.parallel_config(backend="dask")
+        return nullcontext() if open_client() is None else joblib.parallel_config(backend="dask")
 
     def labels(self, placers: list[Any]) -> Any:
         """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
@@ -206,9 +201,14 @@ def score_on_dask(X: Any, ensemble: Ensemble, geometry: str, options: Options, s
 
 def total_of_labels(labels: Any) -> Totals:
     """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
-    dask = importlib.import_module("dask")
+    delayed = importlib.import_module("dask").delayed
     labels = labels.rechunk({1: -1})
-    return dask.compute(sum_in_pairs([dask.delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))[0]
+    return _one(lambda: sum_in_pairs([delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))
+
+
+def _one(make: Callable[[], Any]) -> Any:
+    """What one Dask task comes to."""
+    return next(results(open_client(), lambda: [make()]))
 
 
 def _count(labels: NDArray) -> Totals:

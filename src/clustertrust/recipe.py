@@ -11,10 +11,11 @@ import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._parallel import count_threads
+from clustertrust._parallel import check_jobs, count_threads
 from clustertrust._progress import progress
 from clustertrust._validation import check_choice, check_count, tell
 from clustertrust.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.dask_tasks import client_of_joblib, spread
 from clustertrust.kernels import backend
 from clustertrust.placing import Training
 from clustertrust.run_files import Checkpoint
@@ -199,9 +200,15 @@ def run_all(
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
-    work = joblib.delayed(_work)
-    parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
-    results = parallel(work(X, recipe, r, seed, on_failure, kept) for r, seed in numbered)
+    jobs = [(recipe, r, seed, on_failure, kept) for r, seed in numbered]
+    client = client_of_joblib()
+    if client is None:
+        work = joblib.delayed(_work)
+        parallel = joblib.Parallel(n_jobs=count_threads(n_jobs), prefer="threads", return_as="generator")
+        results = parallel(work(X, *job) for job in jobs)
+    else:  # joblib's own way with Dask loses the data with the worker that holds them
+        check_jobs(n_jobs)
+        results = spread(client, _work, X, jobs)
     done = list(progress(results, len(numbered), "runs", verbose=verbose))
     failed = [result for result in done if isinstance(result, str)]
     if failed:

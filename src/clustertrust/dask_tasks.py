@@ -1,0 +1,170 @@
+"""Tasks on the workers of a Dask client, watched until each has its result.
+
+A task holds all that it takes to do it again, so that a worker that dies costs time and nothing else. Data that are
+scattered live on workers alone, and are lost with the last of them; here they are a task, too.
+Nobody waits for ever: the scheduler is asked at intervals whether it still knows the tasks and has workers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+
+__all__ = ["client_of_joblib", "open_client", "results", "spread"]
+
+LOOK = 5.0  # seconds between two looks at the scheduler
+PATIENCE = 300.0  # seconds without a worker, or without an answer of the scheduler, that are waited for
+FORGOTTEN = 60.0  # seconds after which a task that the scheduler does not know is taken for lost: a graph takes time
+ATTEMPTS = 3  # at a task that the scheduler has lost
+_LOST = ("cancelled", "lost")
+
+
+def open_client() -> Any:
+    """Return the `dask.distributed` client that is open and in use; None where there is none, or in a task of its own.
+
+    A task that waited for others would take up the thread that they need; Dask's own functions know how to leave it.
+    """
+    distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
+    if distributed is None:
+        return None
+    chosen = importlib.import_module("dask").config.get("scheduler", None)
+    if chosen not in (None, "dask.distributed", "distributed"):  # threads, say
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def client_of_joblib() -> Any:
+    """Return the client of `joblib.parallel_config(backend="dask")` where that is in force, else None."""
+    backend = joblib.parallel.get_active_backend()[0]
+    if type(backend).__name__ != "DaskDistributedBackend" or open_client() is None:
+        return None
+    return backend.client
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A task that gives these data: the scheduler has it done again where they are lost."""
+
+    data: Any
+
+    def __call__(self) -> Any:
+        return self.data
+
+
+def spread(client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    """Yield function(data, *job) for each job, in order, worked on by the workers."""
+    delayed = importlib.import_module("dask").delayed
+
+    def make() -> list[Any]:
+        shared = delayed(_Kept(data), pure=False)()  # travels once to each worker
+        return [delayed(function, pure=False)(shared, *job) for job in jobs]
+
+    return results(client, make)
+
+
+def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
+    """Yield what the Dask tasks come to, in order; `make` makes them, under new names each time.
+
+    Without a client Dask computes them wherever its settings say.
+    """
+    if client is None:
+        yield from importlib.import_module("dask").compute(*make())
+        return
+    futures = _submit(client, make())
+    try:
+        for at in range(len(futures)):
+            yield _result(client, make, futures, at)
+            futures[at] = None  # workers need not hold it any longer
+    finally:
+        futures.clear()  # what nobody wants any longer is not worked on
+
+
+def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], at: int) -> Any:
+    """What a future comes to, or the error of its task; new futures take the place of those that were lost."""
+    distributed = importlib.import_module("distributed")
+    lost = 0
+    while True:
+        _wait(client, futures[at])
+        if futures[at].status in _LOST:
+            lost += 1
+            if lost == ATTEMPTS:
+                raise RuntimeError(f"Dask's scheduler lost a task {lost} times; its log tells why.")
+            futures[at:] = _again(client, make, futures, at)
+            continue
+        try:
+            return futures[at].result(timeout=PATIENCE)
+        except distributed.scheduler.KilledWorker as error:
+            raise RuntimeError(
+                f"Several workers died, one after the other, at the same task, most often for want of memory: {error}"
+            ) from error
+        except (distributed.CancelledError, TimeoutError):
+            # The worker that had the result died before it could give it away: the task is done again.
+            if futures[at].status not in ("pending", *_LOST):
+                raise
+
+
+def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
+    """Futures of the tasks."""
+    # What is large here is meant to be in the graph.
+    with importlib.import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        return list(client.compute(list(tasks)))
+
+
+def _again(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int) -> list[Any]:
+    """The futures from `low` on, new ones in place of those that were lost."""
+    lost = [at for at in range(low, len(futures)) if futures[at].status in _LOST]
+    tasks = make()
+    new = dict(zip(lost, _submit(client, [tasks[at] for at in lost]), strict=True))
+    return [new.get(at, futures[at]) for at in range(low, len(futures))]
+
+
+def _wait(client: Any, future: Any) -> None:
+    """Return when a future has come to an end, whatever end; raise where nobody is left to bring it about."""
+    distributed = importlib.import_module("distributed")
+    manned = known = time.monotonic()  # when there were workers last, and when the task was known
+    while future.status == "pending":
+        with suppress(TimeoutError, distributed.CancelledError):  # its status tells
+            distributed.wait([future], timeout=LOOK)
+        if future.status != "pending":
+            return
+        state, workers = _look(client, future.key)
+        now = time.monotonic()
+        manned = now if workers else manned
+        known = known if state == "unknown" else now
+        if now - known > FORGOTTEN:
+            future.cancel()
+        elif now - manned > PATIENCE:
+            missing = "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
+            raise TimeoutError(
+                f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, or wait for those on "
+                "their way with client.wait_for_workers(1), and call again."
+            )
+
+
+def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
+    """What the scheduler says of a task, and how many workers it has; None, None where it does not answer in time."""
+
+    async def ask() -> tuple[str | None, int]:
+        states = await client.scheduler.get_task_status(keys=[key])
+        return states.get(key) or "unknown", len(await client.scheduler.ncores())
+
+    try:
+        return client.sync(ask, callback_timeout=LOOK)
+    except (OSError, TimeoutError):  # a connection that breaks is an OSError; the client opens it again
+        return None, None
