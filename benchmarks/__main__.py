@@ -1,4 +1,6 @@
-"""`python -m benchmarks [NAME …] [--full]`: measure, print, and write results.csv and the table of README.md."""
+"""`python -m benchmarks [NAME …] [--full]`: measure, print, and write results.csv and the table of
+README.md.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,19 @@ import time
 from benchmarks.common import save
 
 QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
-FULL = [*QUICK, "million", "settling", "unseen", "reasons", "agreement", "crash", "kill", "soak", "fuzz", "fashion"]
+FULL = [
+    *QUICK,
+    "million",
+    "settling",
+    "unseen",
+    "reasons",
+    "agreement",
+    "crash",
+    "kill",
+    "soak",
+    "fuzz",
+    "fashion",
+]
 FULL += ["dask_kill", "growth", "scale", "plan"]
 
 
@@ -17,7 +31,9 @@ def main() -> None:
     """Run the benchmarks that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(FULL)}")
-    parser.add_argument("--full", action="store_true", help="all of them, which takes about an hour")
+    parser.add_argument(
+        "--full", action="store_true", help="all of them, which takes about an hour"
+    )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(FULL))
     if unknown:
@@ -28,7 +44,8 @@ def main() -> None:
         for row in importlib.import_module(f"benchmarks.{name}").run():
             rows.append(row)
             print(
-                f"{name}: {row.work}: {row.ours:.4g} against {row.peer:.4g} ({row.peer_name}): {row.ratio:.3g} "
+                f"{name}: {row.work}: {row.ours:.4g} against {row.peer:.4g} ({row.peer_name}): "
+                f"{row.ratio:.3g} "
                 f"{row.goal} {row.met}",
                 flush=True,
             )

@@ -1,7 +1,8 @@
-"""How far a fit in blocks, on Dask, is from the fit in memory: the ARI of the labels, and differences of the scores.
+"""How far a fit in blocks, on Dask, is from the fit in memory: the ARI of the labels, and
+differences of the scores.
 
-Beside each figure stands what another seed makes of the fit in memory. The runs in blocks begin on a sample of 100,000
-rows, so that they are other runs, as those of another seed are.
+Beside each figure stands what another seed makes of the fit in memory. The runs in blocks begin on
+a sample of 100,000 rows, so that they are other runs, as those of another seed are.
 """
 
 from __future__ import annotations
@@ -25,13 +26,21 @@ def run() -> Iterator[Row]:
     dask, array = importlib.import_module("dask"), importlib.import_module("dask.array")
     for name, spread in SPREADS.items():
         X = make_blobs(POINTS, COLUMNS, centers=K, cluster_std=spread, random_state=0)[0]
-        memory, other = (CAKE(K, n_runs=R, geometry="rms", random_state=seed).fit(X) for seed in (0, 1))
-        blocks = CAKE(K, n_runs=R, geometry="rms", random_state=0).fit(array.from_array(X, chunks=(50_000, COLUMNS)))
+        memory, other = (
+            CAKE(K, n_runs=R, geometry="rms", random_state=seed).fit(X) for seed in (0, 1)
+        )
+        blocks = CAKE(K, n_runs=R, geometry="rms", random_state=0).fit(
+            array.from_array(X, chunks=(50_000, COLUMNS))
+        )
         labels, scores = dask.compute(blocks.labels_, blocks.scores_)
         what = f"blobs {name}, n={POINTS:,}: on Dask and in memory"
-        ari, peer = (adjusted_rand_score(memory.labels_, found) for found in (labels, other.labels_))
+        ari, peer = (
+            adjusted_rand_score(memory.labels_, found) for found in (labels, other.labels_)
+        )
         yield Row.within(f"{what}, ARI of the labels", ari, "in memory, another seed", peer, None)
         ours, theirs = (np.abs(found - memory.scores_) for found in (scores, other.scores_))
         for measure, of in (("mean", np.mean), ("largest", np.max)):
             row = f"{what}, {measure} difference of scores"
-            yield Row.within(row, float(of(ours)), "in memory, another seed", float(of(theirs)), None)
+            yield Row.within(
+                row, float(of(ours)), "in memory, another seed", float(of(theirs)), None
+            )

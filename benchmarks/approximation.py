@@ -1,4 +1,6 @@
-"""How far `rms`, `centroid` and `sampled` silhouettes are from the exact ones, averaged over points and runs; costs."""
+"""How far `rms`, `centroid` and `sampled` silhouettes are from the exact ones, averaged over points
+and runs; costs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ POINTS = 30_000  # of the data on which `sampled` is tried: it takes some 2,000 
 
 def run() -> Iterator[Row]:
     """Yield the rows: mean absolute errors, then seconds."""
-    data = {"blobs": (blobs(5000), 10), "Iris": (load_iris().data, 3), "digits": (load_digits().data, 10)}
+    data = {
+        "blobs": (blobs(5000), 10),
+        "Iris": (load_iris().data, 3),
+        "digits": (load_digits().data, 10),
+    }
     for name, (X, k) in data.items():
         ensemble = build_ensemble(X, n_clusters=k, random_state=0)
         exact = silhouettes(X, ensemble, geometry="exact")
@@ -24,7 +30,13 @@ def run() -> Iterator[Row]:
             float(np.abs(silhouettes(X, ensemble, geometry=geometry) - exact).mean())
             for geometry in ("rms", "centroid")
         )
-        yield Row.within(f"mean error of rms silhouettes, {name}, k={k}, R=20", rms, "of centroid ones", centroid, 1)
+        yield Row.within(
+            f"mean error of rms silhouettes, {name}, k={k}, R=20",
+            rms,
+            "of centroid ones",
+            centroid,
+            1,
+        )
     wide = make_blobs(POINTS, 20, centers=10, cluster_std=6.0, random_state=0)[0]
     for name, X in {"blobs": blobs(POINTS), "overlapping blobs": wide}.items():
         yield from sampled(f"{name}, n={POINTS:,}, k=10, R=20", X)
@@ -39,10 +51,18 @@ def sampled(name: str, X: np.ndarray) -> Iterator[Row]:
         found[geometry] = silhouettes(X, ensemble, geometry=geometry)
 
     names = ("exact", "sampled", "rms")
-    exact, ours, rms = clock_in_turn(*(lambda geometry=geometry: measure(geometry) for geometry in names), times=5)
-    errors = {geometry: float(np.abs(found[geometry] - found["exact"]).mean()) for geometry in names[1:]}
+    exact, ours, rms = clock_in_turn(
+        *(lambda geometry=geometry: measure(geometry) for geometry in names), times=5
+    )
+    errors = {
+        geometry: float(np.abs(found[geometry] - found["exact"]).mean()) for geometry in names[1:]
+    }
     yield Row.within(
-        f"mean error of sampled silhouettes, {name}", errors["sampled"], "of rms ones", errors["rms"], None
+        f"mean error of sampled silhouettes, {name}",
+        errors["sampled"],
+        "of rms ones",
+        errors["rms"],
+        None,
     )
     yield Row.faster(f"sampled silhouettes, {name}: seconds", ours, "exact", exact, None)
     yield Row.within(f"sampled silhouettes, {name}: seconds", ours.median, "rms", rms.median, None)

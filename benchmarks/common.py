@@ -36,16 +36,33 @@ class Row:
     spread: str = ""
 
     @classmethod
-    def faster(cls, work: str, ours: Timing, peer_name: str, peer: Timing, at_least: float | None) -> Row:
+    def faster(
+        cls, work: str, ours: Timing, peer_name: str, peer: Timing, at_least: float | None
+    ) -> Row:
         """How many times faster than the peer."""
         ratio = peer.median / ours.median
         goal = "" if at_least is None else f"≥ {at_least:g}×"
         met = "" if at_least is None else "yes" if ratio >= at_least else "no"
-        return cls(work, ours.median, peer_name, peer.median, ratio, goal, met, f"{ours.spread}; {peer.spread}")
+        return cls(
+            work,
+            ours.median,
+            peer_name,
+            peer.median,
+            ratio,
+            goal,
+            met,
+            f"{ours.spread}; {peer.spread}",
+        )
 
     @classmethod
     def within(
-        cls, work: str, ours: float, peer_name: str, peer: float, at_most: float | None, spread: str = ""
+        cls,
+        work: str,
+        ours: float,
+        peer_name: str,
+        peer: float,
+        at_most: float | None,
+        spread: str = "",
     ) -> Row:
         """What share of the peer's time or of a limit."""
         ratio = ours / peer
@@ -72,7 +89,10 @@ class Timing:
 
 
 def clock(function: Callable[[], Any], *, times: int = 5) -> Timing:
-    """Time calls after a first one that compiles and warms up; a call of over `SLOW` seconds is timed once."""
+    """Time calls after a first one that compiles and warms up.
+
+    A call of over `SLOW` seconds is timed once.
+    """
     began = time.perf_counter()
     function()
     first = time.perf_counter() - began
@@ -89,9 +109,11 @@ def clock(function: Callable[[], Any], *, times: int = 5) -> Timing:
 
 
 def clock_in_turn(*functions: Callable[[], Any], times: int = 7) -> list[Timing]:
-    """Time several functions by turns, so that what else the machine does falls on all of them alike.
+    """Time several functions by turns, so that what else the machine does falls on all of them
+    alike.
 
-    With a pause before each: the threads of a matrix product keep a core busy for a while after it has ended.
+    With a pause before each: the threads of a matrix product keep a core busy for a while after it
+    has ended.
     """
     seconds: list[list[float]] = [[] for _ in functions]
     for function in functions:
@@ -107,8 +129,12 @@ def clock_in_turn(*functions: Callable[[], Any], times: int = 7) -> list[Timing]
 
 def run_apart(code: str) -> str:
     """Run Python code in a process of its own and return what it prints."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE.parent / "src")])}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE.parent / "src")])
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -128,8 +154,8 @@ def blobs(n: int, *, d: int = 20, k: int = 10, dtype: Any = np.float64) -> np.nd
 def uneven(n: int) -> np.ndarray:
     """Some of n points, on which results are compared.
 
-    The blobs have equal sizes, so that two merged ones tie exactly for a partner and the authors' package may settle it
-    otherwise than we do; a random sample of them has unequal sizes.
+    The blobs have equal sizes, so that two merged ones tie exactly for a partner and the authors'
+    package may settle it otherwise than we do; a random sample of them has unequal sizes.
     """
     return np.sort(np.random.default_rng(0).choice(n, n // 5, replace=False))
 
@@ -147,7 +173,10 @@ def numpy_pass(X: np.ndarray, rows: int = 1000) -> None:
 
 
 def load(name: str, *, raw: bool = False) -> datasets.Dataset:
-    """One of the paper's data sets; the large ones also from `../shared/data`, where that folder is there."""
+    """One of the paper's data sets.
+
+    The large ones also from `../shared/data`, where that folder is there.
+    """
     folder = HERE.parent.parent / "shared" / "data"
     if folder.is_dir():
         os.environ.setdefault("CLUSTERTRUST_DATA", str(folder))
@@ -181,10 +210,24 @@ def read() -> dict[str, list[dict[str, Any]]]:
 def _write_table(rows: dict[str, list[dict[str, Any]]]) -> None:
     page = HERE / "README.md"
     before, marker, _ = page.read_text().partition("<!-- table -->\n")
-    lines = ["| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |", "| --- " * 8 + "|"]
+    lines = [
+        "| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |",
+        "| --- " * 8 + "|",
+    ]
     for name in sorted(rows):
         for row in rows[name]:
-            ours, peer, ratio = (f"{float(row[column]):.3g}" for column in ("ours", "peer", "ratio"))
-            cells = [name, row["work"], ours, row["peer_name"], peer, ratio, row["goal"], row["met"]]
+            ours, peer, ratio = (
+                f"{float(row[column]):.3g}" for column in ("ours", "peer", "ratio")
+            )
+            cells = [
+                name,
+                row["work"],
+                ours,
+                row["peer_name"],
+                peer,
+                ratio,
+                row["goal"],
+                row["met"],
+            ]
             lines.append("| " + " | ".join(cells) + " |")
     page.write_text(before + marker + "\n" + "\n".join(lines) + "\n")

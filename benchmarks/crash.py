@@ -1,4 +1,6 @@
-"""Kill -9 at random moments during a checkpointed build, twenty times: is the result that of an undisturbed one?"""
+"""Kill -9 at random moments during a checkpointed build, twenty times: is the result that of an
+undisturbed one?
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,16 @@ BUILDS = 20
 
 
 def killed_build(folder: Path, rng: np.random.Generator) -> tuple[Ensemble, int]:
-    """Build in processes that are killed at random moments, until one of them ends; also how many were killed."""
+    """Build in processes that are killed at random moments, until one of them ends.
+
+    Also how many were killed.
+    """
     runs, out = folder / "runs", folder / "out.npz"
     kills = 0
     while not out.exists():
-        process = subprocess.Popen([sys.executable, "-c", BUILD, str(runs), str(out)], cwd=HERE.parent)
+        process = subprocess.Popen(
+            [sys.executable, "-c", BUILD, str(runs), str(out)], cwd=HERE.parent
+        )
         wanted = len(list(runs.glob("run-*.npz"))) + int(rng.integers(5, 25))
         while process.poll() is None:
             if len(list(runs.glob("run-*.npz"))) >= wanted:
@@ -54,7 +61,17 @@ def run() -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             ensemble, killed = killed_build(Path(folder), rng)
         kills += killed
-        same = np.array_equal(ensemble.labels, whole.labels) and np.array_equal(ensemble.place(X), whole.place(X))
+        same = np.array_equal(ensemble.labels, whole.labels) and np.array_equal(
+            ensemble.place(X), whole.place(X)
+        )
         differing += not same
     what = f"{BUILDS} checkpointed builds, killed {kills} times: builds that differ from an undisturbed one"
-    yield Row(what, differing, "builds", BUILDS, differing / BUILDS, "0", "yes" if differing == 0 else "no")
+    yield Row(
+        what,
+        differing,
+        "builds",
+        BUILDS,
+        differing / BUILDS,
+        "0",
+        "yes" if differing == 0 else "no",
+    )

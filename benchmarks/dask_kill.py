@@ -1,4 +1,5 @@
-"""Kill -9 of Dask workers at random moments of the fits and of the passes, twenty times: is the result undisturbed?
+"""Kill -9 of Dask workers at random moments of the fits and of the passes, twenty times: is the
+result undisturbed?
 
 python -m benchmarks.dask_kill [KILLS]
 """
@@ -49,11 +50,17 @@ def fit() -> tuple[np.ndarray, np.ndarray]:
 def phase_of(client: Any) -> str | None:
     """What the workers are at."""
     at_work = [str(key) for keys in client.processing().values() for key in keys]
-    return next((name for name, start in PHASES.items() if any(key.startswith(start) for key in at_work)), None)
+    return next(
+        (name for name, start in PHASES.items() if any(key.startswith(start) for key in at_work)),
+        None,
+    )
 
 
 def kill_in(phase: str, client: Any, pid: int, fitted: Any, rng: random.Random) -> str | None:
-    """Kill a worker some time after a phase has begun; the phase in which it died, None where the fit was over."""
+    """Kill a worker some time after a phase has begun.
+
+    The phase in which it died, None where the fit was over.
+    """
     while phase_of(client) != phase and not fitted.done():
         time.sleep(0.01)
     time.sleep(rng.uniform(0.0, 0.6))
@@ -65,7 +72,10 @@ def kill_in(phase: str, client: Any, pid: int, fitted: Any, rng: random.Random) 
 
 
 def disturbed(phase: str, client: Any, cluster: Any, rng: random.Random) -> tuple[str | None, Any]:
-    """A fit with a kill in a phase: when it was, and labels and scores; or the error that came of it."""
+    """A fit with a kill in a phase: when it was, and labels and scores.
+
+    Or the error that came of it.
+    """
     cluster.scale(WORKERS)  # where one died while it was starting, Dask does not start another
     client.wait_for_workers(ENOUGH, timeout=LONGEST)
     pid = rng.choice(list(client.run(os.getpid).values()))
@@ -84,7 +94,11 @@ def fate_of(found: Any, labels: np.ndarray, scores: np.ndarray) -> str:
     """What became of a fit."""
     if isinstance(found, Exception):
         return f"{type(found).__name__}: {found}"
-    return "the same" if np.array_equal(found[0], labels) and np.array_equal(found[1], scores) else "another result"
+    return (
+        "the same"
+        if np.array_equal(found[0], labels) and np.array_equal(found[1], scores)
+        else "another result"
+    )
 
 
 def run(kills: int = KILLS) -> Iterator[Row]:
@@ -97,13 +111,17 @@ def run(kills: int = KILLS) -> Iterator[Row]:
     bad, slowest = 0, 0.0
     try:
         with (
-            LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+            LocalCluster(
+                n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            ) as cluster,
             Client(cluster) as client,
         ):
             labels, scores = fit()
             while sum(done.values()) < kills:
                 began = time.monotonic()
-                when, found = disturbed(min(done, key=lambda name: done[name]), client, cluster, rng)
+                when, found = disturbed(
+                    min(done, key=lambda name: done[name]), client, cluster, rng
+                )
                 if when is None:  # the fit was quicker
                     continue
                 done[when] += 1
@@ -111,7 +129,11 @@ def run(kills: int = KILLS) -> Iterator[Row]:
                 slowest = max(slowest, seconds)
                 fate = fate_of(found, labels, scores)
                 bad += fate != "the same"
-                print(f"kill {sum(done.values())}, in {when}: {fate}, {seconds:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"kill {sum(done.values())}, in {when}: {fate}, {seconds:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
     finally:
         stream.SAMPLE_POINTS = before
     told = " and ".join(f"{count} of {name}" for name, count in done.items())

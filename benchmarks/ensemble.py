@@ -25,6 +25,11 @@ def run() -> Iterator[Row]:
             return build_ensemble(X, name, n_clusters=10, random_state=SEEDS)
 
         labels = build_ensemble(X, name, n_clusters=10, random_state=SEEDS).labels
-        assert all(adjusted_rand_score(model.labels_, run) == 1 for model, run in zip(theirs(), labels.T, strict=True))
+        assert all(
+            adjusted_rand_score(model.labels_, run) == 1
+            for model, run in zip(theirs(), labels.T, strict=True)
+        )
         mine, peer = clock_in_turn(ours, theirs, times=3)
-        yield Row.faster(f"20 runs of {name}, n=100,000, d=20, k=10", mine, "20 × KMeans.fit", peer, 1)
+        yield Row.faster(
+            f"20 runs of {name}, n=100,000, d=20, k=10", mine, "20 × KMeans.fit", peer, 1
+        )

@@ -17,4 +17,6 @@ def run() -> Iterator[Row]:
     confidence(X[:500], ensemble.labels[:500])  # compiles
     ours = clock(lambda: confidence(X, ensemble, geometry="exact"), times=1)
     theirs = clock(lambda: silhouette_samples(X, ensemble.labels[:, 0]), times=1)
-    yield Row.faster("exact score, Fashion-MNIST 60,000 × 784, R=20", ours, "ONE silhouette_samples", theirs, 1.5)
+    yield Row.faster(
+        "exact score, Fashion-MNIST 60,000 × 784, R=20", ours, "ONE silhouette_samples", theirs, 1.5
+    )

@@ -1,11 +1,11 @@
-"""Random damage: valid files changed byte by byte and by structure for the readers, random arguments for `confidence`,
-and wrong ones for every public function (`benchmarks.fuzz_arguments`).
+"""Random damage: valid files changed byte by byte and by structure for the readers, random
+arguments for `confidence`, and wrong ones for every public function (`benchmarks.fuzz_arguments`).
 
-A result, or an error of a kind that users are told of, is in order. Anything else is a find: another error, a crash,
-memory that grows without bound, a call that does not end, a warning of NumPy's that leaks, a score outside of 0 to 1.
-Each target runs in processes of its own with a limit on their memory, so that a crash is counted and the rest goes on.
-Where atheris is installed (`pip install atheris`) it guides a share of the changes by the lines of our readers that
-they reach.
+A result, or an error of a kind that users are told of, is in order. Anything else is a find:
+another error, a crash, memory that grows without bound, a call that does not end, a warning of
+NumPy's that leaks, a score outside of 0 to 1. Each target runs in processes of its own with a limit
+on their memory, so that a crash is counted and the rest goes on. Where atheris is installed (`pip
+install atheris`) it guides a share of the changes by the lines of our readers that they reach.
 
     python -m benchmarks.fuzz [SECONDS] [SEED]
 """
@@ -70,15 +70,28 @@ def valid(target: str, folder: Path, rng: np.random.Generator) -> list[bytes]:
     path = folder / "valid"
     if target in {"csv", "csv.gz", "blocks"}:
         quoted = frame.assign(name='say "x",\nand y')
-        return [numbers.to_csv(index=False).encode(), frame.to_csv(index=False).encode(), quoted.to_csv().encode()]
+        return [
+            numbers.to_csv(index=False).encode(),
+            frame.to_csv(index=False).encode(),
+            quoted.to_csv().encode(),
+        ]
     if target == "tsv":
         return [frame.to_csv(index=False, sep="\t").encode()]
     if target == "parquet":
-        return [frame.to_parquet(index=False), frame.astype({"name": "category"}).to_parquet(compression="gzip")]
+        return [
+            frame.to_parquet(index=False),
+            frame.astype({"name": "category"}).to_parquet(compression="gzip"),
+        ]
     found = []
     if target == "npy":
         structured = frame.drop(columns="name").to_records(index=False)
-        arrays = [X, X.astype(np.float32), np.asfortranarray(X), (9 * X).astype(np.int64), structured]
+        arrays = [
+            X,
+            X.astype(np.float32),
+            np.asfortranarray(X),
+            (9 * X).astype(np.int64),
+            structured,
+        ]
         for array in arrays:
             file = io.BytesIO()
             np.save(file, array, allow_pickle=False)
@@ -97,13 +110,17 @@ def valid(target: str, folder: Path, rng: np.random.Generator) -> list[bytes]:
     elif target == "ensemble":
         for ensemble in (
             Ensemble.from_labels([["a", "b", "a"], ["x", "y", None]]),
-            build_ensemble(X, ["kmeans", "gmm", "agglomerative"], n_clusters=2, n_runs=3, random_state=0),
+            build_ensemble(
+                X, ["kmeans", "gmm", "agglomerative"], n_clusters=2, n_runs=3, random_state=0
+            ),
         ):
             ensemble.save(path)
             found.append(path.read_bytes())
     else:
         for data in (X, numbers):
-            CAKE(2, clusterer=["kmeans", "gmm", "spectral"], n_runs=3, random_state=0).fit(data).save(path)
+            CAKE(2, clusterer=["kmeans", "gmm", "spectral"], n_runs=3, random_state=0).fit(
+                data
+            ).save(path)
             found.append(path.read_bytes())
         np.save(folder / "large.npy", np.tile(X, (50, 1)))
         with sklearn.config_context(working_memory=0.01):
@@ -198,7 +215,9 @@ def change_archive(data: bytes, rng: np.random.Generator) -> bytes:
     elif how == 0:
         del members[name]
     elif how == 1:
-        members[["../x.npy", "/x.npy", "x", "X.npy", "labels.npy"][rng.integers(5)]] = members.pop(name)
+        members[["../x.npy", "/x.npy", "x", "X.npy", "labels.npy"][rng.integers(5)]] = members.pop(
+            name
+        )
     elif how == 2:
         members[name] = change_bytes(members[name], rng)
     else:
@@ -227,7 +246,9 @@ def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return array[..., None]
     if how == 3:
         return (
-            array.astype(["U5", "f4", "i8", "u1", "c16", "?"][rng.integers(6)]) if array.dtype.kind in "iuf" else array
+            array.astype(["U5", "f4", "i8", "u1", "c16", "?"][rng.integers(6)])
+            if array.dtype.kind in "iuf"
+            else array
         )
     if how == 4:
         return array.T
@@ -235,9 +256,15 @@ def change_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.concatenate([array, array]) if array.ndim else array
     out = array.copy()
     if out.size and out.dtype.kind in "iuf":
-        values = [-1, 0, 127, 10**9] if out.dtype.kind in "iu" else [np.nan, np.inf, -np.inf, 1e300, -1.0]
+        values = (
+            [-1, 0, 127, 10**9]
+            if out.dtype.kind in "iu"
+            else [np.nan, np.inf, -np.inf, 1e300, -1.0]
+        )
         with np.errstate(all="ignore"):
-            out.flat[int(rng.integers(0, out.size))] = np.array(values[rng.integers(len(values))]).astype(out.dtype)
+            out.flat[int(rng.integers(0, out.size))] = np.array(
+                values[rng.integers(len(values))]
+            ).astype(out.dtype)
     return out
 
 
@@ -247,11 +274,29 @@ def change_json(value: Any, rng: np.random.Generator) -> Any:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
         key = keys[int(rng.integers(0, len(keys)))]
         if rng.random() < 0.1:
-            return {k: v for k, v in value.items() if k != key} if isinstance(value, dict) else value[:key]
+            return (
+                {k: v for k, v in value.items() if k != key}
+                if isinstance(value, dict)
+                else value[:key]
+            )
         out = dict(value) if isinstance(value, dict) else list(value)
         out[key] = change_json(out[key], rng)
         return out
-    others: list[Any] = [None, -1, 0, 10**30, 1e400, "x", "", [], {}, [value], True, "nearest", "precomputed"]
+    others: list[Any] = [
+        None,
+        -1,
+        0,
+        10**30,
+        1e400,
+        "x",
+        "",
+        [],
+        {},
+        [value],
+        True,
+        "nearest",
+        "precomputed",
+    ]
     return others[rng.integers(len(others))]
 
 
@@ -277,7 +322,9 @@ def read(target: str, data: bytes, path: Path) -> None:
     path.write_bytes(data)
     if target == "blocks":
         blocks = list(open_source(path).blocks(7))
-        assert all(np.isfinite(block.X).all() for block in blocks), "a block with values that are not finite"
+        assert all(np.isfinite(block.X).all() for block in blocks), (
+            "a block with values that are not finite"
+        )
     elif target == "ensemble":
         ensemble = Ensemble.load(path)
         ensemble.summary()
@@ -295,7 +342,9 @@ def read(target: str, data: bytes, path: Path) -> None:
         cake.explain(0)
         cake.report(path.with_suffix(".html"))
     else:
-        table = read_table(path, Reading(text=("name",)) if target in {"csv", "tsv", "parquet"} else None)
+        table = read_table(
+            path, Reading(text=("name",)) if target in {"csv", "tsv", "parquet"} else None
+        )
         assert table.data.shape[0] >= 0, "no table"
 
 
@@ -308,7 +357,11 @@ def check_scores(scores: np.ndarray) -> None:
 def random_call(rng: np.random.Generator) -> None:
     """`confidence` with random points, labels and options."""
     n, d, R, k = (int(rng.integers(low, high)) for low, high in ((0, 40), (0, 5), (0, 6), (1, 8)))
-    X: Any = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-30, 30) * rng.choice([1, 1, 1, 1e150, 1e-150])
+    X: Any = (
+        rng.normal(size=(n, d))
+        * 10.0 ** rng.integers(-30, 30)
+        * rng.choice([1, 1, 1, 1e150, 1e-150])
+    )
     if rng.random() < 0.3:
         X = np.round(X)
     if rng.random() < 0.15 and X.size:
@@ -337,13 +390,23 @@ def random_call(rng: np.random.Generator) -> None:
     elif frame < 0.25 and X.dtype.kind in "fiub":
         from scipy import sparse
 
-        X = sparse.random_array((n, max(d, 1)), density=0.4, format=rng.choice(["csr", "csc", "coo"]), rng=rng)
+        X = sparse.random_array(
+            (n, max(d, 1)), density=0.4, format=rng.choice(["csr", "csc", "coo"]), rng=rng
+        )
     elif frame < 0.3:
         X = X.tolist()
     options = {
         "fusion": ["harmonic", "product", "sum"],
         "geometry": ["auto", "exact", "sampled", "centroid", "rms", "kernel", "flat"],
-        "metric": ["euclidean", "cosine", "manhattan", "precomputed", "sqeuclidean", "correlation", "x"],
+        "metric": [
+            "euclidean",
+            "cosine",
+            "manhattan",
+            "precomputed",
+            "sqeuclidean",
+            "correlation",
+            "x",
+        ],
         "kernel": ["self-tuning", "rbf", "linear", "polynomial", "precomputed"],
         "normalization": ["clip", "affine"],
         "agreement": ["matching", "jaccard"],
@@ -351,7 +414,11 @@ def random_call(rng: np.random.Generator) -> None:
         "consensus": ["medoid", "best-reference"],
         "n_jobs": [1, 2, None, 0],
     }
-    given = {name: values[rng.integers(len(values))] for name, values in options.items() if rng.random() < 0.35}
+    given = {
+        name: values[rng.integers(len(values))]
+        for name, values in options.items()
+        if rng.random() < 0.35
+    }
     result = confidence(X, labels, **given)
     for name in ("scores", "stability", "geometry", "consensus_strength"):
         check_scores(getattr(result, name))
@@ -363,7 +430,9 @@ def attempt(call: Callable[[], None]) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.simplefilter("error", RuntimeWarning)  # NumPy's; ours to the user are of other kinds
+            warnings.simplefilter(
+                "error", RuntimeWarning
+            )  # NumPy's; ours to the user are of other kinds
             call()
     except IN_ORDER as error:
         return "refused" if str(error).strip() else f"{type(error).__name__} without a word"
@@ -374,7 +443,9 @@ def attempt(call: Callable[[], None]) -> str:
     except BaseException as error:
         at = traceback.extract_tb(error.__traceback__)
         ours = next((frame for frame in reversed(at) if "clustertrust" in frame.filename), at[-1])
-        return f"{type(error).__name__}: {str(error)[:150]} ({Path(ours.filename).name}:{ours.lineno})"
+        return (
+            f"{type(error).__name__}: {str(error)[:150]} ({Path(ours.filename).name}:{ours.lineno})"
+        )
     return "accepted"
 
 
@@ -387,12 +458,17 @@ def _limit_memory() -> None:
 
 
 def stretch(target: str, seed: int, seconds: float, folder: Path) -> None:
-    """Try inputs for a while; print counts as JSON. The last input lies in the folder, should this process die."""
+    """Try inputs for a while; print counts as JSON.
+
+    The last input lies in the folder, should this process die.
+    """
     rng = np.random.default_rng(seed)
     suffix = "csv" if target == "blocks" else target
     files = [] if target in CALLS else valid(target, folder, rng)
     counts: Counter[str] = Counter()
-    call = {"confidence": random_call, "arguments": fuzz_arguments.random_call}.get(target, random_call)
+    call = {"confidence": random_call, "arguments": fuzz_arguments.random_call}.get(
+        target, random_call
+    )
     os.chdir(folder)  # some arguments are taken for names of files
     attempt(lambda: call(np.random.default_rng(0)))  # compiled before memory is limited
     _limit_memory()
@@ -431,21 +507,32 @@ def guided(target: str, seed: int, seconds: float, folder: Path) -> None:
     def once(data: bytes) -> None:
         outcome = attempt(lambda: read(target, data, folder / f"input.{suffix}"))
         counts[outcome] += 1
-        (folder / "counts.json").write_text(json.dumps(counts)) if sum(counts.values()) % 50 == 0 else None
+        (folder / "counts.json").write_text(json.dumps(counts)) if sum(
+            counts.values()
+        ) % 50 == 0 else None
         if outcome not in {"accepted", "refused"}:
             (folder / f"find-guided-{seed}.{suffix}").write_bytes(data)
             (folder / "counts.json").write_text(json.dumps(counts))
             raise RuntimeError(outcome)
 
-    options = [f"-seed={seed % 2**31 + 1}", f"-max_total_time={int(seconds)}", "-rss_limit_mb=4096", "-verbosity=0"]
+    options = [
+        f"-seed={seed % 2**31 + 1}",
+        f"-max_total_time={int(seconds)}",
+        "-rss_limit_mb=4096",
+        "-verbosity=0",
+    ]
     atheris.Setup([sys.argv[0], *options, str(folder / "corpus")], once)
     atheris.Fuzz()
 
 
-def _ended(command: list[str], environment: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
+def _ended(
+    command: list[str], environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
     """Run a process to its end, or end it when the time is up."""
     try:
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, -9, "", f"no end within {seconds:.0f} s")
 
@@ -458,11 +545,11 @@ def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str,
         how = "guided" if has_atheris and number % 2 else "stretch"
         span = max(1.0, min(STRETCH, left))
         with tempfile.TemporaryDirectory() as name:
-            code = (
-                f"from pathlib import Path; from benchmarks.fuzz import {how} as go; go({target!r}, {seed + number}, "
-            )
+            code = f"from pathlib import Path; from benchmarks.fuzz import {how} as go; go({target!r}, {seed + number}, "
             code += f"{span}, Path({name!r}))"
-            environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), str(HERE.parent)])}
+            environment = os.environ | {
+                "PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), str(HERE.parent)])
+            }
             done = _ended([sys.executable, "-c", code], environment, span + LATEST)
             written = Path(name) / "counts.json"
             if how == "guided" and written.exists():
@@ -471,8 +558,14 @@ def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str,
                 counts.update(json.loads(done.stdout.splitlines()[-1]))
             if done.returncode and (how == "stretch" or not written.exists()):
                 draw = (Path(name) / "seed").read_text() if (Path(name) / "seed").exists() else "?"
-                counts[f"the process ended with {done.returncode} [{draw}]: {done.stderr.strip()[-300:]}"] += 1
-            for find in [*Path(name).glob("find-*"), *(Path(name).glob("input.*") if done.returncode else [])]:
+                counts[
+                    f"the process ended with {done.returncode} [{draw}]: "
+                    f"{done.stderr.strip()[-300:]}"
+                ] += 1
+            for find in [
+                *Path(name).glob("find-*"),
+                *(Path(name).glob("input.*") if done.returncode else []),
+            ]:
                 finds.mkdir(exist_ok=True)
                 (finds / f"{target}-{find.name}").write_bytes(find.read_bytes())
         number += 1
@@ -490,13 +583,24 @@ def run_target(target: str, seconds: float, seed: int, finds: Path) -> dict[str,
 
 
 def run(seconds: float = SECONDS, seed: int = 0) -> Iterator[Row]:
-    """Each target for its share of the time; finds are printed, and their files kept in `benchmarks/finds`."""
+    """Each target for its share of the time.
+
+    Finds are printed, and their files kept in `benchmarks/finds`.
+    """
     rows = []
     for target in TARGETS:
         row = run_target(target, seconds / len(TARGETS), seed, HERE / "finds")
         rows.append(row)
         what = f"{target}: finds among {row['inputs']:,} changed inputs ({row['accepted']:,} taken)"
-        yield Row(what, row["finds"], "inputs", row["inputs"], row["finds"] / max(1, row["inputs"]), "0", _met(row))
+        yield Row(
+            what,
+            row["finds"],
+            "inputs",
+            row["inputs"],
+            row["finds"] / max(1, row["inputs"]),
+            "0",
+            _met(row),
+        )
     with (HERE / "fuzz.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -1,8 +1,10 @@
-"""Wrong arguments: each public function with valid arguments, of which one or two are replaced by something else.
+"""Wrong arguments: each public function with valid arguments, of which one or two are replaced by
+something else.
 
-`calls` is the table of functions with arguments that they take, and `strangers` that of values which may stand in their
-place: other types, other shapes, numbers beyond any use. `benchmarks.fuzz` draws from both; what is in order and what
-is a find is said there. Every pair of an argument and a stranger can also be tried in turn:
+`calls` is the table of functions with arguments that they take, and `strangers` that of values
+which may stand in their place: other types, other shapes, numbers beyond any use. `benchmarks.fuzz`
+draws from both; what is in order and what is a find is said there. Every pair of an argument and a
+stranger can also be tried in turn:
 
     python -m benchmarks.fuzz_arguments [PART OF A NAME]
 """
@@ -61,7 +63,9 @@ Arguments = Callable[[], dict[str, Any]]
 
 
 class Valid(NamedTuple):
-    """What valid arguments are made of: points, true classes, two runs, scores, and what is made of them."""
+    """What valid arguments are made of: points, true classes, two runs, scores, and what is made of
+    them.
+    """
 
     X: np.ndarray
     truth: np.ndarray
@@ -88,7 +92,9 @@ def valid() -> Valid:
     labels = np.column_stack([truth, np.roll(truth, 1)])
     memberships = np.column_stack([scores, 1 - scores])
     calibrator = calibration.Calibrator().fit(scores, correct)
-    return Valid(X, truth, labels, scores, correct, memberships, cake, cake._confidence, calibrator, profile)
+    return Valid(
+        X, truth, labels, scores, correct, memberships, cake, cake._confidence, calibrator, profile
+    )
 
 
 def calls() -> dict[str, tuple[Callable[..., Any], Arguments]]:
@@ -131,12 +137,29 @@ def _fitting(v: Valid) -> dict[str, Any]:
         "confidence by kernel": (confidence, lambda: {"X": v.X, "labels": v.labels, **kernel}),
         "confidence by centres": (
             confidence,
-            lambda: {"X": v.X, "labels": v.labels, "geometry": "centroid", "centers": [v.X[:2], v.X[:2]]},
+            lambda: {
+                "X": v.X,
+                "labels": v.labels,
+                "geometry": "centroid",
+                "centers": [v.X[:2], v.X[:2]],
+            },
         ),
-        "build_ensemble": (build_ensemble, lambda: {"X": v.X, **building, "n_jobs": 1, "checkpoint": None}),
-        "KMedoids": (_kmedoids, lambda: {"X": v.X, "n_clusters": 2, "max_iter": 9, "sample_size": 50, "seed": 0}),
-        "Ensemble.from_labels": (Ensemble.from_labels, lambda: {"labels": v.labels, "centers": None}),
-        "Ensemble.with_centers": (_ensemble(v).with_centers, lambda: {"centers": [v.X[:2], v.X[:2]]}),
+        "build_ensemble": (
+            build_ensemble,
+            lambda: {"X": v.X, **building, "n_jobs": 1, "checkpoint": None},
+        ),
+        "KMedoids": (
+            _kmedoids,
+            lambda: {"X": v.X, "n_clusters": 2, "max_iter": 9, "sample_size": 50, "seed": 0},
+        ),
+        "Ensemble.from_labels": (
+            Ensemble.from_labels,
+            lambda: {"labels": v.labels, "centers": None},
+        ),
+        "Ensemble.with_centers": (
+            _ensemble(v).with_centers,
+            lambda: {"centers": [v.X[:2], v.X[:2]]},
+        ),
         "Ensemble.with_labels": (_ensemble(v).with_labels, lambda: {"labels": v.labels}),
         "Ensemble.place": (v.cake.ensemble_.place, lambda: {"X": v.X}),
         "null_reference": (
@@ -170,7 +193,13 @@ def _fitting(v: Valid) -> dict[str, Any]:
         ),
         "silhouettes": (
             silhouettes,
-            lambda: {"X": v.X, "labels": v.labels, "geometry": "exact", "metric": "euclidean", "n_jobs": 1},
+            lambda: {
+                "X": v.X,
+                "labels": v.labels,
+                "geometry": "exact",
+                "metric": "euclidean",
+                "n_jobs": 1,
+            },
         ),
         "pairwise_stability": (
             pairwise_stability,
@@ -186,7 +215,9 @@ def _fit(X: Any, **params: Any) -> Any:
 
 
 def _kmedoids(X: Any, n_clusters: Any, max_iter: Any, sample_size: Any, seed: Any) -> Any:
-    made = CLUSTERERS["kmedoids"](n_clusters).set_params(max_iter=max_iter, sample_size=sample_size, random_state=seed)
+    made = CLUSTERERS["kmedoids"](n_clusters).set_params(
+        max_iter=max_iter, sample_size=sample_size, random_state=seed
+    )
     return made.fit(X).predict(X)
 
 
@@ -248,25 +279,52 @@ def _judging(v: Valid) -> dict[str, Any]:
     mapped = c.map_clusters(v.truth, classes[:6], np.arange(6))
     threshold = c.risk_threshold(v.scores, v.correct, 0.5, 0.5)
     return {
-        "Calibrator.fit": (_calibrate, lambda: {"method": "auto", "scores": v.scores, "correct": v.correct, "w": None}),
+        "Calibrator.fit": (
+            _calibrate,
+            lambda: {"method": "auto", "scores": v.scores, "correct": v.correct, "w": None},
+        ),
         "Calibrator.predict": (v.calibrator.predict, lambda: {"scores": v.scores}),
         "brier_score": (c.brier_score, lambda: {"probability": v.scores, "correct": v.correct}),
         "expected_calibration_error": (
             c.expected_calibration_error,
-            lambda: {"probability": v.scores, "correct": v.correct, "n_bins": 3, "strategy": "quantile"},
+            lambda: {
+                "probability": v.scores,
+                "correct": v.correct,
+                "n_bins": 3,
+                "strategy": "quantile",
+            },
         ),
         "reliability": (
             c.reliability,
-            lambda: {"probability": v.scores, "correct": v.correct, "n_bins": 3, "strategy": "quantile"},
+            lambda: {
+                "probability": v.scores,
+                "correct": v.correct,
+                "n_bins": 3,
+                "strategy": "quantile",
+            },
         ),
         "map_clusters": (
             c.map_clusters,
-            lambda: {"labels": v.truth, "classes": classes[:6], "positions": np.arange(6), "method": "majority"},
+            lambda: {
+                "labels": v.truth,
+                "classes": classes[:6],
+                "positions": np.arange(6),
+                "method": "majority",
+            },
         ),
-        "ClusterMap.correct": (mapped.correct, lambda: {"positions": np.arange(6, N), "classes": classes[6:]}),
+        "ClusterMap.correct": (
+            mapped.correct,
+            lambda: {"positions": np.arange(6, N), "classes": classes[6:]},
+        ),
         "pseudo_labels": (
             c.pseudo_labels,
-            lambda: {"labels": v.truth, "scores": v.scores, "threshold": 0.5, "share": None, "random_state": 0},
+            lambda: {
+                "labels": v.truth,
+                "scores": v.scores,
+                "threshold": 0.5,
+                "share": None,
+                "random_state": 0,
+            },
         ),
         "risk_threshold": (
             c.risk_threshold,
@@ -338,7 +396,14 @@ def _measuring(v: Valid) -> dict[str, Any]:
         "subsample_stability": (b.subsample_stability, lambda: {"labels": v.labels}),
         "fuzzy_confidence": (
             b.fuzzy_confidence,
-            lambda: {"X": v.X, **mixture, "signal": "maximum", "fuzziness": 2.0, "max_iter": 5, "tol": 0.1},
+            lambda: {
+                "X": v.X,
+                **mixture,
+                "signal": "maximum",
+                "fuzziness": 2.0,
+                "max_iter": 5,
+                "tol": 0.1,
+            },
         ),
         "fuzzy_memberships": (
             b.fuzzy_memberships,
@@ -346,9 +411,18 @@ def _measuring(v: Valid) -> dict[str, Any]:
         ),
         "gmm_confidence": (
             b.gmm_confidence,
-            lambda: {"X": v.X, **mixture, "signal": "maximum", "covariance_type": "diag", "n_init": 1},
+            lambda: {
+                "X": v.X,
+                **mixture,
+                "signal": "maximum",
+                "covariance_type": "diag",
+                "n_init": 1,
+            },
         ),
-        "gmm_memberships": (b.gmm_memberships, lambda: {"X": v.X, **mixture, "covariance_type": "diag", "n_init": 1}),
+        "gmm_memberships": (
+            b.gmm_memberships,
+            lambda: {"X": v.X, **mixture, "covariance_type": "diag", "n_init": 1},
+        ),
         "local_outlier_confidence": (
             b.local_outlier_confidence,
             lambda: {"X": v.X, "labels": v.truth, "n_neighbors": 3},
@@ -367,9 +441,15 @@ def _measuring(v: Valid) -> dict[str, Any]:
         "auprc": (e.auprc, lambda: {**judged, "positive": "correct"}),
         "aurc": (e.aurc, lambda: {**judged, "n_positions": 9, "ties": "average"}),
         "auroc": (e.auroc, lambda: dict(judged)),
-        "risk_coverage_curve": (e.risk_coverage_curve, lambda: {**judged, "n_positions": 9, "ties": "average"}),
+        "risk_coverage_curve": (
+            e.risk_coverage_curve,
+            lambda: {**judged, "n_positions": 9, "ties": "average"},
+        ),
         "error_precision": (e.error_precision, lambda: {**judged, "share": 0.2, "ties": "average"}),
-        "percentile_correlation": (e.percentile_correlation, lambda: {**judged, "n_bins": 3, "ties": "average"}),
+        "percentile_correlation": (
+            e.percentile_correlation,
+            lambda: {**judged, "n_bins": 3, "ties": "average"},
+        ),
         "coverage_accuracy_curve": (
             e.coverage_accuracy_curve,
             lambda: {"scores": v.scores, **pair, "coverages": [0.5, 1.0], "alignment": "global"},
@@ -379,7 +459,10 @@ def _measuring(v: Valid) -> dict[str, Any]:
             lambda: {"scores": v.scores, **pair, "coverages": [0.5, 0.9], "random_state": 0},
         ),
         "student_interval": (e.student_interval, lambda: {"values": [1.0, 2.0, 4.0], "level": 0.9}),
-        "subset_silhouette": (e.subset_silhouette, lambda: {"X": v.X, "labels": v.truth, "kept": v.scores > 0.2}),
+        "subset_silhouette": (
+            e.subset_silhouette,
+            lambda: {"X": v.X, "labels": v.truth, "kept": v.scores > 0.2},
+        ),
     }
 
 
@@ -388,11 +471,20 @@ def _counting(v: Valid) -> dict[str, Any]:
     rates = {"threshold": 0.8, "n_clusters": 3, "expected_agreement": None, "form": "paper"}
     noise = {"n_points": 100, "noise_share": 0.1}
     return {
-        "expected_false_positives": (t.expected_false_positives, lambda: {"n_runs": 20, **noise, **rates}),
+        "expected_false_positives": (
+            t.expected_false_positives,
+            lambda: {"n_runs": 20, **noise, **rates},
+        ),
         "false_stability_bound": (t.false_stability_bound, lambda: {"n_runs": 20, **rates}),
         "geometry_deviation": (t.geometry_deviation, lambda: {"n_runs": 20, "error": 0.1}),
-        "mis_ranking_bound": (t.mis_ranking_bound, lambda: {"n_runs": 20, "margin": 0.2, "form": "paper"}),
-        "runs_for_false_positives": (t.runs_for_false_positives, lambda: {"number": 1.0, **noise, **rates}),
+        "mis_ranking_bound": (
+            t.mis_ranking_bound,
+            lambda: {"n_runs": 20, "margin": 0.2, "form": "paper"},
+        ),
+        "runs_for_false_positives": (
+            t.runs_for_false_positives,
+            lambda: {"number": 1.0, **noise, **rates},
+        ),
         "runs_for_false_stability": (t.runs_for_false_stability, lambda: {"error": 0.1, **rates}),
         "runs_for_geometry": (t.runs_for_geometry, lambda: {"deviation": 0.1, "error": 0.1}),
         "runs_for_mis_ranking": (
@@ -424,10 +516,22 @@ def _drawing(v: Valid) -> dict[str, Any]:
         d.RiskCoverageDisplay: {"y": v.truth, "name": "a", "references": True},
         d.ScoreBarsDisplay: {},
         d.ScoreDistributionDisplay: {"n_bins": 3},
-        d.ScoreScatterDisplay: {"X": None, "embedding": v.X[:, :2], "max_points": 9, "scatter_kw": {"alpha": 0.5}},
+        d.ScoreScatterDisplay: {
+            "X": None,
+            "embedding": v.X[:, :2],
+            "max_points": 9,
+            "scatter_kw": {"alpha": 0.5},
+        },
         d.StabilityGeometryDisplay: {"max_points": 9, "scatter_kw": {"alpha": 0.5}},
     }
-    of_record = {d.ConvergenceDisplay: {"X": v.X, "silhouettes": None, "fusion": "harmonic", "agreement": "matching"}}
+    of_record = {
+        d.ConvergenceDisplay: {
+            "X": v.X,
+            "silhouettes": None,
+            "fusion": "harmonic",
+            "agreement": "matching",
+        }
+    }
     found: dict[str, Any] = {}
     for kind, given in how.items():
         name, more = kind.__name__, of_record.get(kind, {})
@@ -445,7 +549,13 @@ def _drawing(v: Valid) -> dict[str, Any]:
     found |= {
         "AlignmentDisplay.from_labels": (
             d.AlignmentDisplay.from_labels,
-            lambda: {"first": v.truth, "second": v.labels[:, 1], "row_title": "a", "column_title": "b", "ax": _axes()},
+            lambda: {
+                "first": v.truth,
+                "second": v.labels[:, 1],
+                "row_title": "a",
+                "column_title": "b",
+                "ax": _axes(),
+            },
         ),
         "KProfileDisplay.from_profile": (
             d.KProfileDisplay.from_profile,
@@ -457,7 +567,13 @@ def _drawing(v: Valid) -> dict[str, Any]:
         ),
         "ReliabilityDisplay.from_predictions": (
             reliability.from_predictions,
-            lambda: {"probability": v.scores, **judged, "strategy": "quantile", "name": "a", "ax": _axes()},
+            lambda: {
+                "probability": v.scores,
+                **judged,
+                "strategy": "quantile",
+                "name": "a",
+                "ax": _axes(),
+            },
         ),
         "ReliabilityDisplay.from_calibrator": (
             reliability.from_calibrator,
@@ -469,17 +585,36 @@ def _drawing(v: Valid) -> dict[str, Any]:
 
 def _filing(v: Valid) -> dict[str, Any]:
     table, votes = v.record.to_frame(), pd.DataFrame(v.record.votes)
-    page = {"X": v.X, "votes": votes, "settings": {"a": 1}, "title": "t", "threshold": 0.5, "embedding": v.X[:, :2]}
+    page = {
+        "X": v.X,
+        "votes": votes,
+        "settings": {"a": 1},
+        "title": "t",
+        "threshold": 0.5,
+        "embedding": v.X[:, :2],
+    }
     text = b"id,x\n007,1.5\n008,2.5\n"
     options = {"text": ("id",), "separator": ",", "header": True, "array": None, "use_rep": "X_pca"}
     return {
         "build_report": (build_report, lambda: {"table": table, **page}),
         "write_report": (write_report, lambda: {"path": "page.html", "table": table, **page}),
-        "read_table": (read_table, lambda: {"source": text, "reading": Reading(text=("id",)), "format": "csv"}),
+        "read_table": (
+            read_table,
+            lambda: {"source": text, "reading": Reading(text=("id",)), "format": "csv"},
+        ),
         "Reading": (_read, lambda: dict(options)),
-        "write_table": (write_table, lambda: {"table": table, "path": "table.csv", "format": "csv"}),
-        "write_table as npz": (write_table, lambda: {"table": table, "path": "table.npz", "format": "npz"}),
-        "open_source": (_open, lambda: {"X": Path("source.csv"), "id": None, "use": ["b"], "drop": ()}),
+        "write_table": (
+            write_table,
+            lambda: {"table": table, "path": "table.csv", "format": "csv"},
+        ),
+        "write_table as npz": (
+            write_table,
+            lambda: {"table": table, "path": "table.npz", "format": "npz"},
+        ),
+        "open_source": (
+            _open,
+            lambda: {"X": Path("source.csv"), "id": None, "use": ["b"], "drop": ()},
+        ),
         "CAKE.save": (v.cake.save, lambda: {"path": "model"}),
         "CAKE.load": (CAKE.load, lambda: {"path": "model"}),
         "Ensemble.save": (_ensemble(v).save, lambda: {"path": "ensemble"}),
@@ -505,7 +640,10 @@ def _single_cells(v: Valid) -> dict[str, Any]:
 
     few = {"n_clusters": 2, "n_runs": 2, "random_state": 0}
     return {
-        "anndata.score": (score, lambda: {"adata": cells(), "use_rep": "X_pca", "key": "cake", "labels": None, **few}),
+        "anndata.score": (
+            score,
+            lambda: {"adata": cells(), "use_rep": "X_pca", "key": "cake", "labels": None, **few},
+        ),
         "anndata.annotate": (
             annotate,
             lambda: {"adata": cells(), "table": v.record.to_frame(), "key": "cake", "settings": {}},
@@ -520,8 +658,38 @@ def strangers() -> dict[str, Callable[[], Any]]:
 
 
 def _scalars() -> dict[str, Callable[[], Any]]:
-    plain = [None, True, False, -1, 0, 1, 2, 5, 2**31, 2**63, 2**64, 10**30, -(10**30), 0.5, -0.5, 1.5]
-    plain += [float("nan"), float("inf"), -float("inf"), 1e308, 5e-324, 1j, "x", "", "auto", "\x00", "\ud800", b"x"]
+    plain = [
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        2,
+        5,
+        2**31,
+        2**63,
+        2**64,
+        10**30,
+        -(10**30),
+        0.5,
+        -0.5,
+        1.5,
+    ]
+    plain += [
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        1e308,
+        5e-324,
+        1j,
+        "x",
+        "",
+        "auto",
+        "\x00",
+        "\ud800",
+        b"x",
+    ]
     others = {
         "np.bool_": lambda: np.True_,
         "np.int8": lambda: np.int8(3),
@@ -608,7 +776,9 @@ def _arrays() -> dict[str, Callable[[], Any]]:
         "DataFrame of text": lambda: pd.DataFrame({"a": ["x"] * N}),
         "DataFrame of complex": lambda: pd.DataFrame(matrix + 1j),
         "empty DataFrame": lambda: pd.DataFrame(),
-        "columns of two levels": lambda: pd.DataFrame(matrix, columns=pd.MultiIndex.from_tuples(["ab", "ac", "bc"])),
+        "columns of two levels": lambda: pd.DataFrame(
+            matrix, columns=pd.MultiIndex.from_tuples(["ab", "ac", "bc"])
+        ),
         "MultiIndex": lambda: pd.MultiIndex.from_product([[1, 2], ["a", "b"]]),
         "polars frame": lambda: pl.DataFrame(matrix, schema=["a", "b", "c"]),
         "polars text": lambda: pl.DataFrame({"a": ["x"] * N}),
@@ -659,7 +829,10 @@ def random_call(rng: np.random.Generator) -> None:
 
 @contextmanager
 def in_time(seconds: float = LIMIT) -> Iterator[None]:
-    """Raise where the call takes longer. Compiled code is not interrupted; its process ends at a limit of its own."""
+    """Raise where the call takes longer.
+
+    Compiled code is not interrupted; its process ends at a limit of its own.
+    """
 
     def stop(*_: Any) -> None:
         raise AssertionError(f"no end within {seconds:.0f} s")
@@ -674,7 +847,9 @@ def in_time(seconds: float = LIMIT) -> Iterator[None]:
 
 
 def every_pair(part: str = "") -> Iterator[tuple[str, str]]:
-    """Yield what was called and what came of it: each argument of each call whose name has this part, each stranger."""
+    """Yield what was called and what came of it: each argument of each call whose name has this
+    part, each stranger.
+    """
     from benchmarks.fuzz import attempt
 
     for name, (function, arguments) in calls().items():

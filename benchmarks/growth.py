@@ -1,4 +1,6 @@
-"""Time against n, R, k, d and m, fitted exponents, and the paper's two runtime tables measured again beside it."""
+"""Time against n, R, k, d and m, fitted exponents, and the paper's two runtime tables measured
+again beside it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from benchmarks.common import HERE, Row, Timing, blobs, clock
 from benchmarks.score import authors
 from clustertrust import Ensemble, build_ensemble, confidence
 
-# The printed Pearson and MAE between proxy and exact scores (tables of runtime against R and against n; R = 10 there).
+# The printed Pearson and MAE between proxy and exact scores (tables of runtime against R and
+# against n; R = 10 there).
 PAPER = {
     ("R", 5): (0.974, 0.072),
     ("R", 10): (0.972, 0.069),
@@ -40,7 +43,10 @@ def paper_case(sweep: str, size: int) -> dict[str, Any]:
     proxy = clock(lambda: confidence(X, ensemble, geometry="centroid"), times=3)
     theirs: dict[bool, np.ndarray] = {}
     theirs_exact, theirs_proxy = (
-        clock(lambda proxy=proxy: theirs.update({proxy: authors(X, ensemble, approximation=proxy)}), times=1)
+        clock(
+            lambda proxy=proxy: theirs.update({proxy: authors(X, ensemble, approximation=proxy)}),
+            times=1,
+        )
         for proxy in (False, True)
     )
     ours = [confidence(X, ensemble, geometry=geometry).scores for geometry in ("exact", "centroid")]
@@ -76,12 +82,24 @@ def labelled(n: int, R: int, k: int, cells: int) -> Ensemble:
 def sweeps() -> Iterator[tuple[str, str, list[int], Callable[[int], Timing]]]:
     """(what is timed, what grows, its values, time of one value)."""
 
-    def score(n: int = 10_000, R: int = 20, k: int = 10, d: int = 20, m: int = 200, geometry: str = "exact") -> Timing:
+    def score(
+        n: int = 10_000,
+        R: int = 20,
+        k: int = 10,
+        d: int = 20,
+        m: int = 200,
+        geometry: str = "exact",
+    ) -> Timing:
         X, ensemble = blobs(n, d=d), labelled(n, R, k, m)
         return clock(lambda: confidence(X, ensemble, geometry=geometry), times=3)
 
     for geometry in ("exact", "rms"):
-        yield geometry, "n", [5_000, 10_000, 20_000, 40_000], lambda n, g=geometry: score(n=n, geometry=g)
+        yield (
+            geometry,
+            "n",
+            [5_000, 10_000, 20_000, 40_000],
+            lambda n, g=geometry: score(n=n, geometry=g),
+        )
         yield geometry, "R", [10, 20, 40, 80], lambda R, g=geometry: score(R=R, geometry=g)
         yield geometry, "k", [5, 10, 20, 40], lambda k, g=geometry: score(k=k, geometry=g)
         yield geometry, "d", [5, 20, 80, 320], lambda d, g=geometry: score(d=d, geometry=g)
@@ -120,8 +138,9 @@ def run() -> Iterator[Row]:
             "",
             "",
         )
-        # The blobs have equal sizes, so that two of them in one cluster tie for a partner. The authors' package settles
-        # such ties as it did for the paper; we settle them otherwise, so that only its columns can equal the printed.
+        # The blobs have equal sizes, so that two of them in one cluster tie for a partner. The
+        # authors' package settles such ties as it did for the paper; we settle them otherwise, so
+        # that only its columns can equal the printed.
         for who in ("authors", "ours"):
             for column in ("pearson", "mae"):
                 off = max(abs(row[f"{who}_{column}"] - row[f"paper_{column}"]) for row in of)
@@ -143,7 +162,9 @@ def draw(timed: list[tuple[str, str, list[int], list[float]]]) -> None:
     import matplotlib.pyplot as plt
 
     names = list(dict.fromkeys(grows for _, grows, _, _ in timed))
-    figure, axes = plt.subplots(1, len(names), figsize=(3 * len(names), 3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(3 * len(names), 3), sharey=True, layout="constrained"
+    )
     for ax, name in zip(axes, names, strict=True):
         for geometry, grows, values, seconds in timed:
             if grows == name:

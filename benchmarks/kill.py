@@ -1,7 +1,8 @@
-"""Kill -9 at random moments during `clustertrust score` on a large file with a checkpoint, fifty times in all.
+"""Kill -9 at random moments during `clustertrust score` on a large file with a checkpoint, fifty
+times in all.
 
-After each kill nothing half-written may be there: every output is missing, or whole. The run that is let go on to its
-end must leave the same bytes as one that was never disturbed.
+After each kill nothing half-written may be there: every output is missing, or whole. The run that
+is let go on to its end must leave the same bytes as one that was never disturbed.
 
     python -m benchmarks.kill [KILLS]
 """
@@ -31,11 +32,25 @@ OUTPUTS = ("scores.csv", "scores.model")
 def start(data: Path, folder: Path) -> subprocess.Popen[bytes]:
     """The command, in a process of its own."""
     folder.mkdir(exist_ok=True)
-    typed = ["score", data, "-k", "5", "--runs", "8", "--memory", "4", "--standardize", "--checkpoint", folder / "runs"]
+    typed = [
+        "score",
+        data,
+        "-k",
+        "5",
+        "--runs",
+        "8",
+        "--memory",
+        "4",
+        "--standardize",
+        "--checkpoint",
+        folder / "runs",
+    ]
     typed += ["--out", folder / OUTPUTS[0], "--model", folder / OUTPUTS[1]]
     environment = os.environ | {"PYTHONPATH": str(HERE.parent / "src")}
     command = [sys.executable, "-m", "clustertrust", *map(str, typed)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
 
 
 def finish(data: Path, folder: Path) -> None:
@@ -47,7 +62,10 @@ def finish(data: Path, folder: Path) -> None:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """What there is of the outputs, by name. The times that fits took are not part of a model's identity."""
+    """What there is of the outputs, by name.
+
+    The times that fits took are not part of a model's identity.
+    """
     return {name: _digest(folder / name) for name in OUTPUTS if (folder / name).exists()}
 
 
@@ -71,7 +89,9 @@ def run(kills: int = KILLS) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         data = Path(name) / "data.csv"
         header = ",".join(f"x{j}" for j in range(COLUMNS))
-        np.savetxt(data, blobs(ROWS, d=COLUMNS, k=5), delimiter=",", header=header, comments="", fmt="%.6f")
+        np.savetxt(
+            data, blobs(ROWS, d=COLUMNS, k=5), delimiter=",", header=header, comments="", fmt="%.6f"
+        )
         began = time.monotonic()
         finish(data, Path(name) / "whole")
         seconds = time.monotonic() - began
@@ -90,7 +110,9 @@ def run(kills: int = KILLS) -> Iterator[Row]:
                 half += any(whole[output] != digest for output, digest in found.items())
                 for output in found:  # that run had come to its end; the next shall not find it
                     (folder / output).unlink()
-            left += len([path for path in folder.iterdir() if path.name.startswith(".clustertrust-")])
+            left += len(
+                [path for path in folder.iterdir() if path.name.startswith(".clustertrust-")]
+            )
             finish(data, folder)
             runs += 1
             differing += digests(folder) != whole
@@ -98,7 +120,9 @@ def run(kills: int = KILLS) -> Iterator[Row]:
     what = f"{done} kills during `clustertrust score`: half-written outputs {told}"
     yield Row(what, half, "kills", done, half / done, "0", "yes" if half == 0 else "no")
     what = f"{runs} runs finished after up to {EACH} kills each: outputs that differ from an undisturbed run"
-    yield Row(what, differing, "runs", runs, differing / runs, "0", "yes" if differing == 0 else "no")
+    yield Row(
+        what, differing, "runs", runs, differing / runs, "0", "yes" if differing == 0 else "no"
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,10 @@ def run() -> Iterator[Row]:
     """Yield the rows. The peer is timed on one run and multiplied: it does the same work for each."""
     letter, _ = load("letter")
     cases = {
-        "Letter, k=26": (letter, build_ensemble(letter, "kmeans-random", n_clusters=26, n_runs=R, random_state=0)),
+        "Letter, k=26": (
+            letter,
+            build_ensemble(letter, "kmeans-random", n_clusters=26, n_runs=R, random_state=0),
+        ),
         "random labels, k=10": (
             blobs(20_000, d=16),
             Ensemble.from_labels(np.random.default_rng(0).integers(10, size=(20_000, R))),
@@ -27,6 +30,10 @@ def run() -> Iterator[Row]:
     for name, (X, ensemble) in cases.items():
         m = len(meet(ensemble.labels).counts)
         ours = clock(lambda X=X, ensemble=ensemble: confidence(X, ensemble, geometry="exact"))
-        one = clock(lambda X=X, ensemble=ensemble: silhouette_samples(X, ensemble.labels[:, 0]), times=2)
+        one = clock(
+            lambda X=X, ensemble=ensemble: silhouette_samples(X, ensemble.labels[:, 0]), times=2
+        )
         peer = Timing(tuple(R * seconds for seconds in one.seconds))
-        yield Row.faster(f"exact score, {name}, n=20,000, m={m:,}", ours, "R × silhouette_samples", peer, 10)
+        yield Row.faster(
+            f"exact score, {name}, n=20,000, m={m:,}", ours, "R × silhouette_samples", peer, 10
+        )

@@ -1,12 +1,16 @@
-"""Time and memory of whole jobs against the number of points: in memory, out of core, and on Dask, from files on disk.
+"""Time and memory of whole jobs against the number of points: in memory, out of core, and on Dask,
+from files on disk.
 
-d = 20, k = 10, R = 20 runs of k-means, rms silhouettes. Each job is a process of its own. Out of core it has a small
-`working_memory` for its blocks and, in the last job, a hard limit on its memory well below the size of the data.
+d = 20, k = 10, R = 20 runs of k-means, rms silhouettes. Each job is a process of its own. Out of
+core it has a small `working_memory` for its blocks and, in the last job, a hard limit on its memory
+well below the size of the data.
 
-    python -m benchmarks.scale --points 10000000 --how "out of core" "Dask, 1 worker" "Dask, 2 workers"
+    python -m benchmarks.scale --points 10000000 --how "out of core" "Dask, 1 worker" "Dask, 2
+    workers"
 
-measures some jobs alone and keeps what scale.csv has of the others. On Dask ten million points are measured only so:
-with the other two jobs of the command some ten minutes on two cores that do nothing else.
+measures some jobs alone and keeps what scale.csv has of the others. On Dask ten million points are
+measured only so: with the other two jobs of the command some ten minutes on two cores that do
+nothing else.
 """
 
 from __future__ import annotations
@@ -88,7 +92,9 @@ def read(path: str, low: int, high: int) -> np.ndarray:
 
 
 def job(path: Path, how: str) -> dict[str, Any]:
-    """One whole job in a process apart: seconds, peak memory in MiB (of a worker), passes over the data, mean score."""
+    """One whole job in a process apart: seconds, peak memory in MiB (of a worker), passes over the
+    data, mean score.
+    """
     if how in WORKERS:
         code = ON_DASK.format(path=str(path), workers=WORKERS[how], rows=50_000)
     else:
@@ -136,7 +142,9 @@ def measure(jobs: dict[int, list[str]]) -> None:
                 with TABLE.open("w", newline="") as file:
                     writer = csv.DictWriter(file, list(found[n, how]))
                     writer.writeheader()
-                    writer.writerows(found[key] for key in sorted(found, key=lambda k: (k[0], order.index(k[1]))))
+                    writer.writerows(
+                        found[key] for key in sorted(found, key=lambda k: (k[0], order.index(k[1])))
+                    )
 
 
 def rows() -> Iterator[Row]:
@@ -148,14 +156,20 @@ def rows() -> Iterator[Row]:
             ours, peer = here["out of core"], here["in memory"]
             name = f"n={n:,}: out of core ({ours['passes']} passes), seconds"
             yield Row.within(name, ours["seconds"], "in memory", peer["seconds"], None)
-            yield Row.within(f"n={n:,}: out of core, peak MiB", ours["peak"], "in memory", peer["peak"], None)
+            yield Row.within(
+                f"n={n:,}: out of core, peak MiB", ours["peak"], "in memory", peer["peak"], None
+            )
         if {"out of core", *WORKERS} <= set(here):
             single, one, two = (here[how]["seconds"] for how in ("out of core", *WORKERS))
-            yield Row.within(f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", single, None)
+            yield Row.within(
+                f"n={n:,}: Dask with 1 worker, seconds", one, "out of core", single, None
+            )
             yield Row.within(f"n={n:,}: Dask with 2 workers, seconds", two, "with 1", one, None)
         if LIMITED in here:
             size = here[LIMITED]["data_mib"]
-            yield Row.within(f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5)
+            yield Row.within(
+                f"n={n:,}: under a hard limit, MiB allowed", LIMIT, "data, MiB", size, 0.5
+            )
     for how in HOW:
         measured = [row for (_, way), row in found.items() if way == how]
         for what in ("seconds", "peak") if len(measured) > 1 else ():
@@ -175,7 +189,9 @@ def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale")
     parser.add_argument("--points", nargs="+", type=int, default=list(SIZES), metavar="N")
-    parser.add_argument("--how", nargs="+", choices=[*HOW, LIMITED], default=list(HOW), metavar="WAY")
+    parser.add_argument(
+        "--how", nargs="+", choices=[*HOW, LIMITED], default=list(HOW), metavar="WAY"
+    )
     arguments = parser.parse_args()
     measure(dict.fromkeys(arguments.points, arguments.how))
     save({"scale": list(rows())})

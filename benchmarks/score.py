@@ -1,4 +1,6 @@
-"""The whole score of a given ensemble against the authors' package and one NumPy pass over the pairs."""
+"""The whole score of a given ensemble against the authors' package and one NumPy pass over the
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,17 @@ def run() -> Iterator[Row]:
 
     some = uneven(len(X))
     part = Ensemble.from_labels(ensemble.labels[some])
-    assert np.allclose(confidence(X[some], part).scores, authors(X[some], part, approximation=False), atol=1e-9)
+    assert np.allclose(
+        confidence(X[some], part).scores, authors(X[some], part, approximation=False), atol=1e-9
+    )
     theirs = clock(lambda: authors(X, ensemble, approximation=False), times=1)
-    ours, numpy = clock_in_turn(lambda: confidence(X, ensemble, geometry="exact"), lambda: numpy_pass(X), times=9)
+    ours, numpy = clock_in_turn(
+        lambda: confidence(X, ensemble, geometry="exact"), lambda: numpy_pass(X), times=9
+    )
     yield Row.faster(f"exact score, {what}", ours, "cake-ensemble, exact", theirs, 150)
-    yield Row.within(f"exact score, {what}", ours.median, "one NumPy pass", numpy.median, 0.25, ours.spread)
+    yield Row.within(
+        f"exact score, {what}", ours.median, "one NumPy pass", numpy.median, 0.25, ours.spread
+    )
     one = clock(lambda: silhouette_samples(X, ensemble.labels[:, 0]), times=3)
     yield Row(
         f"exact score, {what}",
@@ -64,6 +72,8 @@ def run() -> Iterator[Row]:
     ensemble = build_ensemble(X, "kmeans-random", n_clusters=10, random_state=0)
     theirs = clock(lambda: authors(X, ensemble, approximation=False), times=1)
     ours = clock(lambda: confidence(X, ensemble, geometry="exact"))
-    yield Row.faster("exact score, the same with n=30,000", ours, "cake-ensemble, exact", theirs, 150)
+    yield Row.faster(
+        "exact score, the same with n=30,000", ours, "cake-ensemble, exact", theirs, 150
+    )
     mib = float(run_apart(MEMORY.format(n=30_000)))
     yield Row.within("exact score, n=30,000: MiB above the data", mib, "1 GiB", 1024, 1)

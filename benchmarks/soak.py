@@ -1,8 +1,8 @@
 """One process fits many models of random shapes and methods: does its memory stay flat?
 
-The first models compile and fill caches. The memory that the process holds, once what is free has been handed back to
-the system, is noted model by model. Its median in the last quarter is set against that in the second, and a line is
-fitted to the second half.
+The first models compile and fill caches. The memory that the process holds, once what is free has
+been handed back to the system, is noted model by model. Its median in the last quarter is set
+against that in the second, and a line is fitted to the second half.
 
     python -m benchmarks.soak [MODELS]
 """
@@ -33,9 +33,15 @@ GEOMETRIES = ("auto", "exact", "rms", "centroid", "kernel")
 
 def fit_one(rng: np.random.Generator, folder: Path) -> None:
     """Fit, judge new points, save and load; every tenth from a file in blocks."""
-    n, d, k, R = (int(rng.integers(low, high)) for low, high in ((20, 1500), (1, 20), (2, 7), (2, 9)))
+    n, d, k, R = (
+        int(rng.integers(low, high)) for low, high in ((20, 1500), (1, 20), (2, 7), (2, 9))
+    )
     X = rng.normal(size=(n, d)) + 4 * rng.integers(0, k, n)[:, None]
-    how: dict[str, Any] = {"n_runs": R, "random_state": int(rng.integers(2**31)), "clusterer": str(rng.choice(METHODS))}
+    how: dict[str, Any] = {
+        "n_runs": R,
+        "random_state": int(rng.integers(2**31)),
+        "clusterer": str(rng.choice(METHODS)),
+    }
     if rng.random() < 0.1:
         np.save(folder / "x.npy", X)
         with sklearn.config_context(working_memory=0.01):
@@ -52,7 +58,9 @@ def held() -> float:
     """MiB that this process holds on to."""
     gc.collect()
     if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)  # the allocator keeps freed pieces, more or fewer, of which nothing follows
+        ctypes.CDLL(None).malloc_trim(
+            0
+        )  # the allocator keeps freed pieces, more or fewer, of which nothing follows
     return resident("VmRSS")
 
 
@@ -75,8 +83,12 @@ def run(models: int = MODELS) -> Iterator[Row]:
         writer = csv.writer(file)
         writer.writerow(["model", "resident_mib"])
         writer.writerows([i, round(value, 1)] for i, value in enumerate(mib, 1))
-    second, last = (float(np.median(part)) for part in (mib[models // 4 : models // 2], mib[3 * models // 4 :]))
-    yield Row.within(f"{models} models: MiB held in the last quarter", last, "in the second", second, AT_MOST)
+    second, last = (
+        float(np.median(part)) for part in (mib[models // 4 : models // 2], mib[3 * models // 4 :])
+    )
+    yield Row.within(
+        f"{models} models: MiB held in the last quarter", last, "in the second", second, AT_MOST
+    )
     spread = f"{np.std(mib[models // 2 :]):.0f} MiB around it"
     what = f"{models} models: MiB that a hundred of them add, by a line through the second half ({spread})"
     yield Row.within(what, climb(mib), "MiB held", last, None)

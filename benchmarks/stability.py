@@ -20,14 +20,20 @@ def consensus(labels: np.ndarray) -> np.ndarray:
     cells = meet(labels)
     matchings = match_runs(cells)
     runs = cells.assigned_runs()
-    return count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs).labels[cells.of]
+    return count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs).labels[
+        cells.of
+    ]
 
 
 def run() -> Iterator[Row]:
     """Yield the rows."""
-    ensemble = build_ensemble(blobs(10_000), "kmeans-random", n_clusters=10, n_runs=100, random_state=0)
+    ensemble = build_ensemble(
+        blobs(10_000), "kmeans-random", n_clusters=10, n_runs=100, random_state=0
+    )
     some = ensemble.labels[uneven(10_000), :20]
-    assert np.allclose(pairwise_stability(some), cake_ensemble.pairwise_stability(list(some.T)), atol=1e-9)
+    assert np.allclose(
+        pairwise_stability(some), cake_ensemble.pairwise_stability(list(some.T)), atol=1e-9
+    )
     for R, goal in ((20, 300), (100, 200)):
         labels = np.ascontiguousarray(ensemble.labels[:, :R])
         columns = list(labels.T.copy())

@@ -15,7 +15,8 @@ from clustertrust import CAKE
 
 IMPORT = "import time; t = time.perf_counter(); {what}; print(time.perf_counter() - t)"
 FIRST = (
-    "import time; t = time.perf_counter(); from clustertrust import CAKE; from sklearn.datasets import load_iris; "
+    "import time; t = time.perf_counter(); from clustertrust import CAKE; from sklearn.datasets "
+    "import load_iris; "
     "CAKE(3, random_state=0).fit(load_iris().data); print(time.perf_counter() - t)"
 )
 
@@ -27,16 +28,28 @@ def run() -> Iterator[Row]:
         peers.append(float(run_apart(IMPORT.format(what="import sklearn.cluster, pandas"))))
         ours.append(float(run_apart(IMPORT.format(what="import clustertrust"))))
     peer = float(np.median(peers))
-    yield Row.within("import clustertrust", float(np.median(ours)), "import sklearn.cluster, pandas", peer, 1.15)
+    yield Row.within(
+        "import clustertrust", float(np.median(ours)), "import sklearn.cluster, pandas", peer, 1.15
+    )
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder
         cold = float(run_apart(FIRST))
         second = float(np.median([float(run_apart(FIRST)) for _ in range(5)]))
         del os.environ["NUMBA_CACHE_DIR"]
-    yield Row.within("import and first score of Iris, compiling", cold, "import sklearn.cluster, pandas", peer, None)
     yield Row.within(
-        "import and first score of Iris, compiled before", second, "import sklearn.cluster, pandas", peer, None
+        "import and first score of Iris, compiling",
+        cold,
+        "import sklearn.cluster, pandas",
+        peer,
+        None,
+    )
+    yield Row.within(
+        "import and first score of Iris, compiled before",
+        second,
+        "import sklearn.cluster, pandas",
+        peer,
+        None,
     )
 
     X = load_iris().data
@@ -46,4 +59,11 @@ def run() -> Iterator[Row]:
         times=15,
     )
     over = fit.median - fits.median
-    yield Row.within("warm fit of Iris less 20 × KMeans.fit", over, "50 ms", 0.05, 1, f"{fit.spread}; {fits.spread}")
+    yield Row.within(
+        "warm fit of Iris less 20 × KMeans.fit",
+        over,
+        "50 ms",
+        0.05,
+        1,
+        f"{fit.spread}; {fits.spread}",
+    )

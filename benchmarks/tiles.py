@@ -1,4 +1,6 @@
-"""Where a sum for each point and cell stops paying: symmetric tiles against sums straight to the clusters, by m / n."""
+"""Where a sum for each point and cell stops paying: symmetric tiles against sums straight to the
+clusters, by m / n.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,17 @@ from clustertrust.geometry import silhouettes
 
 
 def run() -> Iterator[Row]:
-    """Yield a row a share of cells: seconds of both ways; the library takes the first while m ≤ n / 20."""
+    """Yield a row a share of cells: seconds of both ways.
+
+    The library takes the first while m ≤ n / 20.
+    """
     n = 10_000
     X = blobs(n)
     for cells in (100, 500, 1000, 2500, 5000, 10_000):
         rng = np.random.default_rng(0)
-        labels = rng.integers(10, size=(cells, 20))[rng.integers(cells, size=n) if cells < n else np.arange(n)]
+        labels = rng.integers(10, size=(cells, 20))[
+            rng.integers(cells, size=n) if cells < n else np.arange(n)
+        ]
         ensemble = Ensemble.from_labels(labels)
 
         def forced(share: float, ensemble: Ensemble = ensemble) -> None:

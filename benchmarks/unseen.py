@@ -1,4 +1,6 @@
-"""Do the scores that one half of the data gets from a model of the other half match those of a fit on all?"""
+"""Do the scores that one half of the data gets from a model of the other half match those of a fit
+on all?
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,19 @@ def run() -> Iterator[Row]:
         order = np.random.default_rng(0).permutation(len(X))
         first, second = order[::2], order[1::2]
         everything = CAKE(k, clusterer="kmeans-random", random_state=0).fit(X).scores_[second]
-        unseen = CAKE(k, clusterer="kmeans-random", random_state=0).fit(X[first]).score_samples(X[second])
+        unseen = (
+            CAKE(k, clusterer="kmeans-random", random_state=0)
+            .fit(X[first])
+            .score_samples(X[second])
+        )
         pearson = float(np.corrcoef(everything, unseen)[0, 1])
         rank = float(spearmanr(everything, unseen).statistic)
         yield Row(
-            f"correlation of unseen with fitted scores, {name}", pearson, "rank correlation", rank, pearson, "", ""
+            f"correlation of unseen with fitted scores, {name}",
+            pearson,
+            "rank correlation",
+            rank,
+            pearson,
+            "",
+            "",
         )

@@ -1,8 +1,9 @@
 """Run the code on a page, and compare what it prints with what the page says.
 
-The blocks of one page share a namespace and a folder. A `python` block is run as it stands, an `sh` block by bash, with
-the command `clustertrust` of this checkout. A `text` block says what the block before it prints. `console` blocks
-(installing, `make`) are for reading alone, and so is a block below a comment `<!-- not run: why -->`.
+The blocks of one page share a namespace and a folder. A `python` block is run as it stands, an `sh`
+block by bash, with the command `clustertrust` of this checkout. A `text` block says what the block
+before it prints. `console` blocks (installing, `make`) are for reading alone, and so is a block
+below a comment `<!-- not run: why -->`.
 
 `python docs/blocks.py PAGE …` writes what is printed now into the `text` blocks of pages.
 """
@@ -66,7 +67,10 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def run_page(page: Path, folder: Path) -> list[Difference]:
-    """Run the blocks of a page in a folder; return the `text` blocks that say something else than was printed."""
+    """Run the blocks of a page in a folder.
+
+    Return the `text` blocks that say something else than was printed.
+    """
     environment = _environment(folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     differences, printed = [], None
@@ -91,7 +95,8 @@ def run_page(page: Path, folder: Path) -> list[Difference]:
 
 
 def says(told: str, printed: str) -> bool:
-    """Whether both are the same, numbers up to one in the last digit that is told or 1e-9 of their size.
+    """Whether both are the same, numbers up to one in the last digit that is told or 1e-9 of their
+    size.
 
     Other machines and versions round sums otherwise; whole numbers have to be equal.
     """
@@ -118,7 +123,9 @@ def _plain(text: str) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Put a command `clustertrust` that runs this checkout on the path, and return the environment that finds it."""
+    """Put a command `clustertrust` that runs this checkout on the path, and return the environment
+    that finds it.
+    """
     commands = folder / ".commands"
     commands.mkdir()
     command = commands / "clustertrust"

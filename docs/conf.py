@@ -63,11 +63,13 @@ def _as_rst(app, what, name, obj, options, lines):
     """Docstrings are written to be read in a terminal: say in reST what they mean there."""
     text = "\n".join(lines)
     if what == "module":
-        # A heading inside an entry would be a section of the page, and each page would have its own "References".
+        # A heading inside an entry would be a section of the page, and each page would have its own
+        # "References".
         text = re.sub(
             r"^(References|Notes)\n-+$", r".. rubric:: \1\n", text, flags=re.MULTILINE
         )
-    # numpydoc makes [1] unique among all docstrings, and so unreadable; there is one a page, and it needs no link.
+    # numpydoc makes [1] unique among all docstrings, and so unreadable; there is one a page, and it
+    # needs no link.
     text = re.sub(r"(?:\.\. )?\[R[0-9a-f]{12}-(\d+)\]_?", r"[\1]", text)
     # |a - b| is an absolute value, not a substitution.
     lines[:] = [

@@ -1,6 +1,8 @@
-"""Photograph the report on the wines of the tutorial: `python docs/shoot_report.py` writes `docs/images/report.png`.
+"""Photograph the report on the wines of the tutorial: `python docs/shoot_report.py` writes
+`docs/images/report.png`.
 
-Needs playwright and Chromium; the picture is taken anew when the report looks different, not by every build.
+Needs playwright and Chromium; the picture is taken anew when the report looks different, not by
+every build.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What a score means: probabilities from a few labels, and a threshold with a guarantee, on scanned digits.
+"""What a score means: probabilities from a few labels, and a threshold with a guarantee, on scanned
+digits.
 
-Run from a checkout: `python examples/plot_calibration.py` writes `docs/images/calibration.png`, prints the threshold.
+Run from a checkout: `python examples/plot_calibration.py` writes `docs/images/calibration.png`,
+prints the threshold.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ ALPHA = 0.15
 
 
 def main() -> None:
-    """Cluster the digits, label some, calibrate, cut, and compare with all classes, which are known here."""
+    """Cluster the digits, label some, calibrate, cut, and compare with all classes, which are known
+    here.
+    """
     X, y = load_digits(return_X_y=True)
     cake = CAKE(10, random_state=0).fit(X)
 
@@ -50,10 +54,14 @@ def main() -> None:
     order = np.argsort(-cake.scores_, kind="stable")
     wrong = named.assign()[order] != y[order]
     kept = np.arange(1, len(order) + 1) / len(order)
-    right.plot(kept, np.cumsum(wrong) / np.arange(1, len(order) + 1), color="#0072B2", label="true error")
+    right.plot(
+        kept, np.cumsum(wrong) / np.arange(1, len(order) + 1), color="#0072B2", label="true error"
+    )
     right.axhline(ALPHA, color="#999999", linewidth=1, label=f"alpha = {ALPHA:g}")
     right.axvline(cut.keep(cake.scores_).mean(), color="#D55E00", label="certified from 400 labels")
-    right.set(xlabel="share of the points kept, surest first", ylabel="error among them", ylim=(0, None))
+    right.set(
+        xlabel="share of the points kept, surest first", ylabel="error among them", ylim=(0, None)
+    )
     right.legend(fontsize="small")
     IMAGES.mkdir(parents=True, exist_ok=True)
     figure.savefig(IMAGES / "calibration.png", dpi=100)

@@ -1,6 +1,7 @@
 """How many clusters? Profiles over k of three blobs, of a square without clusters, and of Iris.
 
-Run from a checkout: `python examples/plot_choose_k.py` writes `docs/images/choose_k.png` and prints what was found.
+Run from a checkout: `python examples/plot_choose_k.py` writes `docs/images/choose_k.png` and prints
+what was found.
 """
 
 from __future__ import annotations

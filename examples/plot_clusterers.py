@@ -1,6 +1,7 @@
 """What the score does under each base method: two moons, blobs and Iris, one picture a method.
 
-Run from a checkout: `python examples/plot_clusterers.py` writes `docs/images/clusterers-NAME.png` and the gallery page.
+Run from a checkout: `python examples/plot_clusterers.py` writes `docs/images/clusterers-NAME.png`
+and the gallery page.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ WORDS = {
 }
 SETTINGS = {
     "agglomerative": {"resample": 0.8},
-    "hdbscan": {"vary": {"min_cluster_size": range(8, 25)}, "unassigned": "disagree", "agreement": "jaccard"},
+    "hdbscan": {
+        "vary": {"min_cluster_size": range(8, 25)},
+        "unassigned": "disagree",
+        "agreement": "jaccard",
+    },
     "leiden": {"agreement": "jaccard"},
     "spectral": {"vary": {"n_neighbors": range(10, 16)}, "geometry": "kernel"},
 }
@@ -45,9 +50,15 @@ SETTINGS = {
 def data() -> dict[str, tuple[np.ndarray, int, np.ndarray]]:
     """Points, number of clusters, and two coordinates to draw them by."""
     moons = make_moons(400, noise=0.08, random_state=0)[0]
-    blobs = make_blobs(400, centers=[[0, 0], [4, 0], [2, 3]], cluster_std=[0.5, 1.0, 1.0], random_state=0)[0]
+    blobs = make_blobs(
+        400, centers=[[0, 0], [4, 0], [2, 3]], cluster_std=[0.5, 1.0, 1.0], random_state=0
+    )[0]
     iris = load_iris().data
-    return {"moons": (moons, 2, moons), "blobs": (blobs, 3, blobs), "iris": (iris, 3, PCA(2).fit_transform(iris))}
+    return {
+        "moons": (moons, 2, moons),
+        "blobs": (blobs, 3, blobs),
+        "iris": (iris, 3, PCA(2).fit_transform(iris)),
+    }
 
 
 def draw(name: str) -> Path:
@@ -56,11 +67,15 @@ def draw(name: str) -> Path:
     for ax, (title, (X, k, at)) in zip(axes, data().items(), strict=True):
         n_clusters = None if name in {"hdbscan", "leiden"} else k
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # graphs in pieces, noise: what these methods say of such data
+            warnings.simplefilter(
+                "ignore"
+            )  # graphs in pieces, noise: what these methods say of such data
             cake = CAKE(n_clusters, clusterer=name, random_state=0, **SETTINGS.get(name, {})).fit(X)
         top = np.nanmax(cake.scores_)
         shown = ax.scatter(*at.T, c=cake.scores_ / top, cmap="viridis", vmin=0, vmax=1, s=9)
-        ax.set_title(f"{title}: {cake.votes_.shape[1]} clusters, highest score {top:.2f}", fontsize=9)
+        ax.set_title(
+            f"{title}: {cake.votes_.shape[1]} clusters, highest score {top:.2f}", fontsize=9
+        )
         ax.set(xticks=[], yticks=[])
     figure.colorbar(shown, ax=axes, label="score / highest", fraction=0.03)
     path = DOCS / "images" / f"clusterers-{name}.png"
@@ -75,13 +90,22 @@ def main() -> None:
     lines = [
         "# The score under each base method",
         "",
-        "Each picture: two moons, three blobs of different spread, and Iris (two principal components), coloured by",
-        "score as a share of the highest one (the kernel's silhouettes are small throughout; the ranking counts).",
+        "Each picture: two moons, three blobs of different spread, and Iris (two principal "
+        "components), coloured by",
+        "score as a share of the highest one (the kernel's silhouettes are small throughout; the "
+        "ranking counts).",
         "Twenty runs, `random_state=0`. Made by `python examples/plot_clusterers.py`.",
     ]
     for name in sorted(CLUSTERERS):
         path = draw(name)
-        lines += ["", f"## `{name}`", "", WORDS[name], "", f"![Scores under {name}](images/{path.name})"]
+        lines += [
+            "",
+            f"## `{name}`",
+            "",
+            WORDS[name],
+            "",
+            f"![Scores under {name}](images/{path.name})",
+        ]
     (DOCS / "gallery.md").write_text("\n".join(lines) + "\n")
 
 

@@ -1,6 +1,8 @@
-"""The framework as one drawing: data, ensemble, stability and geometry, fusion. Points, runs and scores are real.
+"""The framework as one drawing: data, ensemble, stability and geometry, fusion. Points, runs and
+scores are real.
 
-Run from a checkout: `python examples/plot_framework.py` writes `docs/images/framework.svg`, legible on light and dark.
+Run from a checkout: `python examples/plot_framework.py` writes `docs/images/framework.svg`, legible
+on light and dark.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from clustertrust import CAKE, align_labels
 DOCS = Path(__file__).parent.parent / "docs"
 SIDE = 92  # of a panel with points
 
-# The drawing brings its own ground, so that it is legible where a page and its reader differ on light or dark.
+# The drawing brings its own ground, so that it is legible where a page and its reader differ on
+# light or dark.
 STYLE = """
   .ground { fill: #ffffff; stroke: #d5dbe3 }
   .panel { fill: #f4f6f9; stroke: #c3ccd8 }
@@ -46,12 +49,16 @@ STYLE = """
 
 def fitted() -> tuple[np.ndarray, CAKE]:
     """Three groups of points, two of them close together, and their scores."""
-    X, _ = make_blobs([26, 26, 22], centers=[[0, 0], [2.6, 0.4], [1.2, 4.2]], cluster_std=0.85, random_state=4)
+    X, _ = make_blobs(
+        [26, 26, 22], centers=[[0, 0], [2.6, 0.4], [1.2, 4.2]], cluster_std=0.85, random_state=4
+    )
     return X, CAKE(3, clusterer="kmeans-random", n_runs=30, random_state=11).fit(X)
 
 
 def shown(cake: CAKE) -> tuple[int, int, int]:
-    """Three runs to draw: the reference, one that calls its clusters otherwise, and the one that differs most."""
+    """Three runs to draw: the reference, one that calls its clusters otherwise, and the one that
+    differs most.
+    """
     runs = cake.ensemble_.labels.T
     reference = runs[cake.reference_run_]
     agreement = [(align_labels(reference, run) == reference).mean() for run in runs]
@@ -67,7 +74,9 @@ def text(x: float, y: float, words: str, kind: str = "text", anchor: str = "midd
 
 def box(x: float, y: float, width: float, height: float, kind: str) -> str:
     """Draw a frame."""
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="9" class="{kind}"/>'
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="9" class="{kind}"/>'
+    )
 
 
 def arrow(*points: tuple[float, float]) -> str:
@@ -103,7 +112,9 @@ def drawing(X: np.ndarray, cake: CAKE) -> str:
     ]
     for row, kinds in enumerate(runs):
         parts += [panel(208, 78 + 98 * row, X, kinds)]
-        parts += [text(308, 128 + 98 * row, f"run {row + 1}" if row < 2 else "run R", "small", "start")]
+        parts += [
+            text(308, 128 + 98 * row, f"run {row + 1}" if row < 2 else "run R", "small", "start")
+        ]
     parts += [
         arrow((352, 221), (376, 221), (376, 112), (398, 112)),
         arrow((376, 221), (376, 262), (398, 262)),
@@ -128,8 +139,13 @@ def drawing(X: np.ndarray, cake: CAKE) -> str:
         text(816, 310, "a score from 0 to 1", "text"),
         text(816, 328, "for every point", "text"),
     ]
-    parts += [f'<circle cx="{784 + 14 * step}" cy="348" r="5" class="s{step}"/>' for step in range(5)]
-    parts += [text(772, 352.5, "unsure", "small", "end"), text(852, 352.5, "sure", "small", "start")]
+    parts += [
+        f'<circle cx="{784 + 14 * step}" cy="348" r="5" class="s{step}"/>' for step in range(5)
+    ]
+    parts += [
+        text(772, 352.5, "unsure", "small", "end"),
+        text(852, 352.5, "sure", "small", "start"),
+    ]
     body = "\n".join(parts)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 410" role="img" aria-labelledby="t d">
 <title id="t">How the score is made</title>

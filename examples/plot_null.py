@@ -1,6 +1,7 @@
 """Three clouds that score high, and one question: would data without clusters score as high?
 
-Run from a checkout: `python examples/plot_null.py` writes `docs/images/null.png` and prints what was found.
+Run from a checkout: `python examples/plot_null.py` writes `docs/images/null.png` and prints what
+was found.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ def data() -> dict[str, tuple[np.ndarray, int]]:
     return {
         "a square, k = 4": (rng.uniform(size=(600, 2)), 4),
         "one Gaussian, k = 2": (rng.standard_normal((600, 2)) * [4, 1], 2),
-        "three blobs, k = 3": (make_blobs(600, centers=[[0, 0], [5, 0], [2.5, 4]], random_state=0)[0], 3),
+        "three blobs, k = 3": (
+            make_blobs(600, centers=[[0, 0], [5, 0], [2.5, 4]], random_state=0)[0],
+            3,
+        ),
     }
 
 
 def draw(above: plt.Axes, below: plt.Axes, title: str, X: np.ndarray, null: NullReference) -> None:
-    """The points coloured by score, and under them the mean scores of the surrogates beside that of the data."""
+    """The points coloured by score, and under them the mean scores of the surrogates beside that of
+    the data.
+    """
     above.scatter(*X.T, c=null.confidence.scores, cmap="viridis", vmin=0, vmax=1, s=9)
     above.set_title(f"{title}: mean score {null.mean:.2f}", fontsize=10)
     above.set(xticks=[], yticks=[])

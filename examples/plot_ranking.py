@@ -1,6 +1,8 @@
-"""Clusters of different spread, and noise: where the paper's score is misled, and what persistence adds.
+"""Clusters of different spread, and noise: where the paper's score is misled, and what persistence
+adds.
 
-Run from a checkout: `python examples/plot_ranking.py` writes `docs/images/ranking.png` and prints what was found.
+Run from a checkout: `python examples/plot_ranking.py` writes `docs/images/ranking.png` and prints
+what was found.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     spreads, centers = [0.4, 2.2, 0.9], [(0, 0), (7, 0), (3, 8)]
     clusters = [
-        center + spread * rng.standard_normal((250, 2)) for center, spread in zip(centers, spreads, strict=True)
+        center + spread * rng.standard_normal((250, 2))
+        for center, spread in zip(centers, spreads, strict=True)
     ]
     noise = rng.uniform((-5, -8), (15, 13), (80, 2))
     return np.vstack([*clusters, noise]), np.repeat([0, 1, 2, -1], [250, 250, 250, 80])
@@ -41,7 +44,9 @@ def main() -> None:
         "persistence": cake.persistence_,
         "refined, the mean of both": cake.scores_,
     }
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained", sharex=True, sharey=True)
+    figure, axes = plt.subplots(
+        1, 4, figsize=(13, 3.6), layout="constrained", sharex=True, sharey=True
+    )
     axes[0].scatter(*X.T, c=cake.labels_, cmap="tab10", vmax=9, s=7)
     axes[0].scatter(*X[~right].T, facecolors="none", edgecolors="black", s=26, linewidths=0.6)
     axes[0].set_title("clusters, and the wrong points", fontsize=10)

@@ -1,6 +1,7 @@
 """A reason for every point: core, fringe, boundary, isolated, unstable.
 
-Run from a checkout: `python examples/plot_reasons.py` writes `docs/images/reasons.png` and prints the counts.
+Run from a checkout: `python examples/plot_reasons.py` writes `docs/images/reasons.png` and prints
+the counts.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from clustertrust import CAKE
 from clustertrust.reasons import REASONS
 
 DOCS = Path(__file__).parent.parent / "docs"
-COLOURS = dict(zip(REASONS, ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#999999"), strict=True))
+COLOURS = dict(
+    zip(REASONS, ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#999999"), strict=True)
+)
 
 
 def data() -> np.ndarray:
-    """Two clouds that touch, three tight ones, and some points apart: five groups, of which four clusters are made."""
+    """Two clouds that touch, three tight ones, and some points apart: five groups, of which four
+    clusters are made.
+    """
     rng = np.random.default_rng(1)
     centers, spreads = [(0, 0), (4, 0), (14, 6), (17, 6), (15.5, 9)], [1.1, 1.1, 0.35, 0.35, 0.35]
     clusters = [
-        center + spread * rng.standard_normal((150, 2)) for center, spread in zip(centers, spreads, strict=True)
+        center + spread * rng.standard_normal((150, 2))
+        for center, spread in zip(centers, spreads, strict=True)
     ]
     return np.vstack([*clusters, rng.uniform((-4, -4), (20, 12), (30, 2))])
 
@@ -35,7 +41,9 @@ def main() -> None:
     X = data()
     cake = CAKE(4, clusterer="kmeans-random", random_state=0).fit(X)
     reasons = cake.to_frame()["reason"]
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", sharex=True, sharey=True)
+    figure, axes = plt.subplots(
+        1, 2, figsize=(11, 4), layout="constrained", sharex=True, sharey=True
+    )
     axes[0].scatter(*X.T, c=cake.labels_, cmap="tab10", vmax=9, s=8)
     axes[0].set_title("four clusters asked for", fontsize=10)
     for name in REASONS:

@@ -1,6 +1,7 @@
 """What a clustering says, and what the score adds: the picture at the head of the README.
 
-Run from a checkout: `python examples/plot_trust.py` writes `docs/images/trust-light.png` and `trust-dark.png`.
+Run from a checkout: `python examples/plot_trust.py` writes `docs/images/trust-light.png` and
+`trust-dark.png`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from clustertrust import CAKE
 
 DOCS = Path(__file__).parent.parent / "docs"
 CLUSTERS = np.array(["#0072b2", "#e69f00", "#009e73", "#cc79a7"])
-# Ground, ink, pale ink, and the colours of a score: unsure, middling, sure. None vanishes in the ground.
+# Ground, ink, pale ink, and the colours of a score: unsure, middling, sure. None vanishes in the
+# ground.
 LOOKS = {
     "light": ("white", "#16202c", "#5a6878", ["#d55e00", "#c3cad2", "#0072b2"]),
     "dark": ("#0d1117", "#eef3f8", "#a3b1c1", ["#f5793a", "#77828f", "#56b4f0"]),
@@ -27,7 +29,9 @@ LOOKS = {
 
 
 def data() -> np.ndarray:
-    """Four groups of different spread, three of which run into one another, and a few points of no group."""
+    """Four groups of different spread, three of which run into one another, and a few points of no
+    group.
+    """
     X, _ = make_blobs(
         [220, 220, 220, 160],
         centers=[[0, 0], [4.2, 0.6], [2.0, 3.6], [8.6, 3.4]],
@@ -40,12 +44,16 @@ def data() -> np.ndarray:
 def draw(look: str, X: np.ndarray, cake: CAKE) -> Path:
     """Labels on the left, scores on the right."""
     ground, ink, pale, colors = LOOKS[look]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.9), layout="constrained", facecolor=ground)
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9.6, 3.9), layout="constrained", facecolor=ground
+    )
     dots = {"s": 13, "linewidths": 0}
     left.scatter(*X.T, c=CLUSTERS[cake.labels_], **dots)
     scale = LinearSegmentedColormap.from_list("score", colors)
     surest_first = np.argsort(-cake.scores_)  # unsure points on top
-    shown = right.scatter(*X[surest_first].T, c=cake.scores_[surest_first], cmap=scale, vmin=0, **dots)
+    shown = right.scatter(
+        *X[surest_first].T, c=cake.scores_[surest_first], cmap=scale, vmin=0, **dots
+    )
     words = {
         left: ("A clustering gives every point a label …", "k-means, four clusters"),
         right: ("… clustertrust says how far to trust it", "CAKE score, 20 runs"),

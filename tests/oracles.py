@@ -1,8 +1,8 @@
 """Slow, plain versions of the formulas on lists and dicts. They share no code with the package.
 
-Runs are columns of an (n, R) array of whole numbers; negative: not assigned. Where two matchings are equally good
-nobody can say which one the package takes, so tests that compare with `stability`, `consensus` or `jackknife` use
-ensembles for which `unique_optima` holds.
+Runs are columns of an (n, R) array of whole numbers; negative: not assigned. Where two matchings
+are equally good nobody can say which one the package takes, so tests that compare with `stability`,
+`consensus` or `jackknife` use ensembles for which `unique_optima` holds.
 """
 
 from collections import Counter
@@ -27,26 +27,41 @@ def matchings(left, right):
 
 
 def optima(first, second):
-    """All matchings {cluster of `first`: cluster of `second`} with the most points on matched cells, Eq. (5)."""
+    """All matchings {cluster of `first`: cluster of `second`} with the most points on matched
+    cells, Eq. (5).
+    """
     table = contingency(first, second)
-    candidates = matchings(*(sorted({label for label in run if label >= 0}) for run in (first, second)))
+    candidates = matchings(
+        *(sorted({label for label in run if label >= 0}) for run in (first, second))
+    )
     totals = [sum(table[pair] for pair in match.items()) for match in candidates]
     return [match for match, total in zip(candidates, totals, strict=True) if total == max(totals)]
 
 
 def unique_optima(labels):
     """Whether every pair of runs has one best matching."""
-    return all(len(optima(first, second)) == 1 for first, second in combinations(labels.T.tolist(), 2))
+    return all(
+        len(optima(first, second)) == 1 for first, second in combinations(labels.T.tolist(), 2)
+    )
 
 
 def matching_agreement(first, second):
-    """Whether the clusters that hold a point are partners, Eq. (6); None where a run does not assign it."""
+    """Whether the clusters that hold a point are partners, Eq.
+
+    (6); None where a run does not assign it.
+    """
     match = optima(first, second)[0]
-    return [None if min(a, b) < 0 else int(match.get(a) == b) for a, b in zip(first, second, strict=True)]
+    return [
+        None if min(a, b) < 0 else int(match.get(a) == b)
+        for a, b in zip(first, second, strict=True)
+    ]
 
 
 def jaccard_agreement(first, second):
-    """Overlap of the two clusters that hold a point, over points assigned in both; None where there are none."""
+    """Overlap of the two clusters that hold a point, over points assigned in both.
+
+    None where there are none.
+    """
     both = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a >= 0 and b >= 0]
     out = [None] * len(first)
     for i in both:
@@ -61,23 +76,33 @@ AGREEMENTS = {"matching": matching_agreement, "jaccard": jaccard_agreement}
 
 def stability(labels, *, agreement="matching", unassigned="skip"):
     """Mean agreement over the pairs of runs, Eq. (7)."""
-    by_pair = [AGREEMENTS[agreement](first, second) for first, second in combinations(labels.T.tolist(), 2)]
+    by_pair = [
+        AGREEMENTS[agreement](first, second) for first, second in combinations(labels.T.tolist(), 2)
+    ]
     out = []
     for point in zip(*by_pair, strict=True):
-        kept = point if unassigned == "disagree" else [value for value in point if value is not None]
+        kept = (
+            point if unassigned == "disagree" else [value for value in point if value is not None]
+        )
         out.append(fmean(value or 0 for value in kept) if kept else nan)
     return np.array(out)
 
 
 def medoid(labels):
-    """The run with the smallest summed disagreement with the others; the first on ties, in exact fractions."""
+    """The run with the smallest summed disagreement with the others.
+
+    The first on ties, in exact fractions.
+    """
     runs = labels.T.tolist()
 
     def disagreement(first, second):
         agreed = [value for value in matching_agreement(first, second) if value is not None]
         return 1 - Fraction(sum(agreed), len(agreed)) if agreed else 1
 
-    sums = [sum(disagreement(one, other) for q, other in enumerate(runs) if q != r) for r, one in enumerate(runs)]
+    sums = [
+        sum(disagreement(one, other) for q, other in enumerate(runs) if q != r)
+        for r, one in enumerate(runs)
+    ]
     return sums.index(min(sums))
 
 
@@ -125,7 +150,11 @@ def silhouette(X, run, i):
     """(b - a) / max(a, b), Eq. (1), of point i in one run; None where it is not assigned."""
     if run[i] < 0:
         return None
-    members = {label: [j for j, at in enumerate(run) if at == label and j != i] for label in set(run) if label >= 0}
+    members = {
+        label: [j for j, at in enumerate(run) if at == label and j != i]
+        for label in set(run)
+        if label >= 0
+    }
     own = members.pop(run[i])
     if not own or not members:
         return 0.0
@@ -139,7 +168,11 @@ def scores(X, labels, *, fusion, normalization, agreement, unassigned):
     out = []
     for i, c in enumerate(stability(labels, agreement=agreement, unassigned=unassigned)):
         s = [silhouette(X, run, i) for run in labels.T.tolist()]
-        s = [value or 0.0 for value in s] if unassigned == "disagree" else [value for value in s if value is not None]
+        s = (
+            [value or 0.0 for value in s]
+            if unassigned == "disagree"
+            else [value for value in s if value is not None]
+        )
         if len(s) < 2:
             out.append(nan)
             continue
@@ -155,7 +188,11 @@ def jackknife(X, labels, **options):
     without = [scores(X, np.delete(labels, r, axis=1), **options) for r in range(R)]
     out = []
     for i, row in enumerate(labels):
-        left_out = [without[r][i] for r in range(R) if row[r] >= 0 or options["unassigned"] == "disagree"]
+        left_out = [
+            without[r][i] for r in range(R) if row[r] >= 0 or options["unassigned"] == "disagree"
+        ]
         R_i = len(left_out)
-        out.append(sqrt((R_i - 1) * pstdev(left_out) ** 2) if R_i >= 3 else nan)  # Σ(θ - θ̄)² = R_i · variance
+        out.append(
+            sqrt((R_i - 1) * pstdev(left_out) ** 2) if R_i >= 3 else nan
+        )  # Σ(θ - θ̄)² = R_i · variance
     return np.array(out)

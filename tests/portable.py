@@ -1,7 +1,9 @@
-"""Other processors, as far as this one can stand in for them: settings under which printed numbers are compared again.
+"""Other processors, as far as this one can stand in for them: settings under which printed numbers
+are compared again.
 
-`python tests/portable.py` (`make test-portable`) runs the tests marked `printed` (the code of all pages is among them)
-and the doctests under each setting, and fails if one of them does. `tests/test_portable.py` is its quick part.
+`python tests/portable.py` (`make test-portable`) runs the tests marked `printed` (the code of all
+pages is among them) and the doctests under each setting, and fails if one of them does.
+`tests/test_portable.py` is its quick part.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def numpy_features() -> dict[str, bool]:
 def settings() -> dict[str, dict[str, str]]:
     """Environments by name: one library at a time, then a whole processor of two kinds.
 
-    Numba keeps machine code of different processors apart in its cache: their names are part of the key.
+    Numba keeps machine code of different processors apart in its cache: their names are part of the
+    key.
     """
     here = [name for name, has in numpy_features().items() if has]
     avx512 = [name for name in here if name.startswith("AVX512") or name == "X86_V4"]
@@ -40,7 +43,9 @@ def settings() -> dict[str, dict[str, str]]:
         found["NumPy without AVX-512"] = {"NPY_DISABLE_CPU_FEATURES": " ".join(avx512)}
     if avx2:
         found["NumPy without AVX2"] = {"NPY_DISABLE_CPU_FEATURES": " ".join(avx2 + avx512)}
-        found["OpenBLAS Haswell"] = {"OPENBLAS_CORETYPE": "Haswell"}  # where AVX2 is missing it would crash
+        found["OpenBLAS Haswell"] = {
+            "OPENBLAS_CORETYPE": "Haswell"
+        }  # where AVX2 is missing it would crash
     if is_x86:
         found["OpenBLAS Prescott"] = {"OPENBLAS_CORETYPE": "Prescott"}
     together = {
@@ -53,24 +58,36 @@ def settings() -> dict[str, dict[str, str]]:
     return found
 
 
-def run_tests(setting: dict[str, str], arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def run_tests(
+    setting: dict[str, str], arguments: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
     """Run pytest in a process of its own: the libraries read their settings when they are loaded."""
     # Those of a run with xdist would make the child believe that it is a worker.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
+    }
     source = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, env=environment | setting | {"PYTHONPATH": source}, capture_output=True, text=True
+        command,
+        cwd=ROOT,
+        env=environment | setting | {"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
     )
 
 
 def in_use() -> dict[str, object]:
-    """What the libraries of this process use: features of NumPy, kernels of OpenBLAS, the processor of Numba."""
+    """What the libraries of this process use: features of NumPy, kernels of OpenBLAS, the processor
+    of Numba.
+    """
     import numba
     import scipy.linalg  # noqa: F401 - loads its own OpenBLAS
     from threadpoolctl import threadpool_info
 
-    kernels = {found["architecture"] for found in threadpool_info() if found["internal_api"] == "openblas"}
+    kernels = {
+        found["architecture"] for found in threadpool_info() if found["internal_api"] == "openblas"
+    }
     return {
         "numpy": sorted(name for name, has in numpy_features().items() if has),
         "openblas": sorted(kernels),

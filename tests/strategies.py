@@ -6,18 +6,25 @@ from hypothesis import settings
 from hypothesis.extra.numpy import arrays
 from oracles import unique_optima
 
-few = settings(max_examples=60, deadline=None, derandomize=True)  # the first example may compile a kernel
+few = settings(
+    max_examples=60, deadline=None, derandomize=True
+)  # the first example may compile a kernel
 
 
 def labelings(*, unassigned=True, max_runs=5):
     """(n, R) labels without any order in them: ties, runs of different k, runs without a cluster."""
     shape = st.tuples(st.integers(2, 10), st.integers(2, max_runs))
-    return shape.flatmap(lambda size: arrays(np.int64, size, elements=st.integers(-1 if unassigned else 0, 3)))
+    return shape.flatmap(
+        lambda size: arrays(np.int64, size, elements=st.integers(-1 if unassigned else 0, 3))
+    )
 
 
 @st.composite
 def noisy_runs(draw, *, unassigned=True, min_runs=2):
-    """(n, R) runs that are one partition with some points moved or left out; every pair has one best matching."""
+    """(n, R) runs that are one partition with some points moved or left out.
+
+    Every pair has one best matching.
+    """
     sizes = draw(st.lists(st.integers(2, 5), min_size=2, max_size=3))
     partition = np.repeat(np.arange(len(sizes)), sizes)
     R = draw(st.integers(min_runs, 5))
@@ -36,7 +43,9 @@ def unique_runs(**options):
 
 @st.composite
 def renamings(draw, runs):
-    """Labels from `runs`, and the same partitions under other names: other numbers, other negative numbers."""
+    """Labels from `runs`, and the same partitions under other names: other numbers, other negative
+    numbers.
+    """
     labels = draw(runs)
     renamed = np.empty_like(labels)
     for r, run in enumerate(labels.T):

@@ -1,4 +1,6 @@
-"""`null_reference` and `choose_k` with the settings of their estimator as keywords beside their own."""
+"""`null_reference` and `choose_k` with the settings of their estimator as keywords beside their
+own.
+"""
 
 import clustertrust
 from clustertrust import CAKE

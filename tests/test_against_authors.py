@@ -1,4 +1,5 @@
-"""Against `cake_ensemble`, the package of the paper's authors: the same numbers from the same partitions.
+"""Against `cake_ensemble`, the package of the paper's authors: the same numbers from the same
+partitions.
 
 It works on differences of large squares, so it gets centred data; ours must not care.
 """
@@ -50,11 +51,15 @@ def case(name):
     """
     X, k = DATA[name]()
     X = X - X.mean(axis=0)
-    clusterer = "kmeans" if name == "lonely" else "kmeans-random"  # k-means++ finds the lonely points
+    clusterer = (
+        "kmeans" if name == "lonely" else "kmeans-random"
+    )  # k-means++ finds the lonely points
     ensemble = build_ensemble(X, clusterer, n_clusters=k, n_runs=R, random_state=range(R))
     if name != "shuffled":
         return X, ensemble
-    rng = np.random.default_rng(1)  # with 0 one pair of runs has two best matchings, and either is right
+    rng = np.random.default_rng(
+        1
+    )  # with 0 one pair of runs has two best matchings, and either is right
     drawn = rng.integers(0, k, ensemble.labels.shape)
     labels = np.where(rng.random(drawn.shape) < 1 / 3, drawn, ensemble.labels)
     return X, Ensemble.from_labels(labels, centers=ensemble.centers)
@@ -78,7 +83,9 @@ def our_options(ensemble, geometry):
 def their_cake(name, geometry, fusion="product", normalization="clip"):
     X, ensemble = case(name)
     options = their_options(ensemble, geometry)
-    return authors.cake(X, runs(ensemble), method=FUSIONS[fusion], geom_norm=normalization, **options)[:3]
+    return authors.cake(
+        X, runs(ensemble), method=FUSIONS[fusion], geom_norm=normalization, **options
+    )[:3]
 
 
 @cache
@@ -100,7 +107,13 @@ by_consensus = pytest.mark.parametrize("consensus", CONSENSUS)
 def test_scores_and_components(name, geometry, fusion, normalization):
     X, ensemble = case(name)
     # Label vectors alone: an Ensemble of k-means runs would bring its centres along.
-    ours = confidence(X, ensemble.labels, fusion=fusion, normalization=normalization, **our_options(ensemble, geometry))
+    ours = confidence(
+        X,
+        ensemble.labels,
+        fusion=fusion,
+        normalization=normalization,
+        **our_options(ensemble, geometry),
+    )
     scores, c, g = their_cake(name, geometry, fusion, normalization)
     assert_allclose(ours.scores, scores, **CLOSE)
     assert_allclose(ours.stability, c, **CLOSE)
@@ -111,7 +124,9 @@ def test_scores_and_components(name, geometry, fusion, normalization):
 def test_ensemble_brings_its_centers(name):
     X, ensemble = case(name)
     scores, *_ = their_cake(name, "centroid, centres given")
-    assert_allclose(confidence(X, ensemble, fusion="product", geometry="centroid").scores, scores, **CLOSE)
+    assert_allclose(
+        confidence(X, ensemble, fusion="product", geometry="centroid").scores, scores, **CLOSE
+    )
 
 
 @by_data
@@ -136,7 +151,9 @@ def test_silhouettes_their_mean_and_std(name, geometry):
 @by_data
 def test_pairwise_stability(name):
     ensemble = case(name)[1]
-    assert_allclose(pairwise_stability(ensemble), authors.pairwise_stability(runs(ensemble)), **CLOSE)
+    assert_allclose(
+        pairwise_stability(ensemble), authors.pairwise_stability(runs(ensemble)), **CLOSE
+    )
 
 
 @by_data
@@ -148,16 +165,21 @@ def test_consensus(name, consensus):
     assert ours.reference_run == reference  # both take the first of equally good runs
     named = ours.label_names[ours.labels]
 
-    aligned = np.column_stack([authors.align_labels(ensemble.labels[:, reference], run) for run in runs(ensemble)])
+    aligned = np.column_stack(
+        [authors.align_labels(ensemble.labels[:, reference], run) for run in runs(ensemble)]
+    )
     votes = (aligned[:, :, None] == ours.label_names).mean(axis=1)
     assert_allclose(ours.votes, votes, **CLOSE)
     tied = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
     assert_array_equal(named[~tied], labels[~tied])
     assert_allclose(ours.consensus_strength[~tied], strength[~tied], **CLOSE)
-    # The authors' package takes the smallest of tied labels; their notebook, like us, the reference's own.
+    # The authors' package takes the smallest of tied labels; their notebook, like us, the
+    # reference's own.
     own = ensemble.labels[tied, reference]
     assert_array_equal(named[tied], own)
-    assert_allclose(ours.consensus_strength[tied], (aligned[tied] == own[:, None]).mean(axis=1), **CLOSE)
+    assert_allclose(
+        ours.consensus_strength[tied], (aligned[tied] == own[:, None]).mean(axis=1), **CLOSE
+    )
 
 
 def test_ties_and_clear_votes_both_occur():
@@ -179,8 +201,9 @@ def test_align_labels(name, r):
 @pytest.mark.parametrize("name", ["blobs", "moons", "iris", "wine", "digits"])
 @by_geometry
 def test_far_from_the_origin(name, geometry):
-    # On a grid of 2⁻²⁰ a shift by 2²⁰ (about 10⁶) loses no digit of the data, and exact silhouettes none at all.
-    # Centres out there are rounded to 1e-10, less than 1e-9 of the distances between clusters.
+    # On a grid of 2⁻²⁰ a shift by 2²⁰ (about 10⁶) loses no digit of the data, and exact silhouettes
+    # none at all. Centres out there are rounded to 1e-10, less than 1e-9 of the distances between
+    # clusters.
     near, ensemble = case(name)
     near = np.round(near * 2**20) / 2**20
     far = near + 2.0**20
@@ -238,6 +261,8 @@ def test_same_partitions_from_the_same_seeds(name):
     X, ensemble = case(name)
     k = int(ensemble.n_clusters[0])
     labels, centers, summary = authors.kmeans_ensemble(X, k, n_runs=4, random_state=1)
-    ours = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=summary["Seed"].tolist())
+    ours = build_ensemble(
+        X, "kmeans-random", n_clusters=k, n_runs=4, random_state=summary["Seed"].tolist()
+    )
     assert_array_equal(ours.labels, np.column_stack(labels))
     assert_allclose(np.stack(ours.centers), np.stack(centers), **CLOSE)

@@ -21,7 +21,9 @@ def adata():
     cells = AnnData(np.abs(X) + 1, obs=pd.DataFrame(index=[f"cell-{i}" for i in range(150)]))
     cells.obsm["X_pca"] = X
     for k in (2, 3, 4):
-        cells.obs[f"km{k}"] = pd.Categorical(KMeans(k, n_init=1, random_state=k).fit(X).labels_.astype(str))
+        cells.obs[f"km{k}"] = pd.Categorical(
+            KMeans(k, n_init=1, random_state=k).fit(X).labels_.astype(str)
+        )
     return cells
 
 
@@ -46,7 +48,9 @@ def test_kmeans_scores_are_the_estimators(adata):
 def test_all_columns_are_there_and_none_of_earlier_scores(adata):
     clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, fusion="refined")
     cake = CAKE(3, n_runs=3, fusion="refined", random_state=0).fit(X)
-    assert {name for name in adata.obs if name.startswith("cake_")} == {f"cake_{name}" for name in cake.to_frame()}
+    assert {name for name in adata.obs if name.startswith("cake_")} == {
+        f"cake_{name}" for name in cake.to_frame()
+    }
     assert_array_equal(adata.obs["cake_persistence"], cake.persistence_)
     clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
     assert "cake_persistence" not in adata.obs
@@ -72,8 +76,19 @@ def test_partitions_that_are_there(adata):
 
 
 def test_every_parameter_reaches_the_estimator(adata, monkeypatch):
-    given = {"n_clusters": 3, "clusterer": "gmm", "n_runs": 4, "vary": {"n_clusters": [3]}, "resample": 0.9}
-    given |= {"fusion": "product", "geometry": "exact", "metric": "cosine", "normalization": "affine"}
+    given = {
+        "n_clusters": 3,
+        "clusterer": "gmm",
+        "n_runs": 4,
+        "vary": {"n_clusters": [3]},
+        "resample": 0.9,
+    }
+    given |= {
+        "fusion": "product",
+        "geometry": "exact",
+        "metric": "cosine",
+        "normalization": "affine",
+    }
     given |= {"agreement": "jaccard", "unassigned": "disagree", "consensus": "best-reference"}
     given |= {"random_state": 7, "n_jobs": 1, "verbose": True}
     seen = {}
@@ -111,7 +126,9 @@ def test_the_matrix_itself_dense_or_sparse(kind):
     cells = AnnData(kind(X))
     clustertrust.anndata.score(cells, use_rep="X", n_clusters=3, n_runs=3, geometry="rms")
     assert_allclose(
-        cells.obs["cake_score"], CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(X).scores_, atol=1e-9
+        cells.obs["cake_score"],
+        CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(X).scores_,
+        atol=1e-9,
     )
 
 
@@ -139,11 +156,23 @@ def test_categories_of_numbers_are_in_their_order(adata):
 @pytest.mark.parametrize(
     ("given", "error", "told"),
     [
-        ({"use_rep": "X_umap"}, ValueError, r"use_rep='X_umap' is not in adata.obsm, which has \['X_pca'\]"),
-        ({"labels": ["km2", "km9"]}, ValueError, r"labels names \['km9'\], not in adata.obs, which has \['km2', 'km3'"),
+        (
+            {"use_rep": "X_umap"},
+            ValueError,
+            r"use_rep='X_umap' is not in adata.obsm, which has \['X_pca'\]",
+        ),
+        (
+            {"labels": ["km2", "km9"]},
+            ValueError,
+            r"labels names \['km9'\], not in adata.obs, which has \['km2', 'km3'",
+        ),
         ({"labels": "km2"}, TypeError, "must be a list of columns"),
         ({"labels": ["km2"]}, ValueError, "at least 2"),
-        ({"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5}, ValueError, "leave out n_clusters, n_runs"),
+        (
+            {"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5},
+            ValueError,
+            "leave out n_clusters, n_runs",
+        ),
         ({"labels": ["km2", "km3"], "random_state": 7}, ValueError, "leave out random_state"),
         ({"key": "a/b"}, ValueError, "key='a/b' must be a name without '/'"),
         ({"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),

@@ -10,8 +10,21 @@ import pytest
 from benchmarks.fuzz_arguments import calls, strangers
 from matplotlib.figure import Figure
 
-from clustertrust import CAKE, build_ensemble, choose_k, confidence, displays, null_reference, select_top
-from clustertrust.baselines import fuzzy_memberships, gmm_confidence, membership_confidence, rank_average
+from clustertrust import (
+    CAKE,
+    build_ensemble,
+    choose_k,
+    confidence,
+    displays,
+    null_reference,
+    select_top,
+)
+from clustertrust.baselines import (
+    fuzzy_memberships,
+    gmm_confidence,
+    membership_confidence,
+    rank_average,
+)
 from clustertrust.calibration import Calibrator, brier_score, reliability
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.evaluation import auroc, risk_coverage_curve, student_interval
@@ -60,9 +73,13 @@ def test_axes_that_are_none(draw, kind, cake):
 def test_options_that_scatter_does_not_take(cake):
     for given, kind in (({"colour": "red"}, ValueError), (["red"], TypeError), ({1: 2}, TypeError)):
         with pytest.raises(kind, match="scatter_kw"):
-            displays.ScoreScatterDisplay.from_estimator(cake, X, ax=Figure().add_subplot(), scatter_kw=given)
+            displays.ScoreScatterDisplay.from_estimator(
+                cake, X, ax=Figure().add_subplot(), scatter_kw=given
+            )
         with pytest.raises(kind, match="scatter_kw"):
-            displays.StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot(), scatter_kw=given)
+            displays.StabilityGeometryDisplay.from_estimator(
+                cake, ax=Figure().add_subplot(), scatter_kw=given
+            )
 
 
 def test_a_calibrator_that_is_none():
@@ -71,7 +88,17 @@ def test_a_calibrator_that_is_none():
 
 
 @pytest.mark.parametrize(
-    "bad", [None, "x", [1, 2, 3], X[0], X + 1j, X[:, :2], np.where(X > 0, np.nan, X), pd.DataFrame({"a": ["x"] * 3})]
+    "bad",
+    [
+        None,
+        "x",
+        [1, 2, 3],
+        X[0],
+        X + 1j,
+        X[:, :2],
+        np.where(X > 0, np.nan, X),
+        pd.DataFrame({"a": ["x"] * 3}),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:agglomerative is deterministic")
 @pytest.mark.parametrize("clusterer", ["kmeans", "agglomerative", "gmm"])
@@ -97,7 +124,13 @@ def test_tables_and_formats_that_are_none(tmp_path):
             read_table(b"a\n1\n", bad, format="csv")
     with pytest.raises(TypeError, match=r"source=.*must be a path"):
         read_table(3, format="csv")
-    for option in ({"text": "id"}, {"text": (1,)}, {"separator": 3}, {"header": "yes"}, {"use_rep": None}):
+    for option in (
+        {"text": "id"},
+        {"text": (1,)},
+        {"separator": 3},
+        {"header": "yes"},
+        {"use_rep": None},
+    ):
         with pytest.raises(TypeError, match=next(iter(option))):
             read_table(b"a\n1\n", Reading(**option), format="csv")
 
@@ -135,7 +168,10 @@ def test_samples_and_clusters_of_kmedoids_that_are_none(value):
 )
 def test_sizes_beyond_any_use(name, call, value):
     with pytest.raises(
-        ValueError, match=rf"{name}={value}|{name}=np.uint64\({value}\)|{name}={float(value)!r}".replace("+", r"\+")
+        ValueError,
+        match=rf"{name}={value}|{name}=np.uint64\({value}\)|{name}={float(value)!r}".replace(
+            "+", r"\+"
+        ),
     ):
         call(value)
 
@@ -165,7 +201,9 @@ def test_complex_numbers_are_not_cut_in_half(kind):
         membership_confidence(np.column_stack([SCORES, 1 - SCORES]) + 0j)
 
 
-@pytest.mark.parametrize("name", [name for name in strangers() if "polars" in name or "dask" in name or name == "csr"])
+@pytest.mark.parametrize(
+    "name", [name for name in strangers() if "polars" in name or "dask" in name or name == "csr"]
+)
 def test_frames_in_place_of_words(name):
     for argument in ("resample", "metric", "left_out", "geometry", "metric_params"):
         with pytest.raises((TypeError, ValueError), match=argument):
@@ -187,7 +225,9 @@ def test_flags_that_are_none(value, cake):
     with pytest.raises(TypeError, match="verbose="):
         build_ensemble(X, n_clusters=2, verbose=value, **FEW)
     with pytest.raises(TypeError, match="references="):
-        displays.RiskCoverageDisplay.from_estimator(cake, TRUTH, references=value, ax=Figure().add_subplot())
+        displays.RiskCoverageDisplay.from_estimator(
+            cake, TRUTH, references=value, ax=Figure().add_subplot()
+        )
 
 
 @pytest.mark.parametrize("value", ["x", 3, [1], X, True])
@@ -245,7 +285,14 @@ def change(path, name, value):
 @pytest.mark.parametrize(
     "name",
     [
-        *("scores", "stability", "geometry", "silhouette_mean", "silhouette_std", "standard_errors"),
+        *(
+            "scores",
+            "stability",
+            "geometry",
+            "silhouette_mean",
+            "silhouette_std",
+            "standard_errors",
+        ),
         *("consensus_strength", "votes", "persistence", "sampling_error"),
     ],
 )

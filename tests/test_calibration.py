@@ -1,4 +1,7 @@
-"""Calibration against scikit-learn and by hand; the guarantee by exact enumeration and by simulation."""
+"""Calibration against scikit-learn and by hand.
+
+The guarantee by exact enumeration and by simulation.
+"""
 
 import pickle
 import re
@@ -60,7 +63,9 @@ def drawn(n, seed=0, slope=6.0):
 
 @pytest.mark.parametrize("weights", [np.ones(150), np.geomspace(0.1, 10, 150)])
 def test_logistic_is_the_penalty_free_regression_on_platts_targets(weights):
-    s, right = (column[np.argsort(drawn(150)[0])] for column in drawn(150))  # so that weights rise with the score
+    s, right = (
+        column[np.argsort(drawn(150)[0])] for column in drawn(150)
+    )  # so that weights rise with the score
     N = {kind: weights[right == kind].sum() / weights.mean() for kind in (True, False)}
     target = np.where(right, (N[True] + 1) / (N[True] + 2), 1 / (N[False] + 2))
     oracle = LogisticRegression(C=1e12, tol=1e-10, max_iter=10_000).fit(
@@ -99,8 +104,11 @@ def test_a_weight_is_a_repetition(method):
     weighted = Calibrator(method).fit(s, right, sample_weight=times)
     repeated = Calibrator(method).fit(np.repeat(s, times), np.repeat(right, times))
     new = np.linspace(0, 1, 11)
-    # Platt's targets count the labels there are, not what they stand for, so logistic curves differ a little.
-    assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-9 if method == "isotonic" else 0.02)
+    # Platt's targets count the labels there are, not what they stand for, so logistic curves differ
+    # a little.
+    assert_allclose(
+        weighted.predict(new), repeated.predict(new), atol=1e-9 if method == "isotonic" else 0.02
+    )
 
 
 def test_auto_takes_the_shape_from_the_data_only_with_enough_labels():
@@ -117,8 +125,14 @@ def test_labels_that_are_all_right_give_no_certainty():
 
 
 def test_scores_that_rank_the_wrong_way_round_are_told():
-    with pytest.warns(UserWarning, match=r"higher scores are not right more often.*probability 0\.5"):
-        p = Calibrator("logistic").fit([0.1, 0.2, 0.8, 0.9], [True, True, False, False]).predict([0.0, 1.0])
+    with pytest.warns(
+        UserWarning, match=r"higher scores are not right more often.*probability 0\.5"
+    ):
+        p = (
+            Calibrator("logistic")
+            .fit([0.1, 0.2, 0.8, 0.9], [True, True, False, False])
+            .predict([0.0, 1.0])
+        )
     assert_allclose(p, 0.5)
 
 
@@ -166,7 +180,8 @@ def test_bad_labels_are_named(arguments, message):
 
 def test_an_unknown_method_is_an_error():
     with pytest.raises(
-        ValueError, match=r"method='beta' is not known; choose one of \['auto', 'isotonic', 'logistic'\]"
+        ValueError,
+        match=r"method='beta' is not known; choose one of \['auto', 'isotonic', 'logistic'\]",
     ):
         Calibrator("beta").fit([0.1], [True])
 
@@ -190,7 +205,9 @@ def test_bins_hold_neighbours_and_are_averaged(points, n_bins, strategy):
     else:
         assert (found.counts >= len(p) / n_bins / 2 - 1e-9).all()
     hits = np.add.reduceat(right, ends - found.counts, dtype=int)
-    same = len(set(p)) == len(p)  # otherwise the right ones of a tie may have been sorted into another bin here
+    same = len(set(p)) == len(
+        p
+    )  # otherwise the right ones of a tie may have been sorted into another bin here
     if same or len(parts) == 1:
         assert_allclose(found.observed, hits / found.counts)
     gap = sum(abs(found.observed - found.predicted) * found.counts) / len(p)
@@ -205,7 +222,9 @@ def test_bins_by_hand():
     assert found.counts.tolist() == [4, 3, 2]
     assert_allclose(found.observed, [1 / 4, 2 / 3, 1])
     assert_allclose(found.predicted, [0.175, 0.7, 0.9])
-    assert found.expected_calibration_error == pytest.approx((4 * 0.075 + 3 * (0.7 - 2 / 3) + 2 * 0.1) / 9)
+    assert found.expected_calibration_error == pytest.approx(
+        (4 * 0.075 + 3 * (0.7 - 2 / 3) + 2 * 0.1) / 9
+    )
     assert reliability(p, right, n_bins=4).counts.tolist() == [4, 3, 2]
     assert reliability(np.arange(10) / 10, np.ones(10), n_bins=3).counts.tolist() == [4, 4, 2]
     assert reliability(np.arange(9) / 10, np.ones(9), n_bins=4).counts.tolist() == [3, 3, 3]
@@ -232,7 +251,9 @@ def test_intervals_are_clopper_and_pearsons():
 
 
 def test_what_is_no_probability_is_an_error():
-    with pytest.raises(ValueError, match=r"probability has .*1\.5.*; probabilities lie from 0 to 1"):
+    with pytest.raises(
+        ValueError, match=r"probability has .*1\.5.*; probabilities lie from 0 to 1"
+    ):
         brier_score([0.5, 1.5], [True, False])
     with pytest.raises(ValueError, match="nothing to compare"):
         reliability([np.nan], [True])
@@ -241,12 +262,17 @@ def test_what_is_no_probability_is_an_error():
 def test_the_display_draws_the_bins():
     s, right = drawn(900)
     calibrator = Calibrator().fit(s[:300], right[:300])
-    display = ReliabilityDisplay.from_calibrator(calibrator, s[300:], right[300:], n_bins=5, ax=Figure().add_subplot())
+    display = ReliabilityDisplay.from_calibrator(
+        calibrator, s[300:], right[300:], n_bins=5, ax=Figure().add_subplot()
+    )
     line = display.points_.lines[0]
     found = reliability(calibrator.predict(s[300:]), right[300:], n_bins=5)
     assert_allclose(line.get_xdata(), found.predicted)
     assert_allclose(line.get_ydata(), found.observed)
-    assert f"isotonic: ECE {found.expected_calibration_error:.3f}" in display.ax_.get_legend().get_texts()[0].get_text()
+    assert (
+        f"isotonic: ECE {found.expected_calibration_error:.3f}"
+        in display.ax_.get_legend().get_texts()[0].get_text()
+    )
     assert display.plot(display.ax_) is display
     with pytest.raises(TypeError, match="must be what"):
         ReliabilityDisplay.from_reliability([1, 2])
@@ -266,7 +292,10 @@ def hypergeometric(x, kept, wrong, n):
 
 
 def assert_valid(cases):
-    """cases: (probability, p-value) of all that can happen; P[p ≤ u] ≤ u at every u that p can take."""
+    """cases: (probability, p-value) of all that can happen.
+
+    P[p ≤ u] ≤ u at every u that p can take.
+    """
     chances, p = (np.array(column) for column in zip(*cases, strict=True))
     assert chances.sum() == pytest.approx(1)
     for u in np.unique(p):
@@ -293,25 +322,40 @@ def test_weighted_p_values_are_valid_in_strata(alpha, n):
     kept = np.array([8, 12])
     pi = np.array(n) / kept
     outcomes = list(product(range(n[0] + 1), range(n[1] + 1)))
-    found = weighted_p(np.array(outcomes), np.tile(n, (len(outcomes), 1)), np.tile(kept, (len(outcomes), 1)), pi, alpha)
+    found = weighted_p(
+        np.array(outcomes),
+        np.tile(n, (len(outcomes), 1)),
+        np.tile(kept, (len(outcomes), 1)),
+        pi,
+        alpha,
+    )
     p = dict(zip(outcomes, found, strict=True))
     assert min(p.values()) < 0.95  # the bound says something
     fewest = int(np.floor(alpha * 20)) + 1
     for wrong in product(range(9), range(13)):
         if sum(wrong) >= fewest:
-            assert_valid([(np.prod([hypergeometric(x[g], kept[g], wrong[g], n[g]) for g in (0, 1)]), p[x]) for x in p])
+            assert_valid(
+                [
+                    (np.prod([hypergeometric(x[g], kept[g], wrong[g], n[g]) for g in (0, 1)]), p[x])
+                    for x in p
+                ]
+            )
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5])
 def test_weighted_p_values_are_valid_for_independent_draws(alpha):
     kept, pi = np.array([4, 5]), np.array([0.9, 0.5])
-    outcomes = list(product(range(5), range(5), range(6), range(6)))  # right and wrong labelled points, by group
+    outcomes = list(
+        product(range(5), range(5), range(6), range(6))
+    )  # right and wrong labelled points, by group
     o = np.array(outcomes)
     p = weighted_p(o[:, [1, 3]], o[:, [0, 2]] + o[:, [1, 3]], np.tile(kept, (len(o), 1)), pi, alpha)
     for wrong in product(range(5), range(6)):
         if sum(wrong) > alpha * 9:
             right = kept - wrong
-            chances = np.prod(binom.pmf(o[:, [0, 2]], right, pi) * binom.pmf(o[:, [1, 3]], wrong, pi), axis=1)
+            chances = np.prod(
+                binom.pmf(o[:, [0, 2]], right, pi) * binom.pmf(o[:, [1, 3]], wrong, pi), axis=1
+            )
             assert_valid(list(zip(chances, p, strict=True)))
 
 
@@ -341,13 +385,17 @@ SLACK = 3 * np.sqrt(DELTA * (1 - DELTA) / DRAWS)
 
 
 def evenly_wrong(N=1000, share=0.104):
-    """Points whose error is just above ALPHA in every set of the surest: any certificate is a violation."""
+    """Points whose error is just above ALPHA in every set of the surest: any certificate is a
+    violation.
+    """
     rank = np.arange(N)
     return 1 - rank / N, np.floor((rank + 1) * share) == np.floor(rank * share)
 
 
 def confident_errors(N=1000):
-    """Errors among the surest and again among the least sure: error is no falling function of the score."""
+    """Errors among the surest and again among the least sure: error is no falling function of the
+    score.
+    """
     rank = np.arange(N)
     wrong = ((rank < 200) & (rank % 12 == 0)) | ((rank >= 500) & (rank % 4 == 0))
     return 1 - rank / N, ~wrong
@@ -391,13 +439,17 @@ def test_the_error_is_too_large_no_more_often_than_delta(way, population):
 
 
 def test_the_exact_test_uses_its_delta_up_and_the_plain_share_breaks_it():
-    """Where every set is bad: the simulation above can fail, and the threshold is not needlessly careful."""
+    """Where every set is bad: the simulation above can fail, and the threshold is not needlessly
+    careful.
+    """
     s, right = evenly_wrong()
     certified = plain = 0
     for seed in range(DRAWS):
         certified += draw_random(s, right, seed).certified
         at = suggest(s, 200, random_state=seed).positions
-        errors = np.cumsum(~right[at])[50:]  # at rises and scores fall: the surest labels come first
+        errors = np.cumsum(~right[at])[
+            50:
+        ]  # at rises and scores fall: the surest labels come first
         plain += (errors / np.arange(51, 201) <= ALPHA).any()
     assert certified / DRAWS > DELTA / 4
     assert plain / DRAWS > 2 * DELTA
@@ -414,7 +466,10 @@ def test_good_scores_keep_more_than_half_of_what_can_be_kept(way):
 
 
 def test_a_failure_among_few_labels_is_not_the_end_of_larger_sets():
-    """3 % of all points are wrong, however sure, where 10 % may be; some drawings begin with two errors too many."""
+    """3 % of all points are wrong, however sure, where 10 % may be.
+
+    Some drawings begin with two errors too many.
+    """
     rank = np.arange(2000)
     s, right = 1 - rank / 2000, rank % 33 > 0
     kept = [draw_random(s, right, seed).keep(s).mean() for seed in range(40)]
@@ -445,7 +500,10 @@ def test_a_sample_and_gaps_say_the_same():
     gaps = np.full(800, np.nan)
     gaps[sample.positions] = right[sample.positions]
     one = risk_threshold(s, right[sample.positions], 0.2, sample=sample)
-    for other in (risk_threshold(s, gaps, 0.2), risk_threshold(s, gaps, 0.2, inclusion=np.full(800, 0.375))):
+    for other in (
+        risk_threshold(s, gaps, 0.2),
+        risk_threshold(s, gaps, 0.2, inclusion=np.full(800, 0.375)),
+    ):
         assert other.threshold == one.threshold
         assert_allclose(other.p_values, one.p_values)
     assert one.certified
@@ -459,14 +517,21 @@ def test_how_many_labels_without_an_error_are_needed():
     enough = risk_threshold(np.ones(90), np.ones(90))
     assert enough.certified
     assert enough.threshold == -np.inf
-    few_labels = risk_threshold(np.linspace(0, 1, 5000), np.where(np.arange(5000) % 100 == 0, 1.0, np.nan))
+    few_labels = risk_threshold(
+        np.linspace(0, 1, 5000), np.where(np.arange(5000) % 100 == 0, 1.0, np.nan)
+    )
     assert not few_labels.certified
     assert few_labels.threshold == np.inf
     assert few_labels.n_kept == 0
     assert not few_labels.keep([0.0, 1.0]).any()
-    assert "50 labels, 0 of them errors. Even without an error about 59 labels are needed" in str(few_labels)
+    assert "50 labels, 0 of them errors. Even without an error about 59 labels are needed" in str(
+        few_labels
+    )
     bad = risk_threshold(np.linspace(0, 1, 300), np.arange(300) % 2)
-    assert "300 labels, 150 of them errors. Label more points, or ask for a larger alpha or delta." in str(bad)
+    assert (
+        "300 labels, 150 of them errors. Label more points, or ask for a larger alpha or delta."
+        in str(bad)
+    )
 
 
 def test_points_of_equal_score_stay_together_and_missing_scores_out():
@@ -479,7 +544,9 @@ def test_points_of_equal_score_stay_together_and_missing_scores_out():
     assert found.errors[-1] == 0  # those without a score do not count
     assert_array_equal(found.kept, [(s > t).sum() for t in found.thresholds])
     assert_array_equal(found.kept, [(s >= t).sum() for t in found.thresholds])
-    assert_array_equal(found.labelled, [((s > t) & ~np.isnan(right)).sum() for t in found.thresholds])
+    assert_array_equal(
+        found.labelled, [((s > t) & ~np.isnan(right)).sum() for t in found.thresholds]
+    )
     assert not found.keep(s)[:20].any()
 
 
@@ -493,36 +560,48 @@ def test_the_table_tells_the_order_of_the_tests():
     assert certified.tolist() == list(range(certified[0], certified[-1] + 1))
     tested = np.flatnonzero(table["levels"])
     assert tested.tolist() == [*certified, certified[-1] + 1]
-    # The first set is the one in which chance puts enough labels to forgive one error at a third of delta.
+    # The first set is the one in which chance puts enough labels to forgive one error at a third of
+    # delta.
     allowed = {K: hypergeometric(0, K, K // 10 + 1, 2 * K // 5) for K in table["kept"] if K >= 10}
     allowed = {K: p + hypergeometric(1, K, K // 10 + 1, 2 * K // 5) for K, p in allowed.items()}
     assert table["kept"][certified[0]] == min(K for K, p in allowed.items() if p <= 0.05 / 3)
 
 
 def test_delta_is_dealt_to_the_sets_that_forgive_1_3_and_9_errors():
-    right = np.where(np.arange(1000) % 5 == 0, 0.0, np.nan)  # every label is wrong: each start fails at once
+    right = np.where(
+        np.arange(1000) % 5 == 0, 0.0, np.nan
+    )  # every label is wrong: each start fails at once
     found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
     dealt = np.flatnonzero(found.levels)
     assert_allclose(found.levels[dealt], 0.02)
     assert not found.certified
     for at, forgiven in zip(dealt, (1, 3, 9), strict=True):
         chance = [
-            sum(hypergeometric(x, K, K // 5 + 1, K // 5) for x in range(forgiven + 1)) for K in found.kept[[at - 1, at]]
+            sum(hypergeometric(x, K, K // 5 + 1, K // 5) for x in range(forgiven + 1))
+            for K in found.kept[[at - 1, at]]
         ]
         assert chance[1] <= 0.02 < chance[0]
 
 
 def test_a_review_guarantees_nothing_and_can_be_far_off():
     rank = np.arange(1000)
-    s, right = 1 - rank / 1000, (rank >= 500) | (rank % 3 > 0)  # the surest half is wrong in a third of cases
+    s, right = (
+        1 - rank / 1000,
+        (rank >= 500) | (rank % 3 > 0),
+    )  # the surest half is wrong in a third of cases
     sample = suggest(s, 300, "review")
     assert not sample.guaranteed
-    with pytest.warns(UserWarning, match=r"purpose='review': scores, not chance, chose its points, so nothing is guar"):
+    with pytest.warns(
+        UserWarning,
+        match=r"purpose='review': scores, not chance, chose its points, so nothing is guar",
+    ):
         found = risk_threshold(s, right[sample.positions], 0.05, sample=sample)
     assert (found.guaranteed, found.certified, found.n_points) == (False, True, 300)
     assert "300 of 300 points" in str(found)
     assert "NOT GUARANTEED: of points without a label this says nothing." in str(found)
-    assert (~right[found.keep(s)]).mean() > 0.05  # the lowest scores are right here, and say nothing of the others
+    assert (
+        ~right[found.keep(s)]
+    ).mean() > 0.05  # the lowest scores are right here, and say nothing of the others
     passed_off = risk_threshold(s[sample.positions], right[sample.positions], 0.05)
     assert (~right[passed_off.keep(s)]).mean() > 0.05
     honest = suggest(s, 300)
@@ -542,15 +621,39 @@ def test_a_threshold_that_keeps_all_says_so():
         (([0.1, 0.2], [None, None]), {}, "not known for any point"),
         (([0.1, 0.2], [True, None], 0), {}, "alpha=0 must be a number between 0 and 1"),
         (([0.1, 0.2], [True, None], 0.1, 1.5), {}, r"delta=1\.5 must be"),
-        (([0.1, 2.0], [True, False]), {}, "scores must lie from 0 to 1. Give all scores, with None in correct"),
+        (
+            ([0.1, 2.0], [True, False]),
+            {},
+            "scores must lie from 0 to 1. Give all scores, with None in correct",
+        ),
         (([np.nan, np.nan], [True, None]), {}, "nothing to keep"),
         (([np.inf, 0.5], [True, None]), {}, "infinite values"),
-        (([0.1, 0.2], [True, None]), {"inclusion": [0.5]}, "correct has 2 points and inclusion has 1"),
+        (
+            ([0.1, 0.2], [True, None]),
+            {"inclusion": [0.5]},
+            "correct has 2 points and inclusion has 1",
+        ),
         (([0.1, 0.2], [True, None]), {"inclusion": [0.5, 2]}, "probabilities from 0 to 1"),
-        (([0.1, 0.2], [True, None]), {"inclusion": [0.0, 0.5]}, "position 0 is labelled though its inclusion is 0"),
-        (([0.1, 0.2], [None]), {"sample": suggest([0.1, 0.2], 1)}, r"count them as wrong \(False\), or find out"),
-        (([0.1, 0.2], [True, False]), {"sample": suggest([0.1, 0.2], 1)}, "positions has 1 points and correct has 2"),
-        (([0.1], [True]), {"sample": suggest([0.1, 0.2], 1)}, "scores has 1 points and sample.inclusion has 2"),
+        (
+            ([0.1, 0.2], [True, None]),
+            {"inclusion": [0.0, 0.5]},
+            "position 0 is labelled though its inclusion is 0",
+        ),
+        (
+            ([0.1, 0.2], [None]),
+            {"sample": suggest([0.1, 0.2], 1)},
+            r"count them as wrong \(False\), or find out",
+        ),
+        (
+            ([0.1, 0.2], [True, False]),
+            {"sample": suggest([0.1, 0.2], 1)},
+            "positions has 1 points and correct has 2",
+        ),
+        (
+            ([0.1], [True]),
+            {"sample": suggest([0.1, 0.2], 1)},
+            "scores has 1 points and sample.inclusion has 2",
+        ),
         (
             ([0.1, 0.2], [True]),
             {"sample": suggest([0.1, 0.2], 1), "inclusion": [0.5, 0.5]},
@@ -606,7 +709,9 @@ def test_all_that_there_is_to_deal_is_dealt(m, room):
 
 def test_a_review_takes_the_least_sure_first_and_ties_at_random():
     assert suggest([0.9, 0.1, np.nan, 0.5, 0.0], 3, "review").positions.tolist() == [4, 1, 3]
-    first = {suggest(np.zeros(5), 1, "review", random_state=seed).positions[0] for seed in range(30)}
+    first = {
+        suggest(np.zeros(5), 1, "review", random_state=seed).positions[0] for seed in range(30)
+    }
     assert len(first) > 2
 
 
@@ -655,7 +760,9 @@ def test_labels_that_made_the_map_cannot_judge_it():
     truth = np.where(np.arange(100) < 45, "cat", "dog")
     found = map_clusters(labels, truth[first.positions], first.positions)
     assert_array_equal(found.used, first.positions)
-    with pytest.raises(ValueError, match=rf"10 of the positions, {first.positions[0]} for one, made this map"):
+    with pytest.raises(
+        ValueError, match=rf"10 of the positions, {first.positions[0]} for one, made this map"
+    ):
         found.correct(first.positions, truth[first.positions])
     other = suggest(np.linspace(0, 1, 100), 30, exclude=found.used)
     right = found.correct(other.positions, truth[other.positions])
@@ -675,8 +782,15 @@ def test_a_map_by_hand_uses_up_no_labels():
 def test_classes_may_be_of_any_kind_and_missing():
     found = map_clusters(["x", "x", None, "y"], pd.Series(["a", None, "b", "c"], dtype="category"))
     assert found.names == {"x": "a", "y": "c"}
-    assert found.used.tolist() == [0, 2, 3]  # a class of a point without a cluster is used up as well
-    assert map_clusters([0, 1], [-1, 5]).names == {0: -1, 1: 5}  # a negative number is a class, as in S3
+    assert found.used.tolist() == [
+        0,
+        2,
+        3,
+    ]  # a class of a point without a cluster is used up as well
+    assert map_clusters([0, 1], [-1, 5]).names == {
+        0: -1,
+        1: 5,
+    }  # a negative number is a class, as in S3
 
 
 @pytest.mark.parametrize(
@@ -706,7 +820,10 @@ def test_a_judged_point_needs_a_class():
 
 
 @few
-@given(st.lists(st.tuples(st.integers(-1, 3), st.floats(0, 1)), min_size=2, max_size=40), st.floats(0.05, 1))
+@given(
+    st.lists(st.tuples(st.integers(-1, 3), st.floats(0, 1)), min_size=2, max_size=40),
+    st.floats(0.05, 1),
+)
 def test_a_share_is_of_each_cluster(points, share):
     labels, scores = (np.array(column) for column in zip(*points, strict=True))
     kept = pseudo_labels(labels, scores, share=share)
@@ -719,7 +836,9 @@ def test_a_share_is_of_each_cluster(points, share):
 
 
 def test_a_cluster_that_is_lost_is_told():
-    with pytest.warns(UserWarning, match=r"No point of the clusters \['b'\] scores above threshold=0\.5"):
+    with pytest.warns(
+        UserWarning, match=r"No point of the clusters \['b'\] scores above threshold=0\.5"
+    ):
         kept = pseudo_labels(["a", "a", "b", None], [0.9, np.nan, 0.2, 0.9], threshold=0.5)
     assert kept.tolist() == ["a", -1, -1, -1]
     assert pseudo_labels([0, 0, 1], [0.1, np.nan, np.nan], share=0.5).tolist() == [0, -1, -1]
@@ -736,7 +855,10 @@ def test_classifiers_take_pseudo_labels_and_weights():
     weights = sample_weight(cake.scores_)
     assert weights.mean() == pytest.approx(1)
     for model in (LogisticRegression(), RandomForestClassifier(20, random_state=0), GaussianNB()):
-        assert correctness(model.fit(X, cake.labels_, sample_weight=weights).predict(X), y).mean() > 0.9
+        assert (
+            correctness(model.fit(X, cake.labels_, sample_weight=weights).predict(X), y).mean()
+            > 0.9
+        )
 
 
 @pytest.mark.parametrize(
@@ -764,12 +886,15 @@ def test_what_is_no_weight_is_an_error(scores):
 
 
 @pytest.mark.parametrize(
-    ("example", "page"), [("plot_calibration", "calibration"), ("plot_pseudo_labels", "pseudo_labels")]
+    ("example", "page"),
+    [("plot_calibration", "calibration"), ("plot_pseudo_labels", "pseudo_labels")],
 )
 def test_examples_draw_and_pages_show_what_they_drew(example, page, tmp_path, monkeypatch):
     module = load(example)
     monkeypatch.setattr(module, "IMAGES", tmp_path)
-    monkeypatch.setattr(module, "SETS", {"S6": 3, "S2": 3}, raising=False)  # two sets and one split are enough here
+    monkeypatch.setattr(
+        module, "SETS", {"S6": 3, "S2": 3}, raising=False
+    )  # two sets and one split are enough here
     monkeypatch.setattr(module, "SPLITS", 1, raising=False)
     module.main()
     drawn_here = {path.name for path in tmp_path.iterdir()}

@@ -19,7 +19,9 @@ def test_two_points_share_a_cell_iff_no_run_separates_them(labels):
 @given(labelings())
 def test_meet_is_what_unique_rows_give(labels):
     cells = meet(labels)
-    rows, first, counts = np.unique(np.maximum(labels, -1), axis=0, return_index=True, return_counts=True)
+    rows, first, counts = np.unique(
+        np.maximum(labels, -1), axis=0, return_index=True, return_counts=True
+    )
     assert len(cells.rows) == len(rows)
     assert_array_equal(cells.counts[cells.of[first]], counts)
     assert_array_equal(cells.counts, np.bincount(cells.of))
@@ -43,7 +45,9 @@ def test_every_cluster_is_a_union_of_cells(labels):
     for r, names in enumerate(cells.names):
         columns = members[:, cells.start[r] : cells.start[r + 1]]
         assert_array_equal(columns[cells.of], labels[:, [r]] == names)
-        assert_array_equal(cells.sizes[cells.start[r] : cells.start[r + 1]], (labels[:, [r]] == names).sum(axis=0))
+        assert_array_equal(
+            cells.sizes[cells.start[r] : cells.start[r + 1]], (labels[:, [r]] == names).sum(axis=0)
+        )
     assert_array_equal(cells.assigned_runs()[cells.of], (labels >= 0).sum(axis=1))
 
 
@@ -63,7 +67,9 @@ def test_rename_counts_up_by_first_appearance(labels):
     for r, run in enumerate(labels.T.tolist()):
         appearance = list(dict.fromkeys(label for label in run if label >= 0))
         assert_array_equal(names[r], appearance)
-        assert_array_equal(codes[:, r], [appearance.index(label) if label >= 0 else -1 for label in run])
+        assert_array_equal(
+            codes[:, r], [appearance.index(label) if label >= 0 else -1 for label in run]
+        )
 
 
 @few
@@ -75,7 +81,9 @@ def test_encode_undoes_the_renaming(labels):
 
 def test_encode_gives_minus_1_for_a_label_that_no_training_point_has():
     cells = meet(np.array([[7, 0], [7, -1], [3, -1]]))
-    assert_array_equal(cells.encode(np.array([[3, 0], [0, 7], [-1, -1]])), [[1, 0], [-1, -1], [-1, -1]])
+    assert_array_equal(
+        cells.encode(np.array([[3, 0], [0, 7], [-1, -1]])), [[1, 0], [-1, -1], [-1, -1]]
+    )
 
 
 def test_points_that_no_run_assigns_are_a_cell_of_their_own():

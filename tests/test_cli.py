@@ -1,4 +1,6 @@
-"""The command line: the library's numbers in the user's format, nothing lost, and errors that say what to do."""
+"""The command line: the library's numbers in the user's format, nothing lost, and errors that say
+what to do.
+"""
 
 import ast
 import io
@@ -60,9 +62,9 @@ def folder(tmp_path, monkeypatch):
     """A folder with iris.csv, which has names and a text column, and plain.csv, which has neither."""
     monkeypatch.chdir(tmp_path)
     X.to_csv("plain.csv", index=False)
-    pd.concat([pd.Series(IDS, name="flower"), X, pd.Series(["s"] * 150, name="species")], axis=1).to_csv(
-        "iris.csv", index=False
-    )
+    pd.concat(
+        [pd.Series(IDS, name="flower"), X, pd.Series(["s"] * 150, name="species")], axis=1
+    ).to_csv("iris.csv", index=False)
     return tmp_path
 
 
@@ -94,10 +96,14 @@ def test_the_summary_is_the_librarys(folder, library):
     assert files(folder) == ["iris.csv", "plain.csv"]
 
 
-@pytest.mark.parametrize("suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"])
+@pytest.mark.parametrize(
+    "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
+)
 def test_every_format_in_and_out(folder, library, suffix):
     text = suffix.startswith((".csv", ".tsv", ".tab"))
-    data = X.assign(flower=IDS) if text or suffix in {".parquet", ".pq", ".arrow", ".feather"} else X
+    data = (
+        X.assign(flower=IDS) if text or suffix in {".parquet", ".pq", ".arrow", ".feather"} else X
+    )
     path = f"data{suffix}"
     if text:
         data.to_csv(path, index=False, sep="," if ".csv" in suffix else "\t")
@@ -135,7 +141,10 @@ def test_a_frames_own_index_may_be_named_as_the_id(folder):
 def test_one_column_names_the_rows(folder):
     pd.read_csv("plain.csv").assign(name="p", kind="s").to_csv("named.csv", index=False)
     result = run("score", "named.csv", *FAST, "--id", "name,kind", code=1)
-    assert result.stderr == "Error: --id name,kind names 2 columns; one names the rows, leave out the others.\n"
+    assert (
+        result.stderr
+        == "Error: --id name,kind names 2 columns; one names the rows, leave out the others.\n"
+    )
 
 
 def test_decimal_commas_are_told(folder):
@@ -145,7 +154,9 @@ def test_decimal_commas_are_told(folder):
 
 
 def test_notes_name_options_that_there_are(folder):
-    told = run("score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3").stderr
+    told = run(
+        "score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3"
+    ).stderr
     assert "agree by construction; set --resample to make them differ." in told
 
 
@@ -160,11 +171,18 @@ def test_standard_input_and_output(folder, library):
 
 
 def test_json_is_all_there_is(folder, library):
-    result = run("score", "iris.csv", *FAST, *NAMED, "--json", "--out", "s.csv", "--threshold", "0.6")
+    result = run(
+        "score", "iris.csv", *FAST, *NAMED, "--json", "--out", "s.csv", "--threshold", "0.6"
+    )
     told = json.loads(result.stdout)
     assert result.stderr == ""
     assert told["files"] == {"out": "s.csv"}
-    assert (told["rows"], told["scored"], told["runs"], told["version"]) == (150, 150, 4, clustertrust.__version__)
+    assert (told["rows"], told["scored"], told["runs"], told["version"]) == (
+        150,
+        150,
+        4,
+        clustertrust.__version__,
+    )
     assert told["quantiles"]["median"] == np.median(library.scores_)
     for row in told["clusters"]:
         scores = library.scores_[library.labels_ == row["label"]]
@@ -194,15 +212,32 @@ def test_the_librarys_defaults_are_the_commands(folder):
     shared = {name: typed[name] for name in params if name in typed}
     assert len(shared) == len(METHOD_OPTIONS)
     # A file is the same when it is made again, unless another seed is asked for.
-    assert shared == {name: params[name] for name in shared} | {"clusterer": ("kmeans",), "random_state": 0}
+    assert shared == {name: params[name] for name in shared} | {
+        "clusterer": ("kmeans",),
+        "random_state": 0,
+    }
 
 
 def test_every_option_reaches_the_library(folder, monkeypatch):
     typed = "-k 2 --clusterer gmm --clusterer kmeans --runs 5 --seed 7 --resample 0.9 --left-out predict "
-    typed += "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine "
+    typed += (
+        "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine "
+    )
     typed += "--agreement jaccard --unassigned disagree --consensus best-reference --jobs 1"
-    meant = {"n_clusters": 2, "clusterer": ["gmm", "kmeans"], "n_runs": 5, "random_state": 7, "resample": 0.9}
-    meant |= {"left_out": "predict", "on_failure": "drop", "fusion": "product", "geometry": "kernel", "kernel": "rbf"}
+    meant = {
+        "n_clusters": 2,
+        "clusterer": ["gmm", "kmeans"],
+        "n_runs": 5,
+        "random_state": 7,
+        "resample": 0.9,
+    }
+    meant |= {
+        "left_out": "predict",
+        "on_failure": "drop",
+        "fusion": "product",
+        "geometry": "kernel",
+        "kernel": "rbf",
+    }
     meant |= {"normalization": "affine", "agreement": "jaccard", "unassigned": "disagree"}
     meant |= {"consensus": "best-reference", "n_jobs": 1}
     seen = {}
@@ -216,15 +251,30 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     run("score", "plain.csv", *typed.split(), "--out", "s.csv")
     assert {name: seen[name] for name in meant} == meant
     assert_allclose(read_table("s.csv").data["score"], CAKE(**meant).fit(X).scores_, atol=1e-12)
-    run("score", "plain.csv", "-k", "2", "--metric", "cosine", "--runs", "auto", "--resample", "bootstrap")
+    run(
+        "score",
+        "plain.csv",
+        "-k",
+        "2",
+        "--metric",
+        "cosine",
+        "--runs",
+        "auto",
+        "--resample",
+        "bootstrap",
+    )
     assert (seen["metric"], seen["n_runs"], seen["resample"]) == ("cosine", "auto", "bootstrap")
-    assert not set(seen) - set(meant) - {"metric", "metric_params", "kernel_params", "vary", "verbose"}
+    assert (
+        not set(seen) - set(meant) - {"metric", "metric_params", "kernel_params", "vary", "verbose"}
+    )
 
 
 def test_a_range_of_k_lets_each_run_draw_its_own(folder):
     how = ["--agreement", "jaccard", "--runs", "6", "--out", "s.csv", "--model", "m"]
     run("score", "plain.csv", "-k", "2:4", *how)
-    expected = CAKE(vary={"n_clusters": range(2, 5)}, agreement="jaccard", n_runs=6, random_state=0).fit(X)
+    expected = CAKE(
+        vary={"n_clusters": range(2, 5)}, agreement="jaccard", n_runs=6, random_state=0
+    ).fit(X)
     assert set(expected.ensemble_.n_clusters) == {2, 3, 4}
     assert_allclose(read_table("s.csv").data["score"], expected.scores_, atol=1e-12)
     assert str(CAKE.load("m").explain(0)) == str(expected.explain(0))
@@ -286,7 +336,17 @@ def test_partitions_must_fit(folder, library):
 
 def test_partitions_follow_the_rows_that_are_left_out(holes, library):
     np.save("runs.npy", library.ensemble_.labels)
-    run("score", "holes.csv", "--id", "flower", "--labels", "runs.npy", "--drop-missing", "--out", "s.csv")
+    run(
+        "score",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--labels",
+        "runs.npy",
+        "--drop-missing",
+        "--out",
+        "s.csv",
+    )
     kept = holes.notna().all(axis=1).to_numpy()
     expected = confidence(holes[kept], library.ensemble_.labels[kept])
     assert_array_equal(read_table("s.csv").data["score"][kept], expected.scores)
@@ -305,8 +365,14 @@ def test_how_the_data_are_read_can_be_said(folder, library):
     ):
         run("score", *typed, *FAST, "--out", "s.csv")
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
-    assert "say --no-header if that is the first point" in run("score", "bare.csv", *FAST, code=1).stderr
-    assert "say what separates its fields: --separator ';'" in run("score", "semicolon.csv", *FAST, code=1).stderr
+    assert (
+        "say --no-header if that is the first point"
+        in run("score", "bare.csv", *FAST, code=1).stderr
+    )
+    assert (
+        "say what separates its fields: --separator ';'"
+        in run("score", "semicolon.csv", *FAST, code=1).stderr
+    )
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
@@ -345,7 +411,10 @@ def test_odd_column_names(folder):
     X.rename(columns={NAMES[0]: "a,b"}).to_csv("comma.csv", index=False)
     run("score", "comma.csv", *FAST, "--drop", "a,b")
     X.assign(score=IDS).to_csv("taken.csv", index=False)
-    assert "has the name of a result" in run("score", "taken.csv", *FAST, "--id", "score", code=1).stderr
+    assert (
+        "has the name of a result"
+        in run("score", "taken.csv", *FAST, "--id", "score", code=1).stderr
+    )
 
 
 def test_text_in_one_cell_is_shown(folder):
@@ -370,14 +439,19 @@ def test_missing_values_are_counted(holes):
     assert "in 2 of 150 rows, by column: sepal_width 2, petal_width 1." in told
     assert "--impute mean" in told
     assert "--drop-missing" in told
-    assert "choose one" in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
+    assert (
+        "choose one"
+        in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
+    )
 
 
 def test_missing_values_become_the_mean(holes):
     run("score", "holes.csv", *FAST, "--id", "flower", "--impute", "mean", "--out", "s.csv")
     filled = holes.fillna(holes.mean())
     assert_allclose(
-        read_table("s.csv").data["score"], CAKE(3, n_runs=4, random_state=0).fit(filled).scores_, atol=1e-12
+        read_table("s.csv").data["score"],
+        CAKE(3, n_runs=4, random_state=0).fit(filled).scores_,
+        atol=1e-12,
     )
     pd.read_csv("holes.csv").assign(petal_width=np.nan).to_csv("empty.csv", index=False)
     assert (
@@ -420,7 +494,9 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
     shuffled.assign(who=IDS).to_csv("new.csv", index=False)
     result = run("predict", "m", "new.csv", "--id", "who", "--out", "p.csv")
     new = X.iloc[::-1] + 0.01
-    new = pd.DataFrame(StandardScaler().fit(X).transform(new), columns=NAMES) if standardize else new
+    new = (
+        pd.DataFrame(StandardScaler().fit(X).transform(new), columns=NAMES) if standardize else new
+    )
     table = read_table("p.csv", Reading(text=("who",))).data
     assert list(table.columns) == ["who", *RESULTS]
     assert table["who"].tolist() == IDS
@@ -433,8 +509,12 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
             CAKE.load("m")
     else:
         assert_array_equal(CAKE.load("m").predict(new), cake.predict(new))
-    assert len(run("predict", "m", "new.csv", "--id", "who", "--out", "-").stdout.splitlines()) == 151
-    told = json.loads(run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout)
+    assert (
+        len(run("predict", "m", "new.csv", "--id", "who", "--out", "-").stdout.splitlines()) == 151
+    )
+    told = json.loads(
+        run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout
+    )
     assert [row["up_to_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
     assert sum(row["points"] for row in told["clusters"]) == 150
 
@@ -443,17 +523,24 @@ def test_the_summary_of_predict_is_that_of_score(folder):
     run("score", "iris.csv", *FAST, *NAMED, "--model", "m")
     told = run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4").stdout
     scored = run("score", "iris.csv", *FAST, *NAMED, "--threshold", "0.4").stdout
-    headings = ["Scores (0: ambiguous, 1: sure)", "By cluster", "By reason (core: a score above 0.4)"]
+    headings = [
+        "Scores (0: ambiguous, 1: sure)",
+        "By cluster",
+        "By reason (core: a score above 0.4)",
+    ]
     for text in (told, scored):
         assert [line for line in text.splitlines() if line in headings] == headings
     for column in ("mean stability", "mean geometry", "margin", "reason"):
         assert column in told
-    # Points between the clusters: many score 0, and are listed by how little the runs agree on them.
+    # Points between the clusters: many score 0, and are listed by how little the runs agree on
+    # them.
     between = np.random.default_rng(0).uniform(X.min(), X.max(), size=(300, 4))
     new = pd.DataFrame(between, columns=NAMES, index=[f"{i:03}" for i in range(300)])
     new.rename_axis("flower").reset_index().to_csv("new.csv", index=False)
     judged = CAKE.load("m").judge(new, threshold=0.4)
-    found = json.loads(run("predict", "m", "new.csv", "--id", "flower", "--threshold", "0.4", "--json").stdout)
+    found = json.loads(
+        run("predict", "m", "new.csv", "--id", "flower", "--threshold", "0.4", "--json").stdout
+    )
     assert (found["runs"], found["geometry"]) == (4, "exact")
     assert found["quantiles"]["median"] == np.median(judged["score"])
     worst = judged.assign(order=range(300)).sort_values(["score", "stability", "order"]).head(5)
@@ -469,7 +556,10 @@ def test_the_summary_of_predict_is_that_of_score(folder):
         ("n_clusters=300 is more than the 150 points.", "-k 300 is more than the 150 points."),
         ("say header=False, or header=True.", "say --no-header, or --header."),
         ("separator=';' or separator='\\t'", "--separator ';' or --separator '\\t'"),
-        ("drop=['Unnamed: 0'], id='Unnamed: 0', use=….", "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use."),
+        (
+            "drop=['Unnamed: 0'], id='Unnamed: 0', use=….",
+            "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use.",
+        ),
         ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
         ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
         ("embedding='x' has no option", "embedding='x' has no option"),
@@ -483,11 +573,16 @@ def test_the_library_does_not_speak_of_options():
     root, found = Path(clustertrust.__file__).parent, []
     for path in root.rglob("*.py"):
         if path.parent.name != "cli":
-            texts = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            texts = [
+                node
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Constant)
+            ]
             found += [
                 (path.name, node.lineno)
                 for node in texts
-                if isinstance(node.value, str) and re.search(r"(?<!install)(^|[\s(`])--[a-z]", node.value)
+                if isinstance(node.value, str)
+                and re.search(r"(?<!install)(^|[\s(`])--[a-z]", node.value)
             ]
     assert found == []
 
@@ -497,18 +592,40 @@ def test_predict_checks_columns(folder):
     told = run("predict", "m", "iris.csv", "--id", "flower", code=1).stderr
     assert "not fitted on: species. Leave them out with --drop" in told
     X[NAMES[1:]].to_csv("few.csv", index=False)
-    assert "lacks columns that the model was fitted on: sepal_length" in run("predict", "m", "few.csv", code=1).stderr
-    assert "--use: the model knows its columns" in run("predict", "m", "few.csv", "--use", "a", code=2).stderr
+    assert (
+        "lacks columns that the model was fitted on: sepal_length"
+        in run("predict", "m", "few.csv", code=1).stderr
+    )
+    assert (
+        "--use: the model knows its columns"
+        in run("predict", "m", "few.csv", "--use", "a", code=2).stderr
+    )
     np.save("x.npy", X.to_numpy())
     run("score", "x.npy", *FAST, "--model", "unnamed")
     run("predict", "unnamed", "x.npy")
     run("predict", "unnamed", "plain.csv")  # an array has no names to compare
-    assert "has 3 columns to use; the model was fitted on 4" in run("predict", "unnamed", "few.csv", code=1).stderr
+    assert (
+        "has 3 columns to use; the model was fitted on 4"
+        in run("predict", "unnamed", "few.csv", code=1).stderr
+    )
 
 
 def test_reasons_follow_the_threshold_and_rows_left_out_are_unassigned(holes):
     how = ["--id", "flower", "--drop-missing"]
-    run("score", "holes.csv", *FAST, *how, "--threshold", "0.7", "--out", "s.csv", "--model", "m", "--report", "r.html")
+    run(
+        "score",
+        "holes.csv",
+        *FAST,
+        *how,
+        "--threshold",
+        "0.7",
+        "--out",
+        "s.csv",
+        "--model",
+        "m",
+        "--report",
+        "r.html",
+    )
     run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
     run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
     for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", 0.5)):
@@ -532,7 +649,9 @@ def test_predict_on_one_row_and_on_missing_values(holes):
     assert read_table("p.csv").data["score"].isna().sum() == 2
     run("predict", "m", "holes.csv", "--id", "flower", "--impute", "mean", "--out", "p.csv")
     new = holes.fillna(X.mean())  # the means of the rows that the model was fitted on
-    assert_allclose(read_table("p.csv").data["score"], CAKE.load("m").score_samples(new), atol=1e-12)
+    assert_allclose(
+        read_table("p.csv").data["score"], CAKE.load("m").score_samples(new), atol=1e-12
+    )
     run("score", "holes.csv", *FAST, "--id", "flower", "--impute", "mean", "--model", "filled")
     run("predict", "filled", "holes.csv", "--id", "flower", "--out", "p.csv")
     assert read_table("p.csv").data["score"].notna().all()
@@ -554,11 +673,15 @@ def test_names_of_rows_may_be_dates(folder):
 
 
 def test_a_model_that_cannot_be_kept_is_told_first(folder):
-    told = run("score", "plain.csv", *FAST, "--clusterer", "bisecting-kmeans", "--model", "m", code=2).stderr
+    told = run(
+        "score", "plain.csv", *FAST, "--clusterer", "bisecting-kmeans", "--model", "m", code=2
+    ).stderr
     assert "runs of bisecting-kmeans cannot be kept" in told
 
 
-@pytest.mark.parametrize("name", sorted(set(CLUSTERERS) - {"agglomerative", "bisecting-kmeans", "hdbscan"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(CLUSTERERS) - {"agglomerative", "bisecting-kmeans", "hdbscan"})
+)
 def test_models_of_every_other_method_can_be_kept(folder, name):
     k = [] if name == "leiden" else ["-k", "3"]
     run("score", "plain.csv", *k, "--runs", "2", "--clusterer", name, "--model", "m")
@@ -580,13 +703,25 @@ def test_annotations_of_cells(folder, library):
     assert back.obs["batch"].tolist() == ["a"] * 150
     assert back.uns["cake"]["n_runs"] == 4
     run("score", "cells.h5ad", *FAST, "--use-rep", "X", "--out", "s.csv")
-    assert_allclose(read_table("s.csv").data["score"], CAKE(3, n_runs=4, random_state=0).fit(X * 2).scores_, atol=1e-9)
+    assert_allclose(
+        read_table("s.csv").data["score"],
+        CAKE(3, n_runs=4, random_state=0).fit(X * 2).scores_,
+        atol=1e-9,
+    )
     assert read_table("s.csv", Reading(text=("id",))).data["id"].tolist() == IDS
     run("predict", "m", "cells.h5ad", "--out", "p.h5ad")
-    assert_array_equal(anndata.read_h5ad("p.h5ad").obs["cake_label"].astype(int), library.predict(X))
+    assert_array_equal(
+        anndata.read_h5ad("p.h5ad").obs["cake_label"].astype(int), library.predict(X)
+    )
     run("report", "scored.h5ad", "--data", "cells.h5ad", "--out", "r.html")
-    assert "which has ['X_pca']" in run("score", "cells.h5ad", *FAST, "--use-rep", "X_umap", code=1).stderr
-    assert "must be an H5AD file too" in run("score", "plain.csv", *FAST, "--out", "s.h5ad", code=2).stderr
+    assert (
+        "which has ['X_pca']"
+        in run("score", "cells.h5ad", *FAST, "--use-rep", "X_umap", code=1).stderr
+    )
+    assert (
+        "must be an H5AD file too"
+        in run("score", "plain.csv", *FAST, "--out", "s.h5ad", code=2).stderr
+    )
 
 
 def test_sparse_matrices_stay_sparse(folder):
@@ -657,7 +792,10 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("score", "iris.csv", *FAST, *NAMED, "--out", "s.csv")
     pd.read_csv("iris.csv", dtype=str).iloc[::-1].to_csv("reversed.csv", index=False)
     how = ["--out", "r.html", "--threshold", "0.3", "--title", "Flowers"]
-    assert run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout == "Wrote r.html: 150 points.\n"
+    assert (
+        run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
+        == "Wrote r.html: 150 points.\n"
+    )
     table, values, told = pages.pop()
     assert table.index.tolist() == IDS[::-1]
     assert_array_equal(table["score"], library.scores_[::-1])
@@ -666,9 +804,14 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     run("report", "s.csv", "--data", "plain.csv", "--out", "r.html")  # by place
     assert_array_equal(pages.pop()[0]["score"], library.scores_)
     X.head(9).to_csv("few.csv", index=False)
-    assert "150 rows and few.csv has 9" in run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
+    assert (
+        "150 rows and few.csv has 9"
+        in run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
+    )
     X.head(2).assign(flower=["x", "y"]).to_csv("other.csv", index=False)
-    told = run("report", "s.csv", "--data", "other.csv", "--id", "flower", "--out", "r.html", code=1).stderr
+    told = run(
+        "report", "s.csv", "--data", "other.csv", "--id", "flower", "--out", "r.html", code=1
+    ).stderr
     assert "no scores for 2 rows of other.csv, such as 'x'" in told
     assert (
         "no columns label and score"
@@ -678,14 +821,37 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
 
 def test_a_page_of_scores_leaves_out_rows_that_have_none(holes, pages):
     run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", "s.csv")
-    run("report", "s.csv", "--data", "holes.csv", "--id", "flower", "--impute", "mean", "--out", "r.html")
-    run("report", "s.csv", "--data", "holes.csv", "--id", "flower", "--drop-missing", "--out", "r.html")
+    run(
+        "report",
+        "s.csv",
+        "--data",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--impute",
+        "mean",
+        "--out",
+        "r.html",
+    )
+    run(
+        "report",
+        "s.csv",
+        "--data",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--drop-missing",
+        "--out",
+        "r.html",
+    )
     for table, values, _ in pages:
         assert len(table) == len(values) == 148
 
 
 def test_a_real_page_and_real_pictures(folder):
-    run("score", "iris.csv", *FAST, *NAMED, "--report", "r.html", "--plot", "p.png", "--standardize")
+    run(
+        "score", "iris.csv", *FAST, *NAMED, "--report", "r.html", "--plot", "p.png", "--standardize"
+    )
     assert Path("r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
     run("score", "iris.csv", *FAST, *NAMED, "--plot", "p.svg", "--report", "r.html")
@@ -698,7 +864,9 @@ def test_a_real_page_and_real_pictures(folder):
 
 def test_a_missing_plotting_package_is_told_first(folder, monkeypatch):
     find = jobs.importlib.util.find_spec
-    monkeypatch.setattr(jobs.importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name))
+    monkeypatch.setattr(
+        jobs.importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+    )
     told = run("score", "plain.csv", *FAST, "--plot", "p.png", code=1)
     assert 'pip install "clustertrust[plot]"' in told.stderr
 
@@ -712,14 +880,26 @@ def test_nothing_is_written_over_an_input(folder, library):
     os.link("plain.csv", "hard.csv")
     before = Path("plain.csv").read_bytes()
     for out in ("plain.csv", "./plain.csv", "link.csv", "hard.csv", str(folder / "plain.csv")):
-        assert "is the same file as DATA" in run("score", "plain.csv", *FAST, "--out", out, code=2).stderr
-    assert "same file as DATA" in run("score", "link.csv", *FAST, "--model", "plain.csv", code=2).stderr
+        assert (
+            "is the same file as DATA"
+            in run("score", "plain.csv", *FAST, "--out", out, code=2).stderr
+        )
+    assert (
+        "same file as DATA"
+        in run("score", "link.csv", *FAST, "--model", "plain.csv", code=2).stderr
+    )
     told = run("score", "plain.csv", "--labels", "runs.npy", "--out", "runs.npy", code=2).stderr
     assert "is the same file as --labels" in told
     run("score", "plain.csv", *FAST, "--model", "m.npz")
-    assert "is the same file as MODEL" in run("predict", "m.npz", "plain.csv", "--out", "m.npz", code=2).stderr
+    assert (
+        "is the same file as MODEL"
+        in run("predict", "m.npz", "plain.csv", "--out", "m.npz", code=2).stderr
+    )
     os.symlink("plain.csv", "page.html")
-    assert "--data" in run("report", "iris.csv", "--data", "plain.csv", "--out", "page.html", code=2).stderr
+    assert (
+        "--data"
+        in run("report", "iris.csv", "--data", "plain.csv", "--out", "page.html", code=2).stderr
+    )
     assert Path("plain.csv").read_bytes() == before
 
 
@@ -748,7 +928,9 @@ def test_all_files_appear_or_none(folder, monkeypatch):
 
     monkeypatch.setattr(jobs, "write_page", fail)
     before = files(folder)
-    told = run("score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html", code=1).stderr
+    told = run(
+        "score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html", code=1
+    ).stderr
     assert "No space left on device" in told
     assert files(folder) == before
     assert Path("s.csv").read_text() == "old"
@@ -825,19 +1007,35 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "plain.csv", "-k", "0"], 2, "'0' is no number of clusters; give 1 or more"),
         (["score", "plain.csv", "-k", "2:"], 2, "'2:' is no number of clusters"),
         (["score", "plain.csv", "-k", "2:3:4"], 2, "'2:3:4' is no number of clusters"),
-        (["score", "plain.csv", "-k", "5:2"], 2, "'5:2' runs backwards; give the smaller number first, 2:5"),
+        (
+            ["score", "plain.csv", "-k", "5:2"],
+            2,
+            "'5:2' runs backwards; give the smaller number first, 2:5",
+        ),
         (["score", "plain.csv", "-k", "3", "--runs", "1"], 2, "give 2 or more, or auto"),
         (["score", "plain.csv", "-k", "3", "--resample", "2"], 2, "give a number between 0 and 1"),
-        (["score", "plain.csv", "-k", "3", "--fusion", "sum"], 2, "'sum' is not one of 'harmonic', 'product'"),
+        (
+            ["score", "plain.csv", "-k", "3", "--fusion", "sum"],
+            2,
+            "'sum' is not one of 'harmonic', 'product'",
+        ),
         (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
-        (["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"], 2, "hdbscan finds the number of clusters"),
+        (
+            ["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"],
+            2,
+            "hdbscan finds the number of clusters",
+        ),
         (["score", "plain.csv", "-k", "3", "--threshold", "7"], 2, "0<=x<=1"),
         (
             ["score", "plain.csv", "-k", "3", "--threshold", "nan"],
             2,
             "'nan' is no number; give one in the range 0",
         ),
-        (["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"], 2, "Add --labels"),
+        (
+            ["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"],
+            2,
+            "Add --labels",
+        ),
         (
             ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],
             2,
@@ -845,8 +1043,16 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         ),
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
-        (["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"], 1, "leave metric out"),
-        (["score", "plain.csv", "-k", "3", "--array", "x"], 1, "--array x means nothing for csv files"),
+        (
+            ["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"],
+            1,
+            "leave metric out",
+        ),
+        (
+            ["score", "plain.csv", "-k", "3", "--array", "x"],
+            1,
+            "--array x means nothing for csv files",
+        ),
         (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
         (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
         (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),
@@ -858,7 +1064,12 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
     ],
 )
 def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
-    for name, text in {"empty": "", "header": "a,b\n", "one": "a,b\n1,2\n", "twice": "a,a\n1,2\n3,4\n"}.items():
+    for name, text in {
+        "empty": "",
+        "header": "a,b\n",
+        "one": "a,b\n1,2\n",
+        "twice": "a,a\n1,2\n3,4\n",
+    }.items():
         Path(f"{name}.csv").write_text(text)
     Path("odd.dat").write_text("a,b\n1,2\n3,4\n")
     Path("odd.xlsx").write_text("")
@@ -868,7 +1079,9 @@ def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_a_traceback_is_shown_when_asked_for(folder, place):
     typed = ["score", "plain.csv", "-k", "300"]
-    result = CliRunner().invoke(cli, ["--debug", *typed] if place == "before" else [*typed, "--debug"])
+    result = CliRunner().invoke(
+        cli, ["--debug", *typed] if place == "before" else [*typed, "--debug"]
+    )
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
     assert result.stderr.splitlines()[-1].startswith("Error: -k 300 is more")
@@ -879,7 +1092,10 @@ def test_what_should_not_happen_is_told_too(folder, monkeypatch):
         raise KeyError("x")
 
     monkeypatch.setattr(jobs, "read_points", fail)
-    assert "KeyError: 'x'\nThis should not have happened; --debug" in run("score", "plain.csv", *FAST, code=1).stderr
+    assert (
+        "KeyError: 'x'\nThis should not have happened; --debug"
+        in run("score", "plain.csv", *FAST, code=1).stderr
+    )
 
 
 # Help, version, completion, demo
@@ -903,7 +1119,12 @@ def test_demo(folder):
     assert "150 points, 3 clusters" in told
     assert "Why did flower-051 score as it did?\nflower-051: cluster" in told
     told = run("demo", "--out", "d/e").stdout
-    assert {path.name for path in Path("d/e").iterdir()} == {"iris.csv", "scores.csv", "iris.model", "report.html"}
+    assert {path.name for path in Path("d/e").iterdir()} == {
+        "iris.csv",
+        "scores.csv",
+        "iris.model",
+        "report.html",
+    }
     command = told.strip().splitlines()[-1].split()
     assert "there is a file iris.csv already" in run("demo", "--out", "d/e", code=2).stderr
     before = Path("d/e/scores.csv").read_bytes()
@@ -936,7 +1157,11 @@ def test_as_a_module(folder, library):
 
 
 def test_completion():
-    words = {"_CLUSTERTRUST_COMPLETE": "bash_complete", "COMP_WORDS": "clustertrust score --fus", "COMP_CWORD": "2"}
+    words = {
+        "_CLUSTERTRUST_COMPLETE": "bash_complete",
+        "COMP_WORDS": "clustertrust score --fus",
+        "COMP_CWORD": "2",
+    }
     start = "from clustertrust.cli import cli; cli(prog_name='clustertrust')"
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == ["plain,--fusion"]
     words |= {"COMP_WORDS": "clustertrust score --fusion ", "COMP_CWORD": "3"}
@@ -948,7 +1173,8 @@ def test_completion():
 
 
 def test_the_command_line_alone_loads_nothing_heavy():
-    # The names that the package itself offers are another matter: this is what the command line adds to them.
+    # The names that the package itself offers are another matter: this is what the command line
+    # adds to them.
     heavy = "{'matplotlib', 'anndata', 'clustertrust.files', 'clustertrust.cli.jobs', 'clustertrust.report'}"
     code = f"import sys, clustertrust.cli; print(sorted({heavy} & set(sys.modules)))"
     assert process(code=code).communicate(timeout=300)[0].strip() == "[]"
@@ -977,7 +1203,9 @@ cli(["score", "plain.csv", "-k", "3", "--runs", "{runs}", "--out", "s.csv", "--m
 def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
     Path("s.csv").write_text("old")
     before = files(folder)
-    running = process(code=SLOWLY.format(where=where, runs=2_000_000 if where == "fit" else 3), cwd=folder)
+    running = process(
+        code=SLOWLY.format(where=where, runs=2_000_000 if where == "fit" else 3), cwd=folder
+    )
     assert running.stdout.readline() == "now\n"
     if where == "fit":
         time.sleep(1.0)
@@ -1004,7 +1232,13 @@ sys.meta_path.insert(0, Interrupt())
 
 @pytest.mark.parametrize(
     "module",
-    ["clustertrust.cli", "click", "clustertrust.cli.options", "clustertrust.cli.jobs", "clustertrust.displays"],
+    [
+        "clustertrust.cli",
+        "click",
+        "clustertrust.cli.options",
+        "clustertrust.cli.jobs",
+        "clustertrust.displays",
+    ],
 )
 def test_stopped_while_modules_load(folder, tmp_path_factory, module):
     """The last is loaded when a stand-in is there already, which has to go."""

@@ -1,4 +1,7 @@
-"""`clustertrust choose-k`: the library's profile in a file, a picture and a few lines; nothing half-written."""
+"""`clustertrust choose-k`: the library's profile in a file, a picture and a few lines.
+
+Nothing half-written.
+"""
 
 import inspect
 import io
@@ -21,7 +24,9 @@ from clustertrust.cli.commands import COMMANDS
 from clustertrust.files import FORMATS, read_table
 from clustertrust.files.delimited import EXACT
 
-X = pd.DataFrame(make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"])
+X = pd.DataFrame(
+    make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"]
+)
 FEW = ["--k", "2:4", "--runs", "3"]
 
 
@@ -59,7 +64,9 @@ def test_k_may_be_short_as_in_score(folder, quick):
     assert result.stdout == quick.summary() + "\n"
 
 
-@pytest.mark.parametrize("suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"])
+@pytest.mark.parametrize(
+    "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
+)
 def test_every_format_holds_the_table(folder, quick, suffix):
     run("choose-k", "x.csv", *FEW, "--no-null", "--out", f"k{suffix}")
     found = read_table(f"k{suffix}").data
@@ -67,7 +74,9 @@ def test_every_format_holds_the_table(folder, quick, suffix):
 
 
 def test_json_in_a_file_is_what_is_printed(folder, profile):
-    told = json.loads(run("choose-k", "x.csv", *FEW, "--json", "--out", "k.json", "--plot", "k.png").stdout)
+    told = json.loads(
+        run("choose-k", "x.csv", *FEW, "--json", "--out", "k.json", "--plot", "k.png").stdout
+    )
     assert told == json.loads(Path("k.json").read_text(), parse_constant=pytest.fail)
     assert Path("k.png").read_bytes().startswith(b"\x89PNG")
     assert (told["best"], told["strongest"], told["structured"]) == (3, profile.strongest, True)
@@ -77,7 +86,18 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     assert told["files"] == {"out": "k.json", "plot": "k.png"}
     assert told["settings"]["ks"] == [2, 3, 4]
     assert told["settings"]["level"] == 0.05
-    again = ["named.csv", "--id", "name", "--drop", "kind", *FEW, "--no-null", "--impute", "mean", "--json"]
+    again = [
+        "named.csv",
+        "--id",
+        "name",
+        "--drop",
+        "kind",
+        *FEW,
+        "--no-null",
+        "--impute",
+        "mean",
+        "--json",
+    ]
     settings = json.loads(run("choose-k", *again).stdout)["settings"]
     assert (settings["null"], settings["impute"], settings["rows_left_out"]) == (False, True, 0)
     assert not {"level", "n_surrogates"} & set(settings)  # with --no-null they are refused
@@ -105,7 +125,13 @@ def test_columns_and_missing_values_are_read_as_by_score(folder):
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("2:5", [2, 3, 4, 5]), ("2,3,5", [2, 3, 5]), ("5,2", [2, 5]), ("2:4, 8", [2, 3, 4, 8]), ("2:3", [2, 3])],
+    [
+        ("2:5", [2, 3, 4, 5]),
+        ("2,3,5", [2, 3, 5]),
+        ("5,2", [2, 5]),
+        ("2:4, 8", [2, 3, 4, 8]),
+        ("2:3", [2, 3]),
+    ],
 )
 def test_ranges_and_lists(folder, typed, meant):
     run("choose-k", "x.csv", "--k", typed, "--runs", "2", "--no-null", "--out", "k.csv")
@@ -114,13 +140,21 @@ def test_ranges_and_lists(folder, typed, meant):
 
 def test_the_librarys_defaults_are_the_commands(folder):
     typed = COMMANDS["choose-k"].make_context("choose-k", ["x.csv"], obj={}).params
-    own = {name: param.default for name, param in inspect.signature(clustertrust.choose_k).parameters.items()}
+    own = {
+        name: param.default
+        for name, param in inspect.signature(clustertrust.choose_k).parameters.items()
+    }
     defaults = clustertrust.CAKE().get_params() | own
     shared = {name: typed[name] for name in defaults if name in typed}
     assert len(shared) == 20
     theirs = {name: defaults[name] for name in shared}
     # A seed, so that the same file gives the same table, and names as options have them.
-    assert shared == theirs | {"ks": tuple(defaults["ks"]), "clusterer": ("kmeans",), "random_state": 0, "null": True}
+    assert shared == theirs | {
+        "ks": tuple(defaults["ks"]),
+        "clusterer": ("kmeans",),
+        "random_state": 0,
+        "null": True,
+    }
 
 
 def test_every_option_reaches_the_library(folder, monkeypatch):
@@ -128,8 +162,20 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     typed += "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine --jobs 1 "
     typed += "--agreement jaccard --unassigned disagree --consensus best-reference --surrogates 39 --level 0.1 "
     typed += "--max-points 50"
-    meant = {"clusterer": ["gmm", "kmeans"], "n_runs": 4, "random_state": 7, "resample": 0.9, "left_out": "predict"}
-    meant |= {"on_failure": "drop", "fusion": "product", "geometry": "kernel", "kernel": "rbf", "n_jobs": 1}
+    meant = {
+        "clusterer": ["gmm", "kmeans"],
+        "n_runs": 4,
+        "random_state": 7,
+        "resample": 0.9,
+        "left_out": "predict",
+    }
+    meant |= {
+        "on_failure": "drop",
+        "fusion": "product",
+        "geometry": "kernel",
+        "kernel": "rbf",
+        "n_jobs": 1,
+    }
     meant |= {"normalization": "affine", "agreement": "jaccard", "unassigned": "disagree"}
     meant |= {"consensus": "best-reference", "n_surrogates": 39, "level": 0.1, "max_points": 50}
     seen = {}
@@ -153,15 +199,27 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     [
         (["none.csv"], 2, "'none.csv' does not exist"),
         (["."], 2, "'.' is a folder; name one file"),
-        (["x.csv", "--k", "3"], 2, "'3' must name at least two different numbers, each once and 2 or more"),
+        (
+            ["x.csv", "--k", "3"],
+            2,
+            "'3' must name at least two different numbers, each once and 2 or more",
+        ),
         (["x.csv", "--k", "1:4"], 2, "each once and 2 or more"),
         (["x.csv", "--k", "2,2"], 2, "each once and 2 or more"),
         (["x.csv", "--k", "4:2"], 2, "runs from 4 down to 2; write 2:4"),
         (["x.csv", "--k", "two"], 2, "give a range such as 2:12, or 2,3,5"),
         (["x.csv", "--k", "2:3:4"], 2, "give a range such as 2:12"),
         (["x.csv", "--k", "2:99999999999"], 2, "names more than 1000 numbers"),
-        (["x.csv", "--k", "2:60"], 1, "--k goes up to 60; stay below the number of points to judge, 60"),
-        (["x.csv", "--k", "2:30", "--max-points", "20"], 1, "stay below the number of points to judge, 20"),
+        (
+            ["x.csv", "--k", "2:60"],
+            1,
+            "--k goes up to 60; stay below the number of points to judge, 60",
+        ),
+        (
+            ["x.csv", "--k", "2:30", "--max-points", "20"],
+            1,
+            "stay below the number of points to judge, 20",
+        ),
         (
             ["x.csv", *FEW, "--resample", "0.05"],
             1,
@@ -174,7 +232,11 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
-        (["x.csv", *FEW, "--surrogates", "9"], 1, "--surrogates 9 allows no p-value below 0.1, so that --level 0.05"),
+        (
+            ["x.csv", *FEW, "--surrogates", "9"],
+            1,
+            "--surrogates 9 allows no p-value below 0.1, so that --level 0.05",
+        ),
         (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the suffixes"),
         (["x.csv", "--out", "k.h5ad"], 2, "is no h5ad; choose another suffix"),
         (["x.csv", "--plot", "k.gif"], 2, "its suffix must be one of .png"),
@@ -197,7 +259,9 @@ def test_outputs_appear_together_or_not_at_all(folder, monkeypatch):
 
     monkeypatch.setattr(choosing, "draw", fail)
     before = files(folder)
-    told = run("choose-k", "x.csv", *FEW, "--no-null", "--out", "k.csv", "--plot", "k.png", code=1).stderr
+    told = run(
+        "choose-k", "x.csv", *FEW, "--no-null", "--out", "k.csv", "--plot", "k.png", code=1
+    ).stderr
     assert "No space left on device" in told
     assert files(folder) == before
     assert Path("k.csv").read_text() == "old"
@@ -232,7 +296,9 @@ def test_somebody_who_watches_sees_it_move(folder):
 def test_help_lists_it(folder):
     assert "choose-k" in run().stdout
     text = run("choose-k", "--help").stdout
-    options = [param.opts[0] for param in COMMANDS["choose-k"].params if param.opts[0].startswith("-")]
+    options = [
+        param.opts[0] for param in COMMANDS["choose-k"].params if param.opts[0].startswith("-")
+    ]
     for option in options:
         assert option in text
     assert "precomputed" not in text

@@ -50,7 +50,9 @@ def leiden(data, seed):
 
     near = kneighbors_graph(data, 15)
     i, j = (near + near.T).nonzero()
-    graph = igraph.Graph(len(data), [(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a < b])
+    graph = igraph.Graph(
+        len(data), [(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a < b]
+    )
     drawn = int(np.random.RandomState(seed).randint(2**31 - 1))
     found = leidenalg.find_partition(
         graph, leidenalg.RBConfigurationVertexPartition, resolution_parameter=1.0, seed=drawn
@@ -65,10 +67,14 @@ BY_HAND = {
     "gmm": lambda data, seed: GaussianMixture(3, random_state=seed).fit(data).predict(data),
     "hdbscan": lambda data, seed: HDBSCAN(copy=True).fit(data).labels_,
     "kmeans": lambda data, seed: KMeans(3, n_init=1, random_state=seed).fit(data).labels_,
-    "kmeans-random": lambda data, seed: KMeans(3, init="random", n_init=1, random_state=seed).fit(data).labels_,
+    "kmeans-random": lambda data, seed: (
+        KMeans(3, init="random", n_init=1, random_state=seed).fit(data).labels_
+    ),
     "kmedoids": lambda data, seed: KMedoids(3, random_state=seed).fit(data).labels_,
     "leiden": leiden,
-    "minibatch-kmeans": lambda data, seed: MiniBatchKMeans(3, n_init=1, random_state=seed).fit(data).labels_,
+    "minibatch-kmeans": lambda data, seed: (
+        MiniBatchKMeans(3, n_init=1, random_state=seed).fit(data).labels_
+    ),
     "spectral": lambda data, seed: SpectralClustering(
         3, affinity="nearest_neighbors", n_init=1, random_state=seed
     ).fit_predict(data),
@@ -104,7 +110,9 @@ def test_every_method_judges_unseen_points(name, geometry):
     k = None if name in FINDS_ITS_K else 3
     vary = {"resample": 0.9} if name in DETERMINISTIC else {}
     cake = quietly(
-        lambda: CAKE(k, clusterer=name, n_runs=4, geometry=geometry, random_state=0, **vary).fit(BLOBS[:200])
+        lambda: CAKE(k, clusterer=name, n_runs=4, geometry=geometry, random_state=0, **vary).fit(
+            BLOBS[:200]
+        )
     )
     scores, labels = cake.score_samples(BLOBS[200:]), cake.predict(BLOBS[200:])
     assert scores.shape == labels.shape == (100,)
@@ -128,10 +136,14 @@ RESAMPLED = [
 @pytest.mark.parametrize("how", RESAMPLED, ids=str)
 @pytest.mark.parametrize("name", sorted(CLUSTERERS))
 def test_training_points_get_their_labels_back(name, how):
-    """All but those that a run left out, and those with copies that a run puts into different clusters."""
+    """All but those that a run left out, and those with copies that a run puts into different
+    clusters.
+    """
     points = np.vstack([BLOBS[:70], BLOBS[:10], np.round(BLOBS[100:140])])
     k = None if name in FINDS_ITS_K else 3
-    cake = quietly(lambda: CAKE(k, clusterer=name, n_runs=4, geometry="rms", random_state=0, **how).fit(points))
+    cake = quietly(
+        lambda: CAKE(k, clusterer=name, n_runs=4, geometry="rms", random_state=0, **how).fit(points)
+    )
     labels, placed = cake.ensemble_.labels, cake.ensemble_.place(points)
     copies = [[j for j in range(len(points)) if tuple(points[j]) == tuple(x)] for x in points]
     same = [len({tuple(labels[j]) for j in of}) == 1 for of in copies]
@@ -150,7 +162,9 @@ def parted(points, rng):
 
 @pytest.mark.parametrize("left_out", ["skip", "predict"])
 def test_a_point_that_is_drawn_twice_has_the_label_of_its_first_copy(left_out):
-    ensemble = build_ensemble(X, parted, n_runs=3, resample="bootstrap", left_out=left_out, random_state=0)
+    ensemble = build_ensemble(
+        X, parted, n_runs=3, resample="bootstrap", left_out=left_out, random_state=0
+    )
     _, first = np.unique(X, axis=0, return_index=True)  # iris has one flower twice
     labels, placed = ensemble.labels[first], ensemble.place(X[first])
     assert_array_equal(placed[labels >= 0], labels[labels >= 0])
@@ -175,10 +189,14 @@ def test_number_of_clusters_is_set_under_its_own_name():
         make_pipeline(StandardScaler(), KMeans(n_init=1)),
     ):
         ensemble = quietly(
-            lambda estimator=estimator: build_ensemble(BLOBS, estimator, n_clusters=2, n_runs=2, random_state=0)
+            lambda estimator=estimator: build_ensemble(
+                BLOBS, estimator, n_clusters=2, n_runs=2, random_state=0
+            )
         )
         assert ensemble.n_clusters.max() <= 2
-    own = build_ensemble(BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0)  # None: its own value stands
+    own = build_ensemble(
+        BLOBS, KMeans(5, n_init=1), n_runs=2, random_state=0
+    )  # None: its own value stands
     assert own.n_clusters.tolist() == [5, 5]
 
 
@@ -213,7 +231,9 @@ def test_functions_get_a_generator_of_their_own():
 
 
 def test_lists_deal_runs_in_turn():
-    mixed = build_ensemble(X, ["kmeans", GaussianMixture(), "birch"], n_clusters=3, n_runs=7, random_state=range(7))
+    mixed = build_ensemble(
+        X, ["kmeans", GaussianMixture(), "birch"], n_clusters=3, n_runs=7, random_state=range(7)
+    )
     assert mixed.summary()["method"].tolist() == [
         "kmeans",
         "GaussianMixture",
@@ -232,7 +252,12 @@ def test_deterministic_methods_warn_unless_something_differs():
     with pytest.warns(UserWarning, match="agglomerative is deterministic.*set vary or resample"):
         build_ensemble(X, "agglomerative", n_clusters=3, n_runs=2)
     varied = build_ensemble(
-        X, "agglomerative", n_clusters=3, n_runs=6, vary={"linkage": ["ward", "average"]}, random_state=0
+        X,
+        "agglomerative",
+        n_clusters=3,
+        n_runs=6,
+        vary={"linkage": ["ward", "average"]},
+        random_state=0,
     )
     assert set(varied.summary()["linkage"]) == {"ward", "average"}
     build_ensemble(X, "agglomerative", n_clusters=3, n_runs=2, resample=0.9)
@@ -246,13 +271,19 @@ def test_vary_draws_parameters_anew_for_each_run():
     assert set(drawn) <= set(range(10, 16))
     assert len(set(drawn)) > 2
     by_hand = SpectralClustering(
-        2, affinity="nearest_neighbors", n_init=1, n_neighbors=drawn[5], random_state=ensemble.seeds[5]
+        2,
+        affinity="nearest_neighbors",
+        n_init=1,
+        n_neighbors=drawn[5],
+        random_state=ensemble.seeds[5],
     ).fit(X)
     assert adjusted_rand_score(by_hand.labels_, ensemble.labels[:, 5]) == 1
 
 
 def test_vary_of_the_number_of_clusters_means_components_too():
-    mixed = build_ensemble(X, ["kmeans", "gmm"], n_runs=8, vary={"n_clusters": range(2, 6)}, random_state=0)
+    mixed = build_ensemble(
+        X, ["kmeans", "gmm"], n_runs=8, vary={"n_clusters": range(2, 6)}, random_state=0
+    )
     table = mixed.summary()
     asked = table["n_clusters"].fillna(table["n_components"]).astype(int)
     assert_array_equal(asked, mixed.n_clusters)
@@ -266,7 +297,9 @@ def test_resampled_runs_leave_points_out(share):
     rows = np.flatnonzero(ensemble.labels[:, 2] >= 0)
     by_hand = KMeans(3, n_init=1, random_state=ensemble.seeds[2]).fit(X[rows])
     assert_array_equal(ensemble.labels[rows, 2], by_hand.labels_)
-    placed = build_ensemble(X, n_clusters=3, n_runs=4, resample=share, left_out="predict", random_state=0)
+    placed = build_ensemble(
+        X, n_clusters=3, n_runs=4, resample=share, left_out="predict", random_state=0
+    )
     assert (placed.labels >= 0).all()
     assert_array_equal(placed.labels[rows, 2], by_hand.labels_)
     assert_array_equal(placed.labels[:, 2], by_hand.predict(X))
@@ -279,13 +312,18 @@ def test_bootstrap_leaves_out_about_a_third():
 
 
 def test_bootstrap_stability_of_the_paper_is_stability_of_a_resampled_ensemble():
-    """Share of agreeing pairs among the pairs of subsamples that hold the point, aligned on the shared points."""
+    """Share of agreeing pairs among the pairs of subsamples that hold the point, aligned on the
+    shared points.
+    """
     labels = build_ensemble(X, n_clusters=3, n_runs=8, resample=0.8, random_state=0).labels
     agree, pairs = np.zeros(len(X)), np.zeros(len(X))
     for r in range(8):
         for q in range(r):
             both = (labels[:, r] >= 0) & (labels[:, q] >= 0)
-            perms = [np.array(p) for p in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))]
+            perms = [
+                np.array(p)
+                for p in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+            ]
             best = max(perms, key=lambda p: (p[labels[both, q]] == labels[both, r]).sum())
             agree[both] += best[labels[both, q]] == labels[both, r]
             pairs += both
@@ -336,12 +374,16 @@ class Slow(ClusterMixin, BaseEstimator):
 
 def test_the_run_named_in_a_failure_is_the_first_not_the_fastest():
     for settings in ({"n_jobs": 4}, {"n_jobs": 1}):
-        with pytest.raises(ValueError, match=r"Run 1 \(Slow, seed 41\) failed: ValueError: no luck"):
+        with pytest.raises(
+            ValueError, match=r"Run 1 \(Slow, seed 41\) failed: ValueError: no luck"
+        ):
             build_ensemble(X, Slow(), n_runs=4, random_state=[40, 41, 42, 43], **settings)
 
 
 def test_a_failing_run_is_named_or_dropped():
-    with pytest.raises(RuntimeError, match=r"Run \d \(failing, seed \d+\) failed: RuntimeError: no luck"):
+    with pytest.raises(
+        RuntimeError, match=r"Run \d \(failing, seed \d+\) failed: RuntimeError: no luck"
+    ):
         build_ensemble(X, failing, n_runs=8, random_state=0)
     with pytest.warns(UserWarning, match=r"of 8 runs failed and were left out. Run \d"):
         rest = build_ensemble(X, failing, n_runs=8, random_state=0, on_failure="drop")
@@ -355,14 +397,38 @@ def test_a_failing_run_is_named_or_dropped():
         ({"clusterer": KMeans}, TypeError, "an instance, not a class"),
         ({"clusterer": []}, ValueError, "clusterer=\\[\\] is empty"),
         ({"clusterer": 3}, TypeError, "clusterer=3 must be"),
-        ({"clusterer": "hdbscan", "n_clusters": 3}, ValueError, "n_clusters=3 cannot be set: hdbscan"),
-        ({"clusterer": failing, "n_clusters": 3}, ValueError, "n_clusters=3 cannot be handed to the function"),
-        ({"vary": {"n_neighbors": [3]}}, ValueError, r"vary\['n_neighbors'\].*none of \['kmeans'\]"),
+        (
+            {"clusterer": "hdbscan", "n_clusters": 3},
+            ValueError,
+            "n_clusters=3 cannot be set: hdbscan",
+        ),
+        (
+            {"clusterer": failing, "n_clusters": 3},
+            ValueError,
+            "n_clusters=3 cannot be handed to the function",
+        ),
+        (
+            {"vary": {"n_neighbors": [3]}},
+            ValueError,
+            r"vary\['n_neighbors'\].*none of \['kmeans'\]",
+        ),
         ({"vary": {"tol": []}}, ValueError, r"vary\['tol'\] is empty"),
         ({"vary": {"tol": 3}}, TypeError, r"vary\['tol'\]=3 must be a sequence"),
-        ({"vary": {"n_clusters": [3, 0]}}, ValueError, r"vary\['n_clusters'\]\[1\]=0 must be at least 1"),
-        ({"vary": {"n_clusters": [2.5]}}, TypeError, r"vary\['n_clusters'\]\[0\]=2.5 must be a whole number"),
-        ({"vary": {"n_clusters": [3, 151]}}, ValueError, "n_clusters=151 is more than the 150 points"),
+        (
+            {"vary": {"n_clusters": [3, 0]}},
+            ValueError,
+            r"vary\['n_clusters'\]\[1\]=0 must be at least 1",
+        ),
+        (
+            {"vary": {"n_clusters": [2.5]}},
+            TypeError,
+            r"vary\['n_clusters'\]\[0\]=2.5 must be a whole number",
+        ),
+        (
+            {"vary": {"n_clusters": [3, 151]}},
+            ValueError,
+            "n_clusters=151 is more than the 150 points",
+        ),
         (
             {"n_clusters": 3, "vary": {"n_clusters": range(4, 7)}},
             ValueError,
@@ -372,7 +438,11 @@ def test_a_failing_run_is_named_or_dropped():
         ({"resample": 1.5}, ValueError, "resample=1.5 must be"),
         ({"resample": "half"}, ValueError, "resample='half' must be"),
         ({"resample": 0.001}, ValueError, "resample=0.001 leaves 0 of 150 points"),
-        ({"resample": 0.1, "n_clusters": 20}, ValueError, "n_clusters=20 is more than the 15 points"),
+        (
+            {"resample": 0.1, "n_clusters": 20},
+            ValueError,
+            "n_clusters=20 is more than the 15 points",
+        ),
         ({"left_out": "predict"}, ValueError, "left_out='predict' is used with resample alone"),
         ({"left_out": "guess", "resample": 0.5}, ValueError, "left_out='guess' is not known"),
         ({"on_failure": "ignore"}, ValueError, "on_failure='ignore' is not known"),
@@ -388,12 +458,17 @@ def test_diversity_is_one_less_the_mean_nmi():
 
     from sklearn.metrics import normalized_mutual_info_score
 
-    ensemble = build_ensemble(BLOBS, ["kmeans-random", "gmm"], n_clusters=4, n_runs=6, random_state=0)
+    ensemble = build_ensemble(
+        BLOBS, ["kmeans-random", "gmm"], n_clusters=4, n_runs=6, random_state=0
+    )
     nmi = [
-        normalized_mutual_info_score(ensemble.labels[:, r], ensemble.labels[:, q]) for r, q in combinations(range(6), 2)
+        normalized_mutual_info_score(ensemble.labels[:, r], ensemble.labels[:, q])
+        for r, q in combinations(range(6), 2)
     ]
     assert ensemble.diversity() == pytest.approx(1 - np.mean(nmi), abs=1e-12)
-    assert build_ensemble(BLOBS, lambda data, rng: np.zeros(len(data), int), n_runs=2).diversity() == 0
+    assert (
+        build_ensemble(BLOBS, lambda data, rng: np.zeros(len(data), int), n_runs=2).diversity() == 0
+    )
 
 
 @pytest.mark.parametrize("watched", [True, False])

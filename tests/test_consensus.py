@@ -45,8 +45,12 @@ def test_best_reference_gives_the_strongest_consensus(unassigned, labels):
 @few
 @given(labels=unique_runs())
 def test_votes(consensus, unassigned, labels):
-    reference, names, found, strength, shares = vote(labels, consensus=consensus, unassigned=unassigned)
-    expected, expected_strength, expected_shares = oracles.votes(labels, reference, unassigned=unassigned)
+    reference, names, found, strength, shares = vote(
+        labels, consensus=consensus, unassigned=unassigned
+    )
+    expected, expected_strength, expected_shares = oracles.votes(
+        labels, reference, unassigned=unassigned
+    )
     assert_array_equal(names[found], expected)
     assert_allclose(strength, expected_strength, rtol=1e-12)
     for row, share in zip(shares, expected_shares, strict=True):
@@ -66,7 +70,9 @@ def test_medoid_and_best_reference_can_differ():
     runs = ["0001111", "0000111", "0101111", "0100011", "1100101"]
     runs = [[int(label) for label in run] for run in runs]
     X = np.arange(7.0)[:, None]
-    found = {consensus: confidence(X, runs, consensus=consensus).reference_run for consensus in CONSENSUS}
+    found = {
+        consensus: confidence(X, runs, consensus=consensus).reference_run for consensus in CONSENSUS
+    }
     assert found == {"medoid": 0, "best-reference": 1}
 
 
@@ -87,7 +93,9 @@ def test_tied_votes_go_to_the_label_of_the_reference():
 
 
 def test_tied_votes_where_the_reference_does_not_assign_the_point_go_to_the_run_most_like_it():
-    runs = np.array([[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 3, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]])
+    runs = np.array(
+        [[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 3, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]]
+    )
     for order in (np.arange(9), np.arange(9)[::-1]):
         _, names, labels, strength, _ = vote(runs.T[order], reference=0)
         assert names[labels[4]] == 3  # run 2 agrees with run 0 on all points, run 1 on all but one
@@ -101,13 +109,17 @@ def test_consensus_does_not_depend_on_the_order_of_rows(unassigned, labels, seed
     order = np.random.default_rng(seed).permutation(len(labels))
     for reference in range(labels.shape[1]):
         _, names, found, strength, _ = vote(labels, unassigned=unassigned, reference=reference)
-        _, other_names, moved, other_strength, _ = vote(labels[order], unassigned=unassigned, reference=reference)
+        _, other_names, moved, other_strength, _ = vote(
+            labels[order], unassigned=unassigned, reference=reference
+        )
         assert_array_equal(other_names[moved], names[found][order])
         assert_array_equal(other_strength, strength[order])
 
 
 def test_tied_votes_of_runs_as_like_the_reference_go_to_the_first_run():
-    runs = np.array([[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 7, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]])
+    runs = np.array(
+        [[7, 7, 7, 7, -1, 3, 3, 3, 3], [7, 7, 7, 7, 7, 3, 3, 3, 3], [7, 7, 7, 7, 3, 3, 3, 3, 3]]
+    )
     _, names, labels, strength, _ = vote(runs.T, reference=0)
     assert names[labels[4]] == 7
     assert strength[4] == 0.5
@@ -132,7 +144,9 @@ def test_clusters_without_a_partner_vote_for_nothing():
 @treatments
 def test_no_vote_at_all(unassigned):
     # Point 3 is only in clusters without a partner, point 8 in no run.
-    runs = np.array([[0, 0, 0, -1, 1, 1, 1, 1, -1], [0, 0, 0, 2, 1, 1, 1, 1, -1], [0, 0, 0, 2, 1, 1, 1, 1, -1]])
+    runs = np.array(
+        [[0, 0, 0, -1, 1, 1, 1, 1, -1], [0, 0, 0, 2, 1, 1, 1, 1, -1], [0, 0, 0, 2, 1, 1, 1, 1, -1]]
+    )
     _, _, labels, strength, shares = vote(runs.T, reference=0, unassigned=unassigned)
     assert_array_equal(labels[[3, 8]], [-1, -1])
     assert strength[3] == 0
@@ -153,7 +167,9 @@ def test_consensus_uses_matching_under_jaccard_too():
     labels = np.repeat([0, 1, 2], 4)[:, None].repeat(4, axis=1)
     labels[3, 1] = labels[4, 2] = labels[8, 3] = labels[8, 0] = 1
     assert oracles.unique_optima(labels)
-    by_matching, by_jaccard = (confidence(X, labels, agreement=agreement) for agreement in ("matching", "jaccard"))
+    by_matching, by_jaccard = (
+        confidence(X, labels, agreement=agreement) for agreement in ("matching", "jaccard")
+    )
     assert by_matching.reference_run == by_jaccard.reference_run
     assert_array_equal(by_matching.labels, by_jaccard.labels)
     assert_array_equal(by_matching.votes, by_jaccard.votes)
@@ -162,6 +178,7 @@ def test_consensus_uses_matching_under_jaccard_too():
 
 def test_unknown_consensus():
     with pytest.raises(
-        ValueError, match=r"consensus='mean' is not known; choose one of \['best-reference', 'medoid'\]"
+        ValueError,
+        match=r"consensus='mean' is not known; choose one of \['best-reference', 'medoid'\]",
     ):
         confidence([[0.0], [1.0]], [[0, 1], [0, 1]], consensus="mean")

@@ -52,7 +52,9 @@ def small_sample(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
         yield cluster
 
 
@@ -73,10 +75,15 @@ def fit_out_of_core(points, **options):
 
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize(
-    "options", [{}, {"geometry": "centroid"}, {"clusterer": "gmm"}, {"agreement": "jaccard"}], ids=str
+    "options",
+    [{}, {"geometry": "centroid"}, {"clusterer": "gmm"}, {"agreement": "jaccard"}],
+    ids=str,
 )
 def test_same_as_out_of_core_without_a_cluster(points, options):
-    cake, expected = fit(da.from_array(points, chunks=(ROWS, 3)), **options), fit_out_of_core(points, **options)
+    cake, expected = (
+        fit(da.from_array(points, chunks=(ROWS, 3)), **options),
+        fit_out_of_core(points, **options),
+    )
     assert isinstance(cake.scores_, da.Array)
     assert isinstance(cake.labels_, da.Array)
     assert cake.n_passes_ == expected.n_passes_
@@ -99,7 +106,9 @@ def test_frames_keep_their_columns(points, client):
     frame = frames.from_pandas(pd.DataFrame(points, columns=list("xyz")), npartitions=6)
     cake = fit(frame)
     assert cake.feature_names_in_.tolist() == ["x", "y", "z"]
-    assert_array_equal(cake.labels_.compute(), fit_out_of_core(points).labels_)  # six partitions of 1500 rows
+    assert_array_equal(
+        cake.labels_.compute(), fit_out_of_core(points).labels_
+    )  # six partitions of 1500 rows
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -132,7 +141,9 @@ def test_a_worker_that_dies_changes_nothing(points, cluster, client):
 def test_joblib_spreads_the_runs_of_an_ensemble_in_memory(points, client):
     with joblib.parallel_config(backend="dask"):
         spread = build_ensemble(points, n_clusters=4, n_runs=4, random_state=0)
-    assert_array_equal(spread.labels, build_ensemble(points, n_clusters=4, n_runs=4, random_state=0).labels)
+    assert_array_equal(
+        spread.labels, build_ensemble(points, n_clusters=4, n_runs=4, random_state=0).labels
+    )
 
 
 def test_rows_may_be_cut_into_columns(points):
@@ -171,7 +182,9 @@ def test_an_ensemble_has_the_runs_of_the_fit_and_labels_of_all_rows(points, clus
 
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize(
-    "options", [{}, {"geometry": "centroid"}, {"agreement": "jaccard", "fusion": "product"}], ids=str
+    "options",
+    [{}, {"geometry": "centroid"}, {"agreement": "jaccard", "fusion": "product"}],
+    ids=str,
 )
 def test_an_ensemble_is_scored_as_in_memory_and_as_by_the_fit(points, options):
     X = da.from_array(points, chunks=(ROWS, 3))
@@ -183,10 +196,16 @@ def test_an_ensemble_is_scored_as_in_memory_and_as_by_the_fit(points, options):
     assert_array_equal(scored.label_names, expected.label_names)
     for name in ("labels", "rival"):
         assert_array_equal(getattr(scored, name).compute(), getattr(expected, name), err_msg=name)
-        assert_array_equal(getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name)
+        assert_array_equal(
+            getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name
+        )
     for name in ("scores", "stability", "geometry", "standard_errors", "votes"):
-        assert_allclose(getattr(scored, name).compute(), getattr(expected, name), atol=1e-12, err_msg=name)
-        assert_array_equal(getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name)
+        assert_allclose(
+            getattr(scored, name).compute(), getattr(expected, name), atol=1e-12, err_msg=name
+        )
+        assert_array_equal(
+            getattr(scored, name).compute(), getattr(cake, f"{name}_").compute(), err_msg=name
+        )
     pd.testing.assert_frame_equal(scored.to_frame(), expected.to_frame(), atol=1e-12, rtol=0)
 
 
@@ -221,9 +240,14 @@ def test_displays_draw_dask_records_as_those_in_memory(points):
     from clustertrust import displays
 
     truth = np.arange(len(points)) % 4
-    more = {name: [truth] for name in ("CoverageAccuracyDisplay", "DecileDisplay", "RiskCoverageDisplay")}
+    more = {
+        name: [truth]
+        for name in ("CoverageAccuracyDisplay", "DecileDisplay", "RiskCoverageDisplay")
+    }
     more["ScoreScatterDisplay"] = [points]
-    kinds = [name for name in displays.__all__ if hasattr(getattr(displays, name), "from_estimator")]
+    kinds = [
+        name for name in displays.__all__ if hasattr(getattr(displays, name), "from_estimator")
+    ]
     assert len(kinds) == 9
     X = da.from_array(points, chunks=(ROWS, 3))
     cake, runs = fit(X), confidence(X, build(X))
@@ -240,13 +264,20 @@ def test_displays_draw_dask_records_as_those_in_memory(points):
             continue
         drawn = draw("from_estimator", cake, *more.get(name, []))
         assert not any(hasattr(value, "dask") for value in drawn.values())
-        drawn, wanted = (draw("from_confidence", record, *more.get(name, [])) for record in (runs, in_memory))
+        drawn, wanted = (
+            draw("from_confidence", record, *more.get(name, [])) for record in (runs, in_memory)
+        )
         for key in {"scores", "counts", "aurc", "accuracy", "accuracies"} & set(drawn):
-            ours, theirs = (np.hstack(of[key] if isinstance(of[key], list) else [of[key]]) for of in (drawn, wanted))
+            ours, theirs = (
+                np.hstack(of[key] if isinstance(of[key], list) else [of[key]])
+                for of in (drawn, wanted)
+            )
             assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [da.from_array, lambda labels, chunks: labels], ids=["Dask", "NumPy"])
+@pytest.mark.parametrize(
+    "kind", [da.from_array, lambda labels, chunks: labels], ids=["Dask", "NumPy"]
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
 def test_given_labels_may_be_any_whole_numbers_in_any_blocks(points, kind, dtype):
     rng = np.random.default_rng(0)
@@ -268,7 +299,9 @@ def test_given_labels_may_be_any_whole_numbers_in_any_blocks(points, kind, dtype
 def test_what_dask_labels_cannot_be_is_told(points):
     X = da.from_array(points, chunks=(ROWS, 3))
     labels = da.from_array(np.zeros((9000, 3), dtype=int), chunks=(ROWS, 3))
-    with pytest.raises(ValueError, match=r"labels has shape \(9000, 3\) and type float64; .* labels.compute"):
+    with pytest.raises(
+        ValueError, match=r"labels has shape \(9000, 3\) and type float64; .* labels.compute"
+    ):
         confidence(X, labels.astype(float))
     with pytest.raises(ValueError, match=r"shape \(9000,\).* dask.array.stack"):
         confidence(X, labels[:, 0])
@@ -280,7 +313,9 @@ def test_what_dask_labels_cannot_be_is_told(points):
         pairwise_stability(labels)
     with pytest.raises(ValueError, match=r"compute\(\).save\(path\)"):
         Ensemble.from_labels(labels).save("x.npz")
-    with pytest.raises(ValueError, match=r"geometry='exact' needs all points at once.* X.compute\(\)"):
+    with pytest.raises(
+        ValueError, match=r"geometry='exact' needs all points at once.* X.compute\(\)"
+    ):
         confidence(X, labels, geometry="exact")
     with pytest.raises(ValueError, match=r"centers\[0\] has 1 rows"):
         confidence(X, labels + 1, geometry="centroid", centers=[np.zeros((1, 3))] * 3)
@@ -347,11 +382,15 @@ def test_workers_fit_the_runs(points, client, tmp_path, made_by):
 
 
 def test_without_a_client_the_runs_stay_here(points, tmp_path):
-    build_ensemble(da.from_array(points[:3000], chunks=(ROWS, 3)), note_process(str(tmp_path)), n_runs=2)
+    build_ensemble(
+        da.from_array(points[:3000], chunks=(ROWS, 3)), note_process(str(tmp_path)), n_runs=2
+    )
     assert [int(path.name) for path in tmp_path.iterdir()] == [os.getpid()]
 
 
-def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(points, client, tmp_path, monkeypatch):
+def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(
+    points, client, tmp_path, monkeypatch
+):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     back = client.run(os.getcwd)
@@ -363,14 +402,18 @@ def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(points, client, t
     for worker, folder in back.items():
         client.run(os.chdir, folder, workers=[worker])
     assert len(kept) == 5
-    assert kept == {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")}
+    assert kept == {
+        path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")
+    }
     assert_array_equal(first.labels.compute(), again.labels.compute())
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 @pytest.mark.parametrize("data", ["Dask's", "in memory"])
 def test_workers_that_die_while_runs_are_fitted_change_nothing(points, client, tmp_path, data):
-    """Each of the two workers dies once, in the middle of a run: whatever lived on them alone is lost."""
+    """Each of the two workers dies once, in the middle of a run: whatever lived on them alone is
+    lost.
+    """
     before = set(client.run(os.getpid).values())
 
     def dying(X, rng):
@@ -408,8 +451,12 @@ def test_a_task_that_kills_its_workers_is_an_error(points, cluster, client, monk
 
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(RuntimeError, match="Several workers died, one after the other, at the same task"):
-        build_ensemble(da.from_array(points[:3000], chunks=(ROWS, 3)), deadly, n_runs=2, random_state=0)
+    with pytest.raises(
+        RuntimeError, match="Several workers died, one after the other, at the same task"
+    ):
+        build_ensemble(
+            da.from_array(points[:3000], chunks=(ROWS, 3)), deadly, n_runs=2, random_state=0
+        )
 
 
 @pytest.mark.parametrize("lost", ["cancelled", "forgotten"])
@@ -447,7 +494,10 @@ def test_nobody_waits_for_workers_for_ever(points, monkeypatch):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
         distributed.Client(empty),
-        pytest.raises(TimeoutError, match=r"Dask has had no worker for 0.5 seconds .*client.wait_for_workers\(1\)"),
+        pytest.raises(
+            TimeoutError,
+            match=r"Dask has had no worker for 0.5 seconds .*client.wait_for_workers\(1\)",
+        ),
     ):
         build_ensemble(X, n_clusters=4, n_runs=2, random_state=0)
 
@@ -455,7 +505,9 @@ def test_nobody_waits_for_workers_for_ever(points, monkeypatch):
 # What workers hold
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the peak of a process from Linux")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="reads the peak of a process from Linux"
+)
 @pytest.mark.usefixtures("small_sample")
 def test_memory_of_a_worker_does_not_grow_with_the_rows(client):
     """Four times the rows, 105 MiB more in all, and the peak of a worker grows by 30 MiB at most."""
@@ -471,7 +523,9 @@ def test_memory_of_a_worker_does_not_grow_with_the_rows(client):
         return int(told.split("VmHWM:")[1].split()[0]) / 1024
 
     def peaks(blocks):
-        X = da.map_blocks(numbers, chunks=((rows,) * blocks, (columns,)), dtype=float, meta=np.empty((0, 0)))
+        X = da.map_blocks(
+            numbers, chunks=((rows,) * blocks, (columns,)), dtype=float, meta=np.empty((0, 0))
+        )
         cake = CAKE(3, n_runs=3, random_state=0).fit(X)
         assert 0 < cake.scores_.mean().compute() < 1
         return np.array(list(client.run(peak).values())), X.nbytes / 2**20
@@ -491,7 +545,10 @@ def test_memory_of_a_worker_does_not_grow_with_the_rows(client):
     ids=["apart", "touching", "overlapping"],
 )
 def test_near_the_fit_in_memory(spread, ari, mean, largest):
-    """Runs that start on a sample may end elsewhere, as those of another seed may; not where clusters are apart."""
+    """Runs that start on a sample may end elsewhere, as those of another seed may.
+
+    Not where clusters are apart.
+    """
     points, _ = make_blobs(9000, 3, centers=4, cluster_std=spread, random_state=0)
     cake, expected = fit(da.from_array(points, chunks=(ROWS, 3))), fit(points, geometry="rms")
     labels, scores = dask.compute(cake.labels_, cake.scores_)
@@ -504,7 +561,9 @@ def test_near_the_fit_in_memory(spread, ari, mean, largest):
 
 
 def test_tables_have_the_row_names_of_the_frame(points):
-    given = pd.DataFrame(points[:3000], columns=list("xyz"), index=pd.Index([f"cell {i:04}" for i in range(3000)]))
+    given = pd.DataFrame(
+        points[:3000], columns=list("xyz"), index=pd.Index([f"cell {i:04}" for i in range(3000)])
+    )
     frames = pytest.importorskip("dask.dataframe")
     frame = frames.from_pandas(given, npartitions=3)
     cake = fit(frame)
@@ -537,7 +596,9 @@ def test_a_model_of_many_rows_keeps_the_scores_of_its_sample(points, tmp_path):
 
 
 def test_unseen_points_of_another_type_in_blocks(points):
-    cake = CAKE(4, clusterer="bisecting-kmeans", n_runs=3, geometry="rms", random_state=0).fit(points[:2000])
+    cake = CAKE(4, clusterer="bisecting-kmeans", n_runs=3, geometry="rms", random_state=0).fit(
+        points[:2000]
+    )
     single = points.astype(np.float32)
     new, by_hand = da.from_array(single, chunks=(ROWS, 3)), single.astype(np.float64)
     assert_array_equal(cake.predict(new).compute(), cake.predict(by_hand))
@@ -546,7 +607,9 @@ def test_unseen_points_of_another_type_in_blocks(points):
 
 @pytest.mark.parametrize("geometry", ["rms", "exact"])
 def test_unseen_points_in_blocks(points, geometry):
-    cake = CAKE(4, n_runs=5, geometry=geometry, random_state=0).fit(pd.DataFrame(points[:2000], columns=list("xyz")))
+    cake = CAKE(4, n_runs=5, geometry=geometry, random_state=0).fit(
+        pd.DataFrame(points[:2000], columns=list("xyz"))
+    )
     new = da.from_array(points, chunks=(ROWS, 2))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -582,11 +645,17 @@ def test_types_of_pandas_own_are_numbers_too(points):
     frames = pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame(points[:3000], columns=list("xyz"))
     own = frames.from_pandas(frame.astype("Float64"), npartitions=2)
-    assert_array_equal(fit(own).scores_.compute(), fit(frames.from_pandas(frame, npartitions=2)).scores_.compute())
+    assert_array_equal(
+        fit(own).scores_.compute(), fit(frames.from_pandas(frame, npartitions=2)).scores_.compute()
+    )
     with pytest.raises(ValueError, match=r"X has columns that are not numbers: \['kind'\]"):
         fit(frames.from_pandas(frame.assign(kind="a"), npartitions=2))
     with pytest.raises(ValueError, match=r"missing or infinite .* \('y'\)"):
-        fit(frames.from_pandas(frame.astype("Float64").assign(y=pd.NA).astype("Float64"), npartitions=2))
+        fit(
+            frames.from_pandas(
+                frame.astype("Float64").assign(y=pd.NA).astype("Float64"), npartitions=2
+            )
+        )
 
 
 def test_whole_numbers_that_floats_cannot_tell_apart_are_told():
@@ -609,17 +678,23 @@ def test_text_is_told():
 
 
 def test_mini_batches_go_one_after_the_other_and_are_refused(points, small_sample):
-    with pytest.raises(ValueError, match=r"'minibatch-kmeans' takes one mini-batch after the other.*'kmeans'"):
+    with pytest.raises(
+        ValueError, match=r"'minibatch-kmeans' takes one mini-batch after the other.*'kmeans'"
+    ):
         fit(da.from_array(points, chunks=(ROWS, 3)), clusterer="minibatch-kmeans")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
     frame = pd.DataFrame(points, columns=list("xyz"))
-    frame.loc[:8990, "z"] = frame.loc[:8990, "z"].round()  # written as whole numbers until the last few rows
+    frame.loc[:8990, "z"] = frame.loc[
+        :8990, "z"
+    ].round()  # written as whole numbers until the last few rows
     frame.insert(0, "name", [f"{i:05}" for i in range(len(frame))])
     path = tmp_path / f"x.{suffix}"
-    text = frame.assign(z=[f"{z:.0f}" if i <= 8990 else repr(z) for i, z in enumerate(frame["z"].tolist())])
+    text = frame.assign(
+        z=[f"{z:.0f}" if i <= 8990 else repr(z) for i, z in enumerate(frame["z"].tolist())]
+    )
     text.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
     typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms", "--out"]
     arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]

@@ -1,4 +1,6 @@
-"""The paper's data sets: sizes, values, checksums, what happens when they cannot be had, and k-means on each."""
+"""The paper's data sets: sizes, values, checksums, what happens when they cannot be had, and
+k-means on each.
+"""
 
 import os
 import sys
@@ -20,7 +22,9 @@ from clustertrust import datasets
 
 HERE = Path(__file__).parent
 FILES = HERE.parents[1] / "shared" / "data"
-PRINTED = pd.read_csv(HERE / "golden" / "filtering_kmeans.csv").set_index(["dataset", "subset", "metric"])["value"]
+PRINTED = pd.read_csv(HERE / "golden" / "filtering_kmeans.csv").set_index(
+    ["dataset", "subset", "metric"]
+)["value"]
 HALF_A_DIGIT = 0.0005 + 1e-12  # printed with three decimals
 
 # Shape as the paper uses it, and the size of each class.
@@ -81,7 +85,10 @@ OPENML = {
 
 @pytest.fixture
 def folder(monkeypatch):
-    """The folder with the files, made known; skips without it, fails without it where tests run for everyone."""
+    """The folder with the files, made known.
+
+    Skips without it, fails without it where tests run for everyone.
+    """
     if not FILES.is_dir():
         told = f"there is no folder {FILES} with the real data sets"
         if os.environ.get("CI") == "true":
@@ -148,7 +155,9 @@ def test_an_unknown_name_is_told_the_known_ones(name):
 
 
 def test_s1_is_one_call():
-    X, y = make_blobs(n_samples=4000, centers=[[0, 0], [5, 5], [12, 0]], cluster_std=2, random_state=42)
+    X, y = make_blobs(
+        n_samples=4000, centers=[[0, 0], [5, 5], [12, 0]], cluster_std=2, random_state=42
+    )
     assert_array_equal(datasets.load("s1").X, X)
     assert_array_equal(datasets.load("s1").y, y)
 
@@ -167,7 +176,9 @@ def test_other_blobs_are_one_call_a_cluster(name, centers, stds, sizes, first_se
     X, y = datasets.load(name)
     start = 0
     for label, (center, std, size) in enumerate(zip(centers, stds, sizes, strict=True)):
-        drawn, _ = make_blobs(n_samples=size, centers=[center], cluster_std=std, random_state=first_seed + label)
+        drawn, _ = make_blobs(
+            n_samples=size, centers=[center], cluster_std=std, random_state=first_seed + label
+        )
         assert_array_equal(X[start : start + size], drawn)
         assert (y[start : start + size] == label).all()
         start += size
@@ -176,7 +187,9 @@ def test_other_blobs_are_one_call_a_cluster(name, centers, stds, sizes, first_se
 
 @pytest.mark.parametrize("block", [1, 2, 8])
 def test_s3_is_blobs_and_a_block_of_the_legacy_stream(block):
-    blobs, classes = make_blobs(n_samples=3000, centers=[[0, 0], [5, 5], [10, 0]], cluster_std=1, random_state=10)
+    blobs, classes = make_blobs(
+        n_samples=3000, centers=[[0, 0], [5, 5], [10, 0]], cluster_std=1, random_state=10
+    )
     stream = np.random.RandomState(42).random_sample(40 + 8 * 3000)[40:]
     noise = -10 + 25 * stream[(block - 1) * 3000 : block * 3000].reshape(1500, 2)
     X, y = datasets.load("S3", block=block)
@@ -194,7 +207,9 @@ def test_s3_is_the_first_block_unless_told():
     assert_array_equal(datasets.load("S3").X, datasets.load("S3", block=1).X)
 
 
-@pytest.mark.parametrize(("block", "error"), [(0, ValueError), (-1, ValueError), (1.0, TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    ("block", "error"), [(0, ValueError), (-1, ValueError), (1.0, TypeError), (True, TypeError)]
+)
 def test_a_block_is_a_positive_whole_number(block, error):
     with pytest.raises(error, match="block="):
         datasets.load("S3", block=block)
@@ -214,7 +229,9 @@ def test_shipped_sets_as_the_paper_uses_them():
     raw = load_breast_cancer().data
     assert_array_equal(datasets.load("Bc", raw=True).X, raw)
     scaled = StandardScaler().fit_transform(raw)
-    assert_array_equal(datasets.load("Bc").X, PCA(n_components=10, random_state=42).fit_transform(scaled))
+    assert_array_equal(
+        datasets.load("Bc").X, PCA(n_components=10, random_state=42).fit_transform(scaled)
+    )
     assert_array_equal(datasets.load("Bc").y, load_breast_cancer().target)
 
 
@@ -225,7 +242,10 @@ def test_shipped_sets_as_the_paper_uses_them():
         ("Fm", lambda X: X.astype(np.float32)),
         ("Lt", lambda X: StandardScaler().fit_transform(X)),
         ("Sa", lambda X: PCA(30, random_state=42).fit_transform(np.ascontiguousarray(X))),
-        ("Ng", lambda X: PCA(100, random_state=42).fit_transform(StandardScaler().fit_transform(X))),
+        (
+            "Ng",
+            lambda X: PCA(100, random_state=42).fit_transform(StandardScaler().fit_transform(X)),
+        ),
     ],
 )
 def test_stored_sets_raw_and_as_the_paper_uses_them(short, prepare, folder):
@@ -248,7 +268,9 @@ def test_raw_is_the_same_where_there_is_nothing_to_do(name):
 
 
 def pretend_openml(monkeypatch, short, X, y):
-    """OpenML's form: float64 points, classes by name, for Fashion-MNIST the test part behind the training part."""
+    """OpenML's form: float64 points, classes by name, for Fashion-MNIST the test part behind the
+    training part.
+    """
     name, classes = OPENML[short]
     if short == "Fm":
         X, y = np.vstack([X, X[:3]]), np.append(y, y[:3])
@@ -288,7 +310,9 @@ def test_an_empty_variable_is_no_folder(folder, monkeypatch):
     assert datasets.load("Pd").X.shape == (10992, 16)
 
 
-@pytest.mark.parametrize("what", ["a value", "a fraction", "a missing value", "a class", "the order", "a row less"])
+@pytest.mark.parametrize(
+    "what", ["a value", "a fraction", "a missing value", "a class", "the order", "a row less"]
+)
 def test_a_download_of_other_data_is_refused(what, folder, monkeypatch):
     X, y = arrays_of("Pd")
     X, y = X.astype(float), y.copy()
@@ -315,9 +339,7 @@ def test_a_download_of_other_data_is_refused(what, folder, monkeypatch):
 @pytest.mark.parametrize("short", OPENML)
 @pytest.mark.usefixtures("offline")
 def test_offline_says_what_to_do(short):
-    told = (
-        f"{OPENML[short][0]}.*no route to host.* Go online, or set CLUSTERTRUST_DATA to a folder with .*{FILE[short]}"
-    )
+    told = f"{OPENML[short][0]}.*no route to host.* Go online, or set CLUSTERTRUST_DATA to a folder with .*{FILE[short]}"
     with pytest.raises(ConnectionError, match=told):
         datasets.load(short)
 
@@ -326,7 +348,15 @@ def test_offline_says_what_to_do(short):
 def test_newsgroups_come_with_the_recipe():
     with pytest.raises(FileNotFoundError, match="cannot be downloaded ready-made") as caught:
         datasets.load("Ng")
-    for part in ("CLUSTERTRUST_DATA", 'subset="all"', "headers", "footers", "quotes", "all-MiniLM-L6-v2", FILE["Ng"]):
+    for part in (
+        "CLUSTERTRUST_DATA",
+        'subset="all"',
+        "headers",
+        "footers",
+        "quotes",
+        "all-MiniLM-L6-v2",
+        FILE["Ng"],
+    ):
         assert part in str(caught.value)
 
 
@@ -335,10 +365,14 @@ def test_newsgroups_come_with_the_recipe():
 
 def test_a_missing_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("CLUSTERTRUST_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"has no file 'letter\.npz'.* unset CLUSTERTRUST_DATA") as caught:
+    with pytest.raises(
+        FileNotFoundError, match=r"has no file 'letter\.npz'.* unset CLUSTERTRUST_DATA"
+    ) as caught:
         datasets.load("Lt")
     assert str(tmp_path) in str(caught.value)
-    with pytest.raises(FileNotFoundError, match=r"has no file '20newsgroups_minilm\.npz'(.|\n)*SentenceTransformer"):
+    with pytest.raises(
+        FileNotFoundError, match=r"has no file '20newsgroups_minilm\.npz'(.|\n)*SentenceTransformer"
+    ):
         datasets.load("Ng")
 
 
@@ -349,7 +383,9 @@ def test_damaged_files_are_told(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("CLUSTERTRUST_DATA", str(tmp_path))
     for content in (whole[: len(whole) // 2], bytes(flipped), b"", b"not a zip file"):
         (tmp_path / "letter.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"letter\.npz' is damaged .* Replace the file, or unset"):
+        with pytest.raises(
+            ValueError, match=r"letter\.npz' is damaged .* Replace the file, or unset"
+        ):
             datasets.load("Lt")
 
 
@@ -384,13 +420,17 @@ def test_a_file_with_other_data_is_refused(part, folder, tmp_path, monkeypatch):
     np.savez(tmp_path / "satimage.npz", X=X, y=y)
     monkeypatch.setenv("CLUSTERTRUST_DATA", str(tmp_path))
     with pytest.raises(
-        ValueError, match=rf"^{part} of .*satimage\.npz' is not the paper's: checksum .* Replace the file"
+        ValueError,
+        match=rf"^{part} of .*satimage\.npz' is not the paper's: checksum .* Replace the file",
     ):
         datasets.load("Sa")
 
 
 def test_embeddings_made_anew_are_taken_in_the_right_order_only(folder, tmp_path, monkeypatch):
-    """Their last digits differ from machine to machine; classes, as `fetch_20newsgroups` gives them, do not."""
+    """Their last digits differ from machine to machine.
+
+    Classes, as `fetch_20newsgroups` gives them, do not.
+    """
     X, y = arrays_of("Ng")
     monkeypatch.setenv("CLUSTERTRUST_DATA", str(tmp_path))
     np.savez(tmp_path / FILE["Ng"], X=X * np.float32(1 + 1e-6), y=y.astype(np.int64))
@@ -400,7 +440,8 @@ def test_embeddings_made_anew_are_taken_in_the_right_order_only(folder, tmp_path
         datasets.load("Ng")
     np.savez(tmp_path / FILE["Ng"], X=X[:, :300], y=y)
     with pytest.raises(
-        ValueError, match=r"^X of .* has shape \(18846, 300\) and type float32; the paper's has \(18846, 384\)"
+        ValueError,
+        match=r"^X of .* has shape \(18846, 300\) and type float32; the paper's has \(18846, 384\)",
     ):
         datasets.load("Ng")
 
@@ -411,10 +452,12 @@ def test_embeddings_made_anew_are_taken_in_the_right_order_only(folder, tmp_path
 @pytest.mark.printed
 @pytest.mark.parametrize("short", SETS)
 def test_k_means_as_printed(short, request):
-    """ARI of k-means on all points, filtering_kmeans.csv, protocol of ten seeds and k = number of labels in y.
+    """ARI of k-means on all points, filtering_kmeans.csv, protocol of ten seeds and k = number of
+    labels in y.
 
-    Rounding is all there is to allow for, but for two: the embeddings of Ng are not the authors' to the last digit,
-    and of Fm, where a fit takes seconds, two seeds stand for ten (all ten give 0.3529).
+    Rounding is all there is to allow for, but for two: the embeddings of Ng are not the authors' to
+    the last digit, and of Fm, where a fit takes seconds, two seeds stand for ten (all ten give
+    0.3529).
     """
     need_folder(short, request)
     X, y = datasets.load(short)

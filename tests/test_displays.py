@@ -51,24 +51,36 @@ NAN = np.nan
 FROM_CONFIDENCE = {
     AlignmentDisplay: lambda c, X, y, ax=None: AlignmentDisplay.from_confidence(c, ax=ax),
     ConvergenceDisplay: lambda c, X, y, ax=None: ConvergenceDisplay.from_confidence(c, X, ax=ax),
-    CoverageAccuracyDisplay: lambda c, X, y, ax=None: CoverageAccuracyDisplay.from_confidence(c, y, ax=ax),
+    CoverageAccuracyDisplay: lambda c, X, y, ax=None: CoverageAccuracyDisplay.from_confidence(
+        c, y, ax=ax
+    ),
     DecileDisplay: lambda c, X, y, ax=None: DecileDisplay.from_confidence(c, y, ax=ax),
     RiskCoverageDisplay: lambda c, X, y, ax=None: RiskCoverageDisplay.from_confidence(c, y, ax=ax),
     ScoreBarsDisplay: lambda c, X, y, ax=None: ScoreBarsDisplay.from_confidence(c, ax=ax),
-    ScoreDistributionDisplay: lambda c, X, y, ax=None: ScoreDistributionDisplay.from_confidence(c, ax=ax),
+    ScoreDistributionDisplay: lambda c, X, y, ax=None: ScoreDistributionDisplay.from_confidence(
+        c, ax=ax
+    ),
     ScoreScatterDisplay: lambda c, X, y, ax=None: ScoreScatterDisplay.from_confidence(c, X, ax=ax),
-    StabilityGeometryDisplay: lambda c, X, y, ax=None: StabilityGeometryDisplay.from_confidence(c, ax=ax),
+    StabilityGeometryDisplay: lambda c, X, y, ax=None: StabilityGeometryDisplay.from_confidence(
+        c, ax=ax
+    ),
 }
 FROM_ESTIMATOR = {
     AlignmentDisplay: lambda c, y, ax=None: AlignmentDisplay.from_estimator(c, ax=ax),
     ConvergenceDisplay: lambda c, y, ax=None: ConvergenceDisplay.from_estimator(c, ax=ax),
-    CoverageAccuracyDisplay: lambda c, y, ax=None: CoverageAccuracyDisplay.from_estimator(c, y, ax=ax),
+    CoverageAccuracyDisplay: lambda c, y, ax=None: CoverageAccuracyDisplay.from_estimator(
+        c, y, ax=ax
+    ),
     DecileDisplay: lambda c, y, ax=None: DecileDisplay.from_estimator(c, y, ax=ax),
     RiskCoverageDisplay: lambda c, y, ax=None: RiskCoverageDisplay.from_estimator(c, y, ax=ax),
     ScoreBarsDisplay: lambda c, y, ax=None: ScoreBarsDisplay.from_estimator(c, ax=ax),
-    ScoreDistributionDisplay: lambda c, y, ax=None: ScoreDistributionDisplay.from_estimator(c, ax=ax),
+    ScoreDistributionDisplay: lambda c, y, ax=None: ScoreDistributionDisplay.from_estimator(
+        c, ax=ax
+    ),
     ScoreScatterDisplay: lambda c, y, ax=None: ScoreScatterDisplay.from_estimator(c, ax=ax),
-    StabilityGeometryDisplay: lambda c, y, ax=None: StabilityGeometryDisplay.from_estimator(c, ax=ax),
+    StabilityGeometryDisplay: lambda c, y, ax=None: StabilityGeometryDisplay.from_estimator(
+        c, ax=ax
+    ),
 }
 
 
@@ -136,7 +148,11 @@ def many():
     sizes[[3, 4, 5, 17]] = 1, 2, 3, 2
     labels = np.repeat(np.arange(26), sizes)
     X = rng.uniform(0, 6, (26, 2))[labels] + rng.normal(0, 0.4, (len(labels), 2))
-    return record(rng.uniform(0, 1, len(labels)), labels, [f"cluster {c}" for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]), X
+    return record(
+        rng.uniform(0, 1, len(labels)),
+        labels,
+        [f"cluster {c}" for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"],
+    ), X
 
 
 GAPPY = record(
@@ -182,7 +198,9 @@ def test_without_axes_one_figure_is_made(display, iris):
 def test_estimator_and_record_give_the_same_numbers(display, iris):
     y = IRIS.target.to_numpy()
     one = FROM_ESTIMATOR[display](iris, y, new_ax())
-    scored = replace(confidence(IRIS.data, iris.ensemble_), label_names=np.arange(3))  # else the reference's own names
+    scored = replace(
+        confidence(IRIS.data, iris.ensemble_), label_names=np.arange(3)
+    )  # else the reference's own names
     other = FROM_CONFIDENCE[display](scored, IRIS.data, y, new_ax())
     numbers = [name for name in vars(one) if not name.endswith("_")]
     assert numbers
@@ -215,7 +233,9 @@ def test_matplotlib_is_not_imported_before_a_plot_is_drawn():
 
 
 @pytest.mark.parametrize(
-    "display", [cls for cls in FROM_CONFIDENCE if cls is not AlignmentDisplay], ids=lambda cls: cls.__name__
+    "display",
+    [cls for cls in FROM_CONFIDENCE if cls is not AlignmentDisplay],
+    ids=lambda cls: cls.__name__,
 )
 def test_points_without_a_score_are_told_of(display):
     rng = np.random.default_rng(0)
@@ -228,12 +248,16 @@ def test_points_without_a_score_are_told_of(display):
     assert missing > 5
     shown = drawn(FROM_CONFIDENCE[display](scored, X, y, new_ax()))
     if display is ScoreScatterDisplay:
-        assert f"no score ({missing})" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        assert f"no score ({missing})" in [
+            text.get_text() for text in shown.ax_.get_legend().get_texts()
+        ]
     else:
         assert f"{missing} of 60 points have no score" in shown.note_.get_text()
 
 
-@pytest.mark.parametrize("display", [ScoreBarsDisplay, ScoreDistributionDisplay, ScoreScatterDisplay])
+@pytest.mark.parametrize(
+    "display", [ScoreBarsDisplay, ScoreDistributionDisplay, ScoreScatterDisplay]
+)
 def test_records_without_any_score_are_drawn_too(display):
     nothing = record(np.full(5, NAN), [-1, -1, -1, -1, -1])
     drawn(FROM_CONFIDENCE[display](nothing, PLANE[:5], None, new_ax()))
@@ -241,7 +265,9 @@ def test_records_without_any_score_are_drawn_too(display):
 
 @pytest.mark.parametrize("display", [CoverageAccuracyDisplay, DecileDisplay, RiskCoverageDisplay])
 def test_the_truth_must_fit_the_points(display):
-    with pytest.raises(ValueError, match=r"y has shape \(3,\); give the true class of each of the 8 points"):
+    with pytest.raises(
+        ValueError, match=r"y has shape \(3,\); give the true class of each of the 8 points"
+    ):
         FROM_CONFIDENCE[display](GAPPY, None, [0, 1, 2])
     with pytest.raises(ValueError, match="no score that is a number"):
         FROM_CONFIDENCE[display](record([NAN, NAN], [0, 1]), None, [0, 1])
@@ -257,11 +283,16 @@ def test_scatter_draws_each_point_at_its_place_in_its_colour():
     where = {tuple(place): float(score) for place, score in zip(PLANE, GAPPY.scores, strict=True)}
 
     def of(artist):
-        return {tuple(at): value for at, value in zip(artist.get_offsets().data, artist.get_array(), strict=True)}
+        return {
+            tuple(at): value
+            for at, value in zip(artist.get_offsets().data, artist.get_array(), strict=True)
+        }
 
     assert of(shown.points_) == {tuple(PLANE[i]): where[tuple(PLANE[i])] for i in (0, 1, 3, 5)}
     assert of(shown.not_assigned_) == {tuple(PLANE[i]): where[tuple(PLANE[i])] for i in (4, 7)}
-    assert {tuple(at) for at in shown.missing_.get_offsets().data} == {tuple(PLANE[i]) for i in (2, 6)}
+    assert {tuple(at) for at in shown.missing_.get_offsets().data} == {
+        tuple(PLANE[i]) for i in (2, 6)
+    }
     legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
     assert legend == ["not assigned (2)", "no score (2)"]
     assert (shown.points_.norm.vmin, shown.points_.norm.vmax) == (0, 1)
@@ -300,7 +331,10 @@ def test_scatter_says_what_its_axes_are(iris):
     umap = ScoreScatterDisplay.from_estimator(iris, embedding=np.ones((150, 2)), ax=new_ax())
     assert umap.axis_names == ("embedding 1", "embedding 2")
     named = pd.DataFrame(np.ones((150, 2)), columns=["UMAP1", "UMAP2"])
-    assert ScoreScatterDisplay.from_estimator(iris, embedding=named, ax=new_ax()).axis_names == ("UMAP1", "UMAP2")
+    assert ScoreScatterDisplay.from_estimator(iris, embedding=named, ax=new_ax()).axis_names == (
+        "UMAP1",
+        "UMAP2",
+    )
 
 
 def test_scatter_of_one_column_sparse_and_constant_data(iris):
@@ -310,7 +344,9 @@ def test_scatter_of_one_column_sparse_and_constant_data(iris):
     rows = sparse.csr_array(IRIS.data.to_numpy())
     dense = ScoreScatterDisplay.from_estimator(iris, ax=new_ax())
     assert_allclose(
-        np.abs(ScoreScatterDisplay.from_estimator(iris, rows, ax=new_ax()).points), np.abs(dense.points), atol=1e-6
+        np.abs(ScoreScatterDisplay.from_estimator(iris, rows, ax=new_ax()).points),
+        np.abs(dense.points),
+        atol=1e-6,
     )
     flat = ScoreScatterDisplay.from_estimator(iris, rows[:, :2], ax=new_ax())
     assert_array_equal(flat.points, IRIS.data.iloc[:, :2])
@@ -336,7 +372,9 @@ def test_scatter_asks_for_data_that_fit():
     named = replace(GAPPY, frame=pd.DataFrame(index=list("abcdefgh")))
     mixed = pd.DataFrame(PLANE, index=list("bacdefgh"))
     for how in ({"X": mixed}, {"embedding": mixed}):
-        with pytest.raises(ValueError, match=r"Row 0 of (X|embedding) is 'b' and row 0 of to_frame\(\) is 'a'"):
+        with pytest.raises(
+            ValueError, match=r"Row 0 of (X|embedding) is 'b' and row 0 of to_frame\(\) is 'a'"
+        ):
             make(named, **how)
     with pytest.raises(ValueError, match="max_points=0"):
         make(GAPPY, PLANE, max_points=0)
@@ -378,7 +416,9 @@ def test_small_scores_get_a_scale_of_their_own():
     assert shared.scale_top(np.array([0.1, NAN, 0.0312])) == pytest.approx(0.1)
     assert shared.scale_top(np.array([0.0312])) == pytest.approx(0.04)
     assert shared.scale_top(np.array([0.5])) == shared.scale_top(np.array([NAN, 0.0])) == 1
-    shown = ScoreScatterDisplay.from_confidence(record([0.01, 0.03], [0, 1]), PLANE[:2], ax=new_ax())
+    shown = ScoreScatterDisplay.from_confidence(
+        record([0.01, 0.03], [0, 1]), PLANE[:2], ax=new_ax()
+    )
     assert shown.points_.norm.vmax == pytest.approx(0.03)
 
 
@@ -387,10 +427,14 @@ def test_small_scores_get_a_scale_of_their_own():
 
 @pytest.mark.parametrize("fusion", ["harmonic", "product"])
 def test_components_are_where_they_are_and_lines_have_equal_score(fusion):
-    cake = CAKE(3, clusterer="kmeans-random", n_runs=8, fusion=fusion, random_state=0).fit(IRIS.data)
+    cake = CAKE(3, clusterer="kmeans-random", n_runs=8, fusion=fusion, random_state=0).fit(
+        IRIS.data
+    )
     shown = drawn(StabilityGeometryDisplay.from_estimator(cake, ax=new_ax()))
     assert shown.fusion == fusion
-    assert_array_equal(shown.points_.get_offsets(), np.c_[cake.geometry_, cake.stability_][shown.shown_])
+    assert_array_equal(
+        shown.points_.get_offsets(), np.c_[cake.geometry_, cake.stability_][shown.shown_]
+    )
     assert_array_equal(shown.points_.get_array(), cake.scores_[shown.shown_])
     assert_allclose(shown.contours_.levels, np.arange(1, 10) / 10)
     for level, path in zip(shown.contours_.levels, shown.contours_.get_paths(), strict=True):
@@ -424,7 +468,9 @@ def test_distribution_counts_scores_by_cluster():
         assert_allclose(line, [[shown.medians[i], i - 0.85], [shown.medians[i], i]])
     assert [text.get_text() for text in shown.ax_.get_yticklabels()] == shown.row_names
     assert shown.ax_.yaxis_inverted()
-    greys = {mpl.colors.to_hex(artist.get_facecolor()) for artist in (shown.rows_[0], shown.rows_[-1])}
+    greys = {
+        mpl.colors.to_hex(artist.get_facecolor()) for artist in (shown.rows_[0], shown.rows_[-1])
+    }
     assert mpl.colors.to_hex(shown.rows_[1].get_facecolor()) not in greys
     with pytest.raises(ValueError, match="n_bins=0"):
         ScoreDistributionDisplay.from_confidence(GAPPY, n_bins=0)
@@ -458,12 +504,16 @@ def test_bars_of_many_points_stand_for_several_and_say_so():
     values, edges = thinned(scores)
     assert len(values) == 2000
     assert (edges[0], edges[-1]) == (0, 5000)
-    for value, first, last in zip(values, edges[:-1].astype(int), edges[1:].astype(int), strict=True):
+    for value, first, last in zip(
+        values, edges[:-1].astype(int), edges[1:].astype(int), strict=True
+    ):
         assert value in scores[first:last]
     few, steps = thinned(scores[:7])
     assert_array_equal(few, scores[:7])
     assert_array_equal(steps, np.arange(8))
-    shown = drawn(ScoreBarsDisplay.from_confidence(record(scores, np.zeros(5000, int)), ax=new_ax()))
+    shown = drawn(
+        ScoreBarsDisplay.from_confidence(record(scores, np.zeros(5000, int)), ax=new_ax())
+    )
     assert shown.note_.get_text() == "a bar stands for up to 3 points"
 
 
@@ -496,13 +546,25 @@ def test_names_of_26_clusters_are_all_there_and_apart(many):
 
 def test_names_are_in_their_own_order_and_taken_for_text():
     labels = np.array([0, 1, 2, -1])
-    assert [g.name for g in shared.groups_of(labels, np.array([10, 9, 2]))] == ["2", "9", "10", "not assigned"]
+    assert [g.name for g in shared.groups_of(labels, np.array([10, 9, 2]))] == [
+        "2",
+        "9",
+        "10",
+        "not assigned",
+    ]
     mixed = np.array(["b", 3, "a"], dtype=object)
-    assert [group.name for group in shared.groups_of(labels, mixed)] == ["3", "a", "b", "not assigned"]
+    assert [group.name for group in shared.groups_of(labels, mixed)] == [
+        "3",
+        "a",
+        "b",
+        "not assigned",
+    ]
     assert [group.name for group in shared.groups_of(np.array([1]), np.array([10, 9]))] == ["9"]
     assert shared.written("a $b$\nc") == r"a \$b\$ c"
     assert shared.written("x" * 50) == "x" * 23 + "…"
-    shown = ScoreBarsDisplay.from_confidence(record([0.1, 0.2], [0, 1], [r"$\frac{", "_^"]), ax=new_ax())
+    shown = ScoreBarsDisplay.from_confidence(
+        record([0.1, 0.2], [0, 1], [r"$\frac{", "_^"]), ax=new_ax()
+    )
     drawn(shown)  # would be a parse error as a formula
 
 
@@ -544,13 +606,17 @@ def test_risk_and_coverage_are_those_of_the_evaluation(iris):
     m = np.arange(1, 151)
     assert_allclose(shown.ideal_.get_ydata(), np.maximum(m - right.sum(), 0) / m)
     area = evaluation.aurc(iris.scores_, right)
-    assert f"CAKE (area {area:.3f})" in [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert f"CAKE (area {area:.3f})" in [
+        text.get_text() for text in shown.ax_.get_legend().get_texts()
+    ]
 
 
 def test_further_curves_share_the_axes_in_colours_of_their_own(iris):
     ax = new_ax()
     first = RiskCoverageDisplay.from_estimator(iris, IRIS.target, ax=ax, name="one")
-    second = RiskCoverageDisplay.from_confidence(iris.confidence_, IRIS.target, ax=ax, name="two", references=False)
+    second = RiskCoverageDisplay.from_confidence(
+        iris.confidence_, IRIS.target, ax=ax, name="two", references=False
+    )
     assert (second.chance_, second.ideal_) == (None, None)
     assert first.line_.get_color() != second.line_.get_color()
     assert first.line_.get_linestyle() != second.line_.get_linestyle()
@@ -591,9 +657,13 @@ def test_coverage_and_accuracy_are_those_of_the_evaluation(iris, alignment):
     y = IRIS.target_names[IRIS.target]
     at = [0.3, 0.6, 1.0]
     shown = drawn(
-        CoverageAccuracyDisplay.from_estimator(iris, y, coverages=at, alignment=alignment, ax=new_ax(), name="k-means")
+        CoverageAccuracyDisplay.from_estimator(
+            iris, y, coverages=at, alignment=alignment, ax=new_ax(), name="k-means"
+        )
     )
-    expected = evaluation.coverage_accuracy_curve(iris.scores_, iris.labels_, y, coverages=at, alignment=alignment)
+    expected = evaluation.coverage_accuracy_curve(
+        iris.scores_, iris.labels_, y, coverages=at, alignment=alignment
+    )
     assert_array_equal(shown.line_.get_xdata(), expected.coverage)
     assert_array_equal(shown.line_.get_ydata(), expected.value)
     assert shown.all_.get_ydata()[0] == pytest.approx(evaluation.accuracy(iris.labels_, y))
@@ -619,7 +689,8 @@ def test_deciles_are_those_of_the_evaluation(iris, n_bins):
     right = evaluation.correctness(iris.labels_, y)
     shown = drawn(DecileDisplay.from_estimator(iris, y, n_bins=n_bins, ax=new_ax()))
     assert_array_equal(
-        [bar.get_height() for bar in shown.bars_], evaluation.accuracy_by_bin(iris.scores_, right, n_bins=n_bins)
+        [bar.get_height() for bar in shown.bars_],
+        evaluation.accuracy_by_bin(iris.scores_, right, n_bins=n_bins),
     )
     assert shown.all_.get_ydata()[0] == pytest.approx(right.mean())
     sizes = [len(part) for part in np.array_split(np.arange(150), n_bins)][::-1]
@@ -636,8 +707,16 @@ def test_points_without_a_score_do_not_enter_the_matching():
     # With all points the majority would match label 0 with class 1; the scored ones say otherwise.
     scored = record([0.9, 0.8, NAN, NAN, NAN, 0.3], [0, 0, 0, 0, 0, 1])
     y = [0, 0, 1, 1, 1, 1]
-    assert DecileDisplay.from_confidence(scored, y, n_bins=3, ax=new_ax()).accuracies.tolist() == [1, 1, 1]
-    assert RiskCoverageDisplay.from_confidence(scored, y, ax=new_ax()).curve.value.tolist() == [0, 0, 0]
+    assert DecileDisplay.from_confidence(scored, y, n_bins=3, ax=new_ax()).accuracies.tolist() == [
+        1,
+        1,
+        1,
+    ]
+    assert RiskCoverageDisplay.from_confidence(scored, y, ax=new_ax()).curve.value.tolist() == [
+        0,
+        0,
+        0,
+    ]
     assert CoverageAccuracyDisplay.from_confidence(scored, y, ax=new_ax()).accuracy == 1
 
 
@@ -663,8 +742,12 @@ def test_the_first_runs_score_as_a_fit_of_so_many_runs_does(options):
     for i, r in enumerate([3, 6, 9]):
         fewer = CAKE(3, n_runs=r, **build).fit(X)
         assert_allclose(shown.traces[i], fewer.scores_[ranked], atol=1e-9)
-        assert_allclose(shown.errors[i], np.quantile(fewer.standard_errors_, [0.25, 0.5, 0.75]), atol=1e-9)
-        assert shown.distances[i] == pytest.approx(np.abs(fewer.scores_ - cake.scores_).mean(), abs=1e-9)
+        assert_allclose(
+            shown.errors[i], np.quantile(fewer.standard_errors_, [0.25, 0.5, 0.75]), atol=1e-9
+        )
+        assert shown.distances[i] == pytest.approx(
+            np.abs(fewer.scores_ - cake.scores_).mean(), abs=1e-9
+        )
         assert shown.medians[i] == pytest.approx(np.median(fewer.scores_), abs=1e-9)
     low, high = np.quantile(cake.scores_, [0.25, 0.75])
     assert shown.settled == pytest.approx(0.1 * (high - low))
@@ -676,7 +759,9 @@ def test_convergence_draws_errors_or_scores(iris):
     assert_array_equal(shown.lines_["median"].get_ydata(), shown.errors[:, 1])
     assert_array_equal(shown.lines_["distance"].get_ydata(), shown.distances)
     assert_array_equal(shown.settled_.get_ydata(), [shown.settled] * 2)
-    assert shown.band_.get_paths()[0].vertices[:, 1].max() == pytest.approx(np.nanmax(shown.errors[:, 2]))
+    assert shown.band_.get_paths()[0].vertices[:, 1].max() == pytest.approx(
+        np.nanmax(shown.errors[:, 2])
+    )
     assert shown.note_.get_text() == "standard errors begin at three runs"
     assert np.isnan(shown.errors[0]).all()
     scores = drawn(shown.plot(new_ax(), quantity="scores"))
@@ -731,15 +816,32 @@ def test_numbers_of_runs_are_checked(iris):
 def test_partners_are_on_the_diagonal_and_counts_in_the_cells():
     first = ["b", "b", "b", "a", "a", "c", "a", None]
     second = [5, 5, 7, 7, 7, 9, -1, 5]
-    shown = drawn(AlignmentDisplay.from_labels(first, second, row_title="mine", column_title="yours", ax=new_ax()))
+    shown = drawn(
+        AlignmentDisplay.from_labels(
+            first, second, row_title="mine", column_title="yours", ax=new_ax()
+        )
+    )
     table = shown.alignment
     assert (table.row_names, table.column_names) == (["a", "b", "c"], ["7", "5", "9"])
     assert table.counts.tolist() == [[2, 0, 0], [1, 2, 0], [0, 0, 1]]
     assert table.agreement == pytest.approx(5 / 6)
     assert_allclose(shown.image_.get_array(), [[1, 0, 0], [1 / 3, 2 / 3, 0], [0, 0, 1]])
-    assert [text.get_text() for text in shown.texts_] == ["2", "0", "0", "1", "2", "0", "0", "0", "1"]
+    assert [text.get_text() for text in shown.texts_] == [
+        "2",
+        "0",
+        "0",
+        "1",
+        "2",
+        "0",
+        "0",
+        "0",
+        "1",
+    ]
     assert [patch.get_xy() for patch in shown.partners_] == [(-0.5, -0.5), (0.5, 0.5), (1.5, 1.5)]
-    assert (shown.ax_.get_ylabel(), shown.ax_.get_xlabel()) == ("cluster of mine", "cluster of yours")
+    assert (shown.ax_.get_ylabel(), shown.ax_.get_xlabel()) == (
+        "cluster of mine",
+        "cluster of yours",
+    )
     assert shown.note_.get_text() == "2 points are not assigned in both and are left out"
     assert shown.ax_.get_title() == "Agreement after matching: 83.3%"
 
@@ -760,9 +862,13 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
     shown = AlignmentDisplay.from_estimator(iris, runs=(2, 5), ax=new_ax())
     labels = iris.ensemble_.labels
     assert sorted(shown.alignment.counts.ravel()) == sorted(
-        np.count_nonzero((labels[:, 2] == a) & (labels[:, 5] == b)) for a in range(3) for b in range(3)
+        np.count_nonzero((labels[:, 2] == a) & (labels[:, 5] == b))
+        for a in range(3)
+        for b in range(3)
     )
-    assert [re.sub(r" \(reference\)", "", title) for title in (shown.row_title, shown.column_title)] == [
+    assert [
+        re.sub(r" \(reference\)", "", title) for title in (shown.row_title, shown.column_title)
+    ] == [
         "run 2",
         "run 5",
     ]
@@ -772,7 +878,10 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
     assert default.alignment.agreement == pytest.approx(min(agreement))
     assert min(agreement) < 1
 
-    text = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), ["x", "x", "y", None, "y"], list("uuuvv")])
+    text = confidence(
+        [[0.0], [0.1], [1.2], [2.0], [2.1]],
+        [list("aaabb"), ["x", "x", "y", None, "y"], list("uuuvv")],
+    )
     named = AlignmentDisplay.from_confidence(text, runs=(0, 1), ax=new_ax()).alignment
     assert (named.row_names, named.column_names, named.left_out) == (["a", "b"], ["x", "y"], 1)
 
@@ -780,7 +889,9 @@ def test_runs_of_an_ensemble_are_shown_by_their_own_names(iris):
 def test_the_reference_run_speaks_the_language_of_the_consensus():
     X, y = make_blobs([10, 20, 30], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     runs = [np.array([7, 3, 5])[y], np.array([5, 7, 3])[y]]
-    scored = replace(confidence(X, runs), label_names=np.arange(3))  # what CAKE makes of the names of its runs
+    scored = replace(
+        confidence(X, runs), label_names=np.arange(3)
+    )  # what CAKE makes of the names of its runs
     table = AlignmentDisplay.from_confidence(scored, ax=new_ax()).alignment
     assert scored.reference_run == 0
     assert table.row_names == ["0", "1", "2"]
@@ -816,5 +927,7 @@ def test_the_example_draws_every_display(tmp_path, monkeypatch):
         saved = example.draw(name, show, cake, IRIS.target.to_numpy())
         assert saved.read_bytes().startswith(b"\x89PNG")
         assert (path.parent.parent / "docs" / "images" / saved.name).exists()
-    assert {type(show(cake, IRIS.target.to_numpy())) for show in example.BLOBS.values()} == set(FROM_ESTIMATOR)
+    assert {type(show(cake, IRIS.target.to_numpy())) for show in example.BLOBS.values()} == set(
+        FROM_ESTIMATOR
+    )
     assert example.many_clusters()[0].shape[1] == 6

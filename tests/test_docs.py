@@ -1,4 +1,6 @@
-"""Pages say what is true: their code runs and prints what they show, links lead somewhere, Sphinx builds them."""
+"""Pages say what is true: their code runs and prints what they show, links lead somewhere, Sphinx
+builds them.
+"""
 
 import importlib.util
 import os
@@ -16,7 +18,10 @@ from clustertrust import align_labels
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
+]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 
 # Blocks that are for reading alone. A new one is a decision: change the number here.
@@ -53,8 +58,13 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, m
         differences = blocks.run_page(page, tmp_path)
     finally:
         plt.close("all")
-    told = [f"{called(page)}:{d.block.line} says\n{d.block.body}and this is printed:\n{d.printed}" for d in differences]
-    assert not told, "\n".join([*told, f"`python docs/blocks.py {called(page)}` writes it into the page."])
+    told = [
+        f"{called(page)}:{d.block.line} says\n{d.block.body}and this is printed:\n{d.printed}"
+        for d in differences
+    ]
+    assert not told, "\n".join(
+        [*told, f"`python docs/blocks.py {called(page)}` writes it into the page."]
+    )
 
 
 def test_blocks_that_are_not_run_are_counted():
@@ -68,7 +78,9 @@ def test_blocks_that_are_not_run_are_counted():
 
 
 def test_no_block_escapes_the_runner():
-    kinds = {"python", "sh", "text", "console"} | {f"{{{name}}}" for name in ("image", "include", "literalinclude")}
+    kinds = {"python", "sh", "text", "console"} | {
+        f"{{{name}}}" for name in ("image", "include", "literalinclude")
+    }
     kinds |= {"{toctree}", "{eval-rst}", ""}
     for page in PAGES:
         fences = re.findall(r"^\s*(?:```+|~~~+|:::+)(\S*)", page.read_text(), re.MULTILINE)
@@ -142,8 +154,12 @@ def anchors(path):
 
 def targets(path):
     text = prose(path)
-    found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:href|src|srcset)="([^"]+)"', text)
-    found += re.findall(r"^```\{(?:image|literalinclude|include)\} (\S+)$", path.read_text(), re.MULTILINE)
+    found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:href|src|srcset)="([^"]+)"', text
+    )
+    found += re.findall(
+        r"^```\{(?:image|literalinclude|include)\} (\S+)$", path.read_text(), re.MULTILINE
+    )
     return [target for target in found if not re.match(r"[a-z]+:", target)]
 
 
@@ -165,15 +181,23 @@ def test_links_between_pages_resolve():
 def test_broken_links_are_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     page = tmp_path / "page.md"
-    page.write_text("# One `word`, two\n[a](page.md#one-word-two) [b](#no) [c](other.md) [d](https://example.org)\n")
-    assert list(broken(page)) == ["page.md: #no has no such heading", "page.md: other.md is not there"]
+    page.write_text(
+        "# One `word`, two\n[a](page.md#one-word-two) [b](#no) [c](other.md) "
+        "[d](https://example.org)\n"
+    )
+    assert list(broken(page)) == [
+        "page.md: #no has no such heading",
+        "page.md: other.md is not there",
+    ]
 
 
 def test_every_page_is_in_the_menu_and_every_picture_is_shown():
     menus = {
         (path.parent / f"{entry}.md").resolve()
         for path in (DOCS / "index.md", DOCS / "api" / "index.md")
-        for menu in re.findall(r"^```\{toctree\}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+        for menu in re.findall(
+            r"^```\{toctree\}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL
+        )
         for entry in re.findall(r"^[\w/]+$", menu, re.MULTILINE)
     }
     assert set(PAGES) - menus == {ROOT / "README.md", DOCS / "index.md"}
@@ -214,21 +238,36 @@ def test_the_picture_of_the_readme(tmp_path, monkeypatch):
 
 
 def test_speed_in_the_readme_is_as_recorded():
-    recorded = pd.to_numeric(pd.read_csv(ROOT / "benchmarks" / "results.csv")["ratio"], errors="coerce").dropna()
-    rounded = {f"{ratio:,.0f}" for ratio in recorded} | {f"{float(f'{ratio:.3g}'):,.0f}" for ratio in recorded}
-    table = re.search(r"\| times faster \|\n\|[- |]+\n((?:\|.+\n)+)", (ROOT / "README.md").read_text())[1]
-    told = [number for row in table.splitlines() for number in re.findall(r"[\d,]+", row.split("|")[-2])]
+    recorded = pd.to_numeric(
+        pd.read_csv(ROOT / "benchmarks" / "results.csv")["ratio"], errors="coerce"
+    ).dropna()
+    rounded = {f"{ratio:,.0f}" for ratio in recorded} | {
+        f"{float(f'{ratio:.3g}'):,.0f}" for ratio in recorded
+    }
+    table = re.search(
+        r"\| times faster \|\n\|[- |]+\n((?:\|.+\n)+)", (ROOT / "README.md").read_text()
+    )[1]
+    told = [
+        number for row in table.splitlines() for number in re.findall(r"[\d,]+", row.split("|")[-2])
+    ]
     assert len(told) >= 7
     assert [number for number in told if number not in rounded] == []
 
 
 def test_the_api_pages_have_every_public_module():
     shown = set(
-        re.findall(r"automodule:: clustertrust\.(\w+)", "".join(p.read_text() for p in (DOCS / "api").glob("*")))
+        re.findall(
+            r"automodule:: clustertrust\.(\w+)",
+            "".join(p.read_text() for p in (DOCS / "api").glob("*")),
+        )
     )
     hidden = {"cli", "distances", "kernels", "model_files", "scoring", "storage"}
     source = ROOT / "src" / "clustertrust"
-    modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    modules = {
+        path.stem
+        for path in source.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert {name for name in modules if not name.startswith("_")} == shown | hidden
 
 
@@ -236,7 +275,11 @@ def test_contributors_find_every_module_on_the_map():
     rows = re.findall(r"^\| (`.+?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     told = set(re.findall(r"`(\w+)`", " ".join(rows)))
     source = ROOT / "src" / "clustertrust"
-    modules = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    modules = {
+        path.stem
+        for path in source.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert {name for name in modules if not name.startswith("_")} == told
 
 
@@ -253,29 +296,56 @@ class Requests(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         fetched = [attributes.get("src"), attributes.get("srcset")]
-        if tag == "link" and attributes.get("rel") not in {"canonical", "index", "search", "next", "prev"}:
+        if tag == "link" and attributes.get("rel") not in {
+            "canonical",
+            "index",
+            "search",
+            "next",
+            "prev",
+        }:
             fetched.append(attributes.get("href"))
         self.found += [url for url in fetched if url and re.match(r"(https?:)?//", url)]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    missing = [name for name in ("sphinx", "myst_parser", "furo", "numpydoc") if importlib.util.find_spec(name) is None]
+    missing = [
+        name
+        for name in ("sphinx", "myst_parser", "furo", "numpydoc")
+        if importlib.util.find_spec(name) is None
+    ]
     if missing:
         told = f'the pages need {", ".join(missing)}: pip install "clustertrust[docs]"'
         pytest.fail(told) if os.environ.get("CI") else pytest.skip(told)
     folder = tmp_path_factory.mktemp("html")
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "MPLBACKEND": "agg"}
-    command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(folder / ".doctrees")]
+    command = [
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        "-d",
+        str(folder / ".doctrees"),
+    ]
     done = subprocess.run(
-        [sys.executable, *command, str(DOCS), str(folder)], env=environment, capture_output=True, text=True
+        [sys.executable, *command, str(DOCS), str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return folder
 
 
 def test_sphinx_builds_every_page_without_a_warning(built):
-    assert [page for page in PAGES[1:] if not (built / page.relative_to(DOCS).with_suffix(".html")).exists()] == []
+    assert [
+        page
+        for page in PAGES[1:]
+        if not (built / page.relative_to(DOCS).with_suffix(".html")).exists()
+    ] == []
 
 
 def test_built_pages_fetch_nothing_from_elsewhere(built):
@@ -291,7 +361,9 @@ def test_built_pages_fetch_nothing_from_elsewhere(built):
 
 def test_requests_to_elsewhere_are_seen():
     requests = Requests()
-    requests.feed('<script src="https://a/b.js"></script><link rel="stylesheet" href="//c"><a href="https://d">')
+    requests.feed(
+        '<script src="https://a/b.js"></script><link rel="stylesheet" href="//c"><a href="https://d">'
+    )
     assert requests.found == ["https://a/b.js", "//c"]
 
 

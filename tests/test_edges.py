@@ -41,7 +41,9 @@ def test_cluster_of_one_point(geometry):
 
 @geometries
 def test_duplicates_where_a_and_b_are_0(geometry):
-    s = silhouettes(np.ones((4, 2)), [[0, 0, 1, 1], [0, 1, 1, 1]], geometry=geometry)  # a warning would be an error
+    s = silhouettes(
+        np.ones((4, 2)), [[0, 0, 1, 1], [0, 1, 1, 1]], geometry=geometry
+    )  # a warning would be an error
     assert_array_equal(s, np.zeros((4, 2)))
 
 
@@ -79,7 +81,9 @@ def test_run_with_no_cluster_at_all(geometry, agreement):
         assert_array_equal(result.scores, without.scores)
         assert_array_equal(result.label_names[result.labels], without.label_names[without.labels])
         assert_array_equal(result.consensus_strength, without.consensus_strength)
-        assert_array_equal(np.isnan(silhouettes(X, runs, geometry=geometry)).all(axis=0), np.arange(3) == at)
+        assert_array_equal(
+            np.isnan(silhouettes(X, runs, geometry=geometry)).all(axis=0), np.arange(3) == at
+        )
 
 
 @geometries
@@ -123,7 +127,9 @@ def test_more_clusters_than_points(call):
 
 
 def test_run_with_fewer_clusters_than_asked_for():
-    with pytest.warns(ConvergenceWarning, match=r"3 of 3 runs found fewer than the 4 clusters asked for") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"3 of 3 runs found fewer than the 4 clusters asked for"
+    ) as caught:
         cake = CAKE(4, n_runs=3, random_state=0).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
     assert len(caught) == 1
     assert_array_equal(cake.ensemble_.n_clusters, [2, 2, 2])
@@ -148,7 +154,8 @@ def test_matching_of_a_pair_serves_both_directions():
     assert len(oracles.optima(first, second)) > 1
     for runs in ([first, second], [second, first]):
         result = confidence(X, runs)
-        # Run 1 votes for the label of run 0, the reference, on just those points on which the pair agrees.
+        # Run 1 votes for the label of run 0, the reference, on just those points on which the pair
+        # agrees.
         assert_array_equal(result.stability == 1, result.consensus_strength == 1)
         assert result.stability.sum() == 3
 
@@ -165,16 +172,23 @@ def test_ties_between_optimal_matchings(pair):
         assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-@pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")  # so that a matching leaves one out
+@pytest.mark.filterwarnings(
+    "ignore:The runs have between:UserWarning"
+)  # so that a matching leaves one out
 def test_ties_between_optimal_matchings_and_centres_that_travel_with_the_names():
     labels = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2]]).T
-    centers = [np.array([[1.5], [9.0], [70.0]]), np.array([[0.0], [5.0], [9.0]])]  # row 2 of run 0 is empty
+    centers = [
+        np.array([[1.5], [9.0], [70.0]]),
+        np.array([[0.0], [5.0], [9.0]]),
+    ]  # row 2 of run 0 is empty
     renamed = 2 - labels
     turned = [rows[::-1] for rows in centers]
     one = confidence(X, labels, centers=centers, geometry="centroid")
     other = confidence(X, renamed, centers=turned, geometry="centroid")
     assert_array_equal(one.scores, other.scores)
-    by_hand = (abs(X - centers[0][1]) - abs(X - centers[0][0]))[:3, 0] / abs(X - centers[0][1])[:3, 0]
+    by_hand = (abs(X - centers[0][1]) - abs(X - centers[0][0]))[:3, 0] / abs(X - centers[0][1])[
+        :3, 0
+    ]
     assert_allclose(silhouettes(X, labels, centers=centers, geometry="centroid")[:3, 0], by_hand)
 
 
@@ -195,7 +209,8 @@ def test_not_assigned_skip():
 
 
 def test_not_assigned_skip_counts_points_assigned_in_both_runs():
-    # Over all points cluster 0 of run 0 has more in common with nothing; over the shared ones the runs are equal.
+    # Over all points cluster 0 of run 0 has more in common with nothing; over the shared ones the
+    # runs are equal.
     runs = np.array([[0, 0, 0, 0, 1, 1, -1, -1], [-1, -1, 0, 0, 1, 1, 0, 1]])
     c = pairwise_stability(runs.T, agreement="jaccard")
     assert_array_equal(c, [np.nan, np.nan, 1, 1, 1, 1, np.nan, np.nan])
@@ -225,7 +240,9 @@ def test_consensus_k_differing():
     result = confidence(X, runs.T)
     assert result.votes.shape == (6, 2)  # of the reference, run 0
     assert set(result.labels) == {0, 1}
-    assert_array_equal(result.votes[2], [0.5, 0])  # assigned in two runs, and one of them votes for nothing
+    assert_array_equal(
+        result.votes[2], [0.5, 0]
+    )  # assigned in two runs, and one of them votes for nothing
     assert result.consensus_strength[2] == 0.5
     runs[0, 2] = -1
     nothing, _ = messages(lambda: confidence(X, runs.T))
@@ -246,8 +263,15 @@ def test_jackknife():
     runs[1:, 5] = [1, -1, -1]  # in two runs
     runs[1, 4] = -1  # in three
     result = confidence(points, runs.T, geometry="exact")
-    options = {"fusion": "harmonic", "normalization": "clip", "agreement": "matching", "unassigned": "skip"}
-    assert_allclose(result.standard_errors, oracles.jackknife(points, runs.T, **options), rtol=1e-9, atol=1e-12)
+    options = {
+        "fusion": "harmonic",
+        "normalization": "clip",
+        "agreement": "matching",
+        "unassigned": "skip",
+    }
+    assert_allclose(
+        result.standard_errors, oracles.jackknife(points, runs.T, **options), rtol=1e-9, atol=1e-12
+    )
     assert_array_equal(np.isnan(result.standard_errors), np.arange(7) == 5)
     assert result.standard_errors[6] > 0.1
 
@@ -265,12 +289,20 @@ def test_harmonic_mean_of_0_and_0():
 BAD = {
     "NaN": ([[0.0, 1.0], [2.0, np.nan]], r"X contains 1 value.*NaN.*row 1, column 1.*impute"),
     "infinity": ([[0.0, 1.0], [-np.inf, 1.0]], r"X contains 1 value.*infinity.*row 1, column 0"),
-    "NaN in a frame": (pd.DataFrame({"size": [1.0, 2.0], "age": [np.nan, 3.0]}), r"X .*row 0, column 1 \('age'\)"),
-    "text columns": (pd.DataFrame({"size": [1.0, 2.0], "name": ["a", "b"]}), r"X has columns.*\['name'\].*Drop"),
+    "NaN in a frame": (
+        pd.DataFrame({"size": [1.0, 2.0], "age": [np.nan, 3.0]}),
+        r"X .*row 0, column 1 \('age'\)",
+    ),
+    "text columns": (
+        pd.DataFrame({"size": [1.0, 2.0], "name": ["a", "b"]}),
+        r"X has columns.*\['name'\].*Drop",
+    ),
 }
 
 
-@pytest.mark.parametrize("call", [lambda X: confidence(X, [[0, 1], [0, 1]]), CAKE(2).fit], ids=["confidence", "CAKE"])
+@pytest.mark.parametrize(
+    "call", [lambda X: confidence(X, [[0, 1], [0, 1]]), CAKE(2).fit], ids=["confidence", "CAKE"]
+)
 @pytest.mark.parametrize("case", BAD)
 def test_nan_or_infinite_values_in_x_and_text_columns(call, case):
     data, message = BAD[case]
@@ -287,7 +319,8 @@ def test_wrong_lengths():
     with pytest.raises(ValueError, match=r"X has 6 points and labels has 5; .*\(n, R\)"):
         confidence(X, [RUN[:5], RUN[:5]])
     with pytest.raises(
-        ValueError, match=r"X has shape \(6, 1\); a precomputed matrix of 6 labelled points is \(6, 6\)"
+        ValueError,
+        match=r"X has shape \(6, 1\); a precomputed matrix of 6 labelled points is \(6, 6\)",
     ):
         confidence(X, [RUN, RUN], metric="precomputed", geometry="exact")
 
@@ -297,17 +330,26 @@ def test_wrong_lengths():
 
 def test_labels_that_name_their_rows_in_another_order_are_told():
     frame = pd.DataFrame(X, index=[f"p{i}" for i in range(len(X))])
-    runs = pd.DataFrame({"a": np.arange(len(X)) % 2, "b": np.arange(len(X)) % 3 > 0}, index=frame.index)
+    runs = pd.DataFrame(
+        {"a": np.arange(len(X)) % 2, "b": np.arange(len(X)) % 3 > 0}, index=frame.index
+    )
     expected = confidence(X, runs.to_numpy().astype(int)).scores
     mixed = runs.iloc[::-1]
     last = f"p{len(X) - 1}"
     with pytest.raises(
-        ValueError, match=rf"Row 0 of labels is '{last}' and row 0 of X is 'p0'.*labels\.loc\[X\.index\]"
+        ValueError,
+        match=rf"Row 0 of labels is '{last}' and row 0 of X is 'p0'.*labels\.loc\[X\.index\]",
     ):
         confidence(frame, mixed)
     with pytest.raises(ValueError, match=r"Row 0 of labels\[1\] is"):
         confidence(frame, [runs["a"], mixed["b"]])
-    for same in (runs, mixed.loc[frame.index], [runs["a"], runs["b"]], runs.reset_index(drop=True), runs.to_numpy()):
+    for same in (
+        runs,
+        mixed.loc[frame.index],
+        [runs["a"], runs["b"]],
+        runs.reset_index(drop=True),
+        runs.to_numpy(),
+    ):
         assert_array_equal(confidence(frame, same).scores, expected)
     assert_array_equal(confidence(X, runs).scores, expected)  # points without names: by their place
 
@@ -336,7 +378,9 @@ def test_polars_has_no_index_and_lazy_frames_no_rows():
 
 def test_a_generator_is_told_how_to_give_a_seed():
     rng = np.random.default_rng(0)
-    with pytest.raises(TypeError, match=r"random_state is a Generator.*int\(rng\.integers\(2\*\*32\)\)"):
+    with pytest.raises(
+        TypeError, match=r"random_state is a Generator.*int\(rng\.integers\(2\*\*32\)\)"
+    ):
         CAKE(2, random_state=rng).fit(X)
     CAKE(2, n_runs=2, random_state=int(rng.integers(2**32))).fit(X)
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from benchmarks import fuzz, soak
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and limits memory as Linux does")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="reads /proc and limits memory as Linux does"
+)
 
 MIB = 2**20
 ROOM, DATA = 80, 160  # MiB: what the process may take beyond a small fit, and what the file holds

@@ -17,7 +17,9 @@ RUNS = [[0, 0, 1, -1], [4, 2, 2, 2], [0, 1, 0, 1]]
 
 def same(ensemble, other):
     """Whether two ensembles hold the same runs, centres included, to the last bit."""
-    return np.array_equal(ensemble.labels, other.labels) and np.array_equal(ensemble.centers, other.centers)
+    return np.array_equal(ensemble.labels, other.labels) and np.array_equal(
+        ensemble.centers, other.centers
+    )
 
 
 # Given labels
@@ -29,7 +31,9 @@ FORMS = {
     "array of floats": np.where(np.array(RUNS) < 0, np.nan, RUNS).T,
     "array of objects": np.array([[0, 4, 0], [0, 2, 1], [1, 2, 0], [None, 2, 1]], dtype=object),
     "pandas": pd.DataFrame(np.array(RUNS).T, columns=["a", "b", "c"], index=[4, 3, 2, 1]),
-    "pandas, missing": pd.DataFrame({"a": pd.array([0, 0, 1, None], dtype="Int64"), "b": RUNS[1], "c": RUNS[2]}),
+    "pandas, missing": pd.DataFrame(
+        {"a": pd.array([0, 0, 1, None], dtype="Int64"), "b": RUNS[1], "c": RUNS[2]}
+    ),
     "polars": pl.DataFrame({"a": [0, 0, 1, None], "b": RUNS[1], "c": RUNS[2]}),
     "other negatives": [[0, 0, 1, -7], *RUNS[1:]],
 }
@@ -67,16 +71,22 @@ def test_from_labels_numbers_names_by_first_appearance(kind):
 
 @pytest.mark.parametrize("text", ["-1", " -1", "-1.0", "-2"])
 def test_text_that_looks_like_a_negative_number_is_a_cluster_and_is_warned_of(text):
-    with pytest.warns(UserWarning, match=rf"labels has the text '{text}', which is taken for a cluster") as caught:
+    with pytest.warns(
+        UserWarning, match=rf"labels has the text '{text}', which is taken for a cluster"
+    ) as caught:
         ensemble = Ensemble.from_labels([["0", text, "0"], [text, text, "1"]])
     assert len(caught) == 1  # once, not once a run
     assert (ensemble.labels >= 0).all()
-    with pytest.warns(UserWarning, match=r"source has the text '-.'.*give the number -1, None or NaN"):
+    with pytest.warns(
+        UserWarning, match=r"source has the text '-.'.*give the number -1, None or NaN"
+    ):
         align_labels(["a", "b"], ["-1", "b"])
 
 
 def test_other_text_with_a_minus_is_not_warned_of():
-    Ensemble.from_labels([["a-1", "-", "1-2"], ["-x", "b", "--1"]])  # pytest turns a warning into an error
+    Ensemble.from_labels(
+        [["a-1", "-", "1-2"], ["-x", "b", "--1"]]
+    )  # pytest turns a warning into an error
 
 
 @pytest.mark.parametrize(
@@ -96,7 +106,9 @@ def test_from_labels_of_truth_values():
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_from_labels_takes_frames_of_mixed_columns(frame):
-    ensemble = Ensemble.from_labels(frame({"a": ["u", "v", None], "b": [0, 5, 5], "c": [True, True, False]}))
+    ensemble = Ensemble.from_labels(
+        frame({"a": ["u", "v", None], "b": [0, 5, 5], "c": [True, True, False]})
+    )
     assert_array_equal(ensemble.labels, [[0, 0, 0], [1, 5, 0], [-1, 5, 1]])
 
 
@@ -133,11 +145,20 @@ def test_every_form_scores_the_same():
         ("abc", r"labels has shape \(\)"),
         (np.zeros((2, 2, 2)), r"labels has shape \(2, 2, 2\)"),
         ([0, 1, 1], r"labels\[0\] must be one flat sequence of labels.*shape is \(\)"),
-        ([[0, 1], [[0, 1], [1, 0]]], r"labels\[1\] must be one flat sequence of labels.*shape is \(2, 2\)"),
+        (
+            [[0, 1], [[0, 1], [1, 0]]],
+            r"labels\[1\] must be one flat sequence of labels.*shape is \(2, 2\)",
+        ),
         ([[0, 1], [0, 0.5]], r"labels\[1\] contains .*0\.5"),
         (np.array([[0.0, 1.0], [np.inf, 1.0]]), r"labels\[:, 0\] contains .*inf"),
-        (pd.DataFrame({"first": [0, 1], "second": [0.0, 2.5]}), r"labels\['second'\] contains .*2\.5"),
-        (pl.DataFrame({"first": [0, 1], "second": [0.0, 2.5]}), r"labels\['second'\] contains .*2\.5"),
+        (
+            pd.DataFrame({"first": [0, 1], "second": [0.0, 2.5]}),
+            r"labels\['second'\] contains .*2\.5",
+        ),
+        (
+            pl.DataFrame({"first": [0, 1], "second": [0.0, 2.5]}),
+            r"labels\['second'\] contains .*2\.5",
+        ),
         ([[0, 0.5, None]], r"labels\[0\] contains .*0\.5"),
     ],
 )
@@ -153,17 +174,35 @@ def test_from_labels_keeps_the_centres():
     centers = [np.zeros((2, 3)), np.ones((5, 3)), np.ones((2, 3))]
     ensemble = Ensemble.from_labels(RUNS, centers=centers)
     assert len(ensemble.centers) == 3
-    assert all(np.array_equal(kept, given) for kept, given in zip(ensemble.centers, centers, strict=True))
+    assert all(
+        np.array_equal(kept, given) for kept, given in zip(ensemble.centers, centers, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
     ("labels", "centers", "message"),
     [
         (RUNS, [np.zeros((5, 2))], r"centers has 1 arrays for 3 runs"),
-        (RUNS, [np.zeros((5, 2)), np.zeros((4, 2)), np.zeros((5, 2))], r"centers\[1\] has 4 rows.*from 0 to 3"),
-        (RUNS, [np.zeros((5, 2)), np.zeros(5), np.zeros((5, 2))], r"centers\[1\] must be a \(k, d\).*shape is \(5,\)"),
-        (RUNS, [np.full((5, 2), np.nan)] * 3, r"centers\[0\] must be a \(k, d\) array of finite numbers"),
-        (RUNS, [np.zeros((5, 2)), np.zeros((5, 3)), np.zeros((5, 2))], r"centers differ in their number of columns"),
+        (
+            RUNS,
+            [np.zeros((5, 2)), np.zeros((4, 2)), np.zeros((5, 2))],
+            r"centers\[1\] has 4 rows.*from 0 to 3",
+        ),
+        (
+            RUNS,
+            [np.zeros((5, 2)), np.zeros(5), np.zeros((5, 2))],
+            r"centers\[1\] must be a \(k, d\).*shape is \(5,\)",
+        ),
+        (
+            RUNS,
+            [np.full((5, 2), np.nan)] * 3,
+            r"centers\[0\] must be a \(k, d\) array of finite numbers",
+        ),
+        (
+            RUNS,
+            [np.zeros((5, 2)), np.zeros((5, 3)), np.zeros((5, 2))],
+            r"centers differ in their number of columns",
+        ),
         ([["a", "b"], [0, 1]], [np.zeros((2, 2))] * 2, r"centers\[0\] has 2 rows.*whole numbers"),
         ([[0, 1]], [[[0.0, 1.0], [0.0]]], r"centers\[0\]"),
     ],
@@ -182,13 +221,17 @@ def test_centres_need_the_columns_of_the_data():
 # Runs of our own
 
 
-@pytest.mark.parametrize(("clusterer", "init"), [("kmeans", "k-means++"), ("kmeans-random", "random")])
+@pytest.mark.parametrize(
+    ("clusterer", "init"), [("kmeans", "k-means++"), ("kmeans-random", "random")]
+)
 def test_a_run_is_what_scikit_learn_gives_for_its_seed(clusterer, init):
     ensemble = build_ensemble(X, clusterer, n_clusters=4, n_runs=6, random_state=3)
     for r, seed in enumerate(ensemble.seeds):
         model = KMeans(4, init=init, n_init=1, random_state=seed).fit(X)
         assert_array_equal(ensemble.labels[:, r], model.labels_)
-        np.testing.assert_allclose(ensemble.centers[r], model.cluster_centers_, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            ensemble.centers[r], model.cluster_centers_, rtol=1e-12, atol=1e-12
+        )
 
 
 def test_more_runs_begin_with_the_same_runs():
@@ -221,22 +264,32 @@ def test_one_seed_a_run(kind):
 
 
 def test_random_state_object():
-    first, second = (build_ensemble(X, n_clusters=4, n_runs=3, random_state=np.random.RandomState(0)) for _ in range(2))
+    first, second = (
+        build_ensemble(X, n_clusters=4, n_runs=3, random_state=np.random.RandomState(0))
+        for _ in range(2)
+    )
     assert same(first, second)
     state = np.random.RandomState(0)
     assert same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)
-    assert not same(build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first)  # it moves on
+    assert not same(
+        build_ensemble(X, n_clusters=4, n_runs=3, random_state=state), first
+    )  # it moves on
 
 
 def test_the_same_runs_for_any_n_jobs():
-    one, two = (build_ensemble(X, n_clusters=5, n_runs=8, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (
+        build_ensemble(X, n_clusters=5, n_runs=8, random_state=0, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
     assert one.seeds == two.seeds
     assert same(one, two)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, lambda X: pl.DataFrame(X, schema=["a", "b", "c"])])
 def test_frames_give_the_same_runs(frame):
-    from_frame, from_array = (build_ensemble(data, n_clusters=3, n_runs=3, random_state=0) for data in (frame(X), X))
+    from_frame, from_array = (
+        build_ensemble(data, n_clusters=3, n_runs=3, random_state=0) for data in (frame(X), X)
+    )
     assert same(from_frame, from_array)
 
 
@@ -261,7 +314,11 @@ def test_fewer_clusters_than_asked_for_are_told_once():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"clusterer": "dbscan"}, ValueError, r"clusterer='dbscan' is not known; choose one of \['agglomerative'"),
+        (
+            {"clusterer": "dbscan"},
+            ValueError,
+            r"clusterer='dbscan' is not known; choose one of \['agglomerative'",
+        ),
         ({"n_clusters": 0}, ValueError, r"n_clusters=0 must be at least 1"),
         ({"n_clusters": 2.0}, TypeError, r"n_clusters=2\.0 must be a whole number"),
         ({"n_clusters": True}, TypeError, r"n_clusters=True must be a whole number"),
@@ -270,7 +327,11 @@ def test_fewer_clusters_than_asked_for_are_told_once():
         ({"n_runs": "many"}, TypeError, r"n_runs='many' must be a whole number"),
         ({"random_state": -1}, ValueError, r"random_state=-1 must be at least 0"),
         ({"random_state": "a"}, TypeError, r"random_state='a' must be a whole number"),
-        ({"random_state": [1, 2], "n_runs": 3}, ValueError, r"random_state has 2 seeds for n_runs=3"),
+        (
+            {"random_state": [1, 2], "n_runs": 3},
+            ValueError,
+            r"random_state has 2 seeds for n_runs=3",
+        ),
         ({"random_state": [1, -2], "n_runs": 2}, ValueError, r"random_state=-2 must be at least 0"),
         ({"random_state": [1, 2**32], "n_runs": 2}, ValueError, r"random_state.*4294967296"),
         ({"n_jobs": 0}, ValueError, r"n_jobs=0"),

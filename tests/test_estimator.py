@@ -1,4 +1,6 @@
-"""CAKE as a scikit-learn estimator: its conventions, its attributes, unseen points, and safety among threads."""
+"""CAKE as a scikit-learn estimator: its conventions, its attributes, unseen points, and safety
+among threads.
+"""
 
 import itertools
 import json
@@ -50,7 +52,9 @@ GEOMETRIES = [
     {"geometry": "kernel", "kernel": "linear"},
     {"geometry": "kernel", "kernel": "polynomial"},
 ]
-every_geometry = pytest.mark.parametrize("options", GEOMETRIES, ids=lambda options: "-".join(options.values()))
+every_geometry = pytest.mark.parametrize(
+    "options", GEOMETRIES, ids=lambda options: "-".join(options.values())
+)
 
 
 def fitted(points=X, n_clusters=4, n_runs=6, random_state=0, **options):
@@ -59,7 +63,15 @@ def fitted(points=X, n_clusters=4, n_runs=6, random_state=0, **options):
 
 
 def assert_same_fit(one, other):
-    for name in ("scores_", "stability_", "geometry_", "standard_errors_", "labels_", "votes_", "rival_"):
+    for name in (
+        "scores_",
+        "stability_",
+        "geometry_",
+        "standard_errors_",
+        "labels_",
+        "votes_",
+        "rival_",
+    ):
         assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     assert_array_equal(one.ensemble_.labels, other.ensemble_.labels)
 
@@ -68,9 +80,13 @@ def assert_same_fit(one, other):
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1
-@parametrize_with_checks([CAKE(random_state=0)], expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS)
+@parametrize_with_checks(
+    [CAKE(random_state=0)], expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS
+)
 def test_scikit_learn_check(estimator, check, monkeypatch):
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # the array API check, with NumPy arrays, asks for no more than this
+    monkeypatch.setenv(
+        "SCIPY_ARRAY_API", "1"
+    )  # the array API check, with NumPy arrays, asks for no more than this
     try:
         check(estimator)
     except SkipTest as skipped:
@@ -78,7 +94,13 @@ def test_scikit_learn_check(estimator, check, monkeypatch):
 
 
 def test_parameters_are_kept_as_given():
-    params = {"n_clusters": 3, "n_runs": 4, "geometry": "kernel", "kernel": "rbf", "kernel_params": {"gamma": 0.5}}
+    params = {
+        "n_clusters": 3,
+        "n_runs": 4,
+        "geometry": "kernel",
+        "kernel": "rbf",
+        "kernel_params": {"gamma": 0.5},
+    }
     cake = CAKE(**params, random_state=0)
     before = cake.get_params()
     cake.fit(X)
@@ -88,7 +110,9 @@ def test_parameters_are_kept_as_given():
     assert copy.get_params() == before
     assert not hasattr(copy, "scores_")
     assert_same_fit(copy.fit(X), cake)
-    assert copy.set_params(n_clusters=2, kernel="linear", kernel_params=None).fit(X).votes_.shape == (150, 2)
+    assert copy.set_params(n_clusters=2, kernel="linear", kernel_params=None).fit(
+        X
+    ).votes_.shape == (150, 2)
 
 
 def test_fitting_again_forgets_the_first_fit():
@@ -109,7 +133,9 @@ def test_attributes():
         assert getattr(cake, name).shape == (n,)
     assert np.ptp(cake.scores_) > 0.3
     assert cake.votes_.shape == (n, k)
-    assert_allclose(cake.votes_.sum(axis=1), 1.0)  # every run has k clusters, so that each has a partner
+    assert_allclose(
+        cake.votes_.sum(axis=1), 1.0
+    )  # every run has k clusters, so that each has a partner
     assert_array_equal(cake.labels_, cake.votes_.argmax(axis=1))
     assert_array_equal(cake.consensus_strength_, cake.votes_.max(axis=1))
     assert (cake.rival_ != cake.labels_).all()
@@ -125,7 +151,15 @@ def test_attributes():
 def test_scores_are_those_of_confidence():
     cake = fitted()
     scored = confidence(X, cake.ensemble_.labels)
-    for name in ("scores", "stability", "geometry", "silhouette_mean", "silhouette_std", "standard_errors", "labels"):
+    for name in (
+        "scores",
+        "stability",
+        "geometry",
+        "silhouette_mean",
+        "silhouette_std",
+        "standard_errors",
+        "labels",
+    ):
         assert_array_equal(getattr(cake, f"{name}_"), getattr(scored, name), err_msg=name)
 
 
@@ -135,7 +169,10 @@ def test_formulas_end_to_end():
     assert_allclose(g, np.maximum(cake.silhouette_mean_ - cake.silhouette_std_, 0))
     assert_allclose(cake.scores_, 2 * c * g / (c + g), atol=1e-15)
     assert_allclose(fitted(fusion="product").scores_, c * g, atol=1e-15)
-    assert_allclose(fitted(normalization="affine").geometry_, (cake.silhouette_mean_ - cake.silhouette_std_ + 1) / 2)
+    assert_allclose(
+        fitted(normalization="affine").geometry_,
+        (cake.silhouette_mean_ - cake.silhouette_std_ + 1) / 2,
+    )
 
 
 @every_geometry
@@ -160,7 +197,9 @@ def test_end_of_a_pipeline():
 def test_grid_search_finds_the_number_of_clusters():
     points, _ = make_blobs(120, centers=[[0, 0], [9, 0], [4, 9]], random_state=0)
     grid = {"n_clusters": [2, 3, 4], "fusion": ["harmonic", "product"]}
-    search = GridSearchCV(CAKE(n_runs=5, random_state=0), grid, cv=3, error_score="raise").fit(points)
+    search = GridSearchCV(CAKE(n_runs=5, random_state=0), grid, cv=3, error_score="raise").fit(
+        points
+    )
     assert search.best_params_["n_clusters"] == 3
     assert search.best_score_ == pytest.approx(max(search.cv_results_["mean_test_score"]))
     assert search.best_estimator_.predict(points).shape == (120,)
@@ -259,7 +298,10 @@ def test_new_points_are_converted_to_the_type_of_the_fit(clusterer, fitted_on):
 
 def test_new_points_beyond_the_type_of_the_fit():
     cake = fitted(X.astype(np.float32))
-    with pytest.raises(ValueError, match=r"up to 1e\+60, whose squared .* too large for float32 .* or fit on float64"):
+    with pytest.raises(
+        ValueError,
+        match=r"up to 1e\+60, whose squared .* too large for float32 .* or fit on float64",
+    ):
         cake.predict(np.full((1, 3), 1e60))
 
 
@@ -273,7 +315,9 @@ def test_training_points_get_their_labels_back(options):
     assert_array_equal(cake.predict(X[::-7]), cake.labels_[::-7])
 
 
-@pytest.mark.parametrize("options", [{}, {"fusion": "product"}, {"agreement": "jaccard"}, {"normalization": "affine"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"fusion": "product"}, {"agreement": "jaccard"}, {"normalization": "affine"}]
+)
 def test_centroid_gives_training_points_their_scores_back(options):
     cake = fitted(geometry="centroid", **options)
     assert_array_equal(cake.score_samples(X), cake.scores_)
@@ -294,7 +338,10 @@ def matchings_by_loops(labels):
     partner = {}
     for r, q in itertools.combinations(range(labels.shape[1]), 2):
         k = labels[:, r].max() + 1, labels[:, q].max() + 1
-        table = [[np.sum((labels[:, r] == a) & (labels[:, q] == b)) for b in range(k[1])] for a in range(k[0])]
+        table = [
+            [np.sum((labels[:, r] == a) & (labels[:, q] == b)) for b in range(k[1])]
+            for a in range(k[0])
+        ]
         partner[r, q] = dict(zip(*linear_sum_assignment(table, maximize=True), strict=True))
     return partner
 
@@ -304,8 +351,12 @@ def scores_by_loops(cake, new, distances):
     partner, R = matchings_by_loops(cake.ensemble_.labels), cake.n_runs_
     scores = []
     for x in new:
-        placed = [int(np.argmin(((centers - x) ** 2).sum(axis=1))) for centers in cake.ensemble_.centers]
-        c = np.mean([partner[r, q][placed[r]] == placed[q] for r, q in itertools.combinations(range(R), 2)])
+        placed = [
+            int(np.argmin(((centers - x) ** 2).sum(axis=1))) for centers in cake.ensemble_.centers
+        ]
+        c = np.mean(
+            [partner[r, q][placed[r]] == placed[q] for r, q in itertools.combinations(range(R), 2)]
+        )
         s = []
         for r in range(R):
             others = list(distances(x, r))
@@ -338,7 +389,9 @@ def self_tuning_distances(cake, x, r):
     D, to_x = cdist(X, X), np.linalg.norm(X - x, axis=1)
     scale, scale_x = np.sort(D, axis=1)[:, 7], np.sort(to_x)[6]  # column 0 of D is the point itself
     gram, similar = np.exp(-(D**2) / np.outer(scale, scale)), np.exp(-(to_x**2) / (scale * scale_x))
-    return [np.sqrt(1 - 2 * similar[C].mean() + gram[np.ix_(C, C)].mean()) for C in clusters_of(cake, r)]
+    return [
+        np.sqrt(1 - 2 * similar[C].mean() + gram[np.ix_(C, C)].mean()) for C in clusters_of(cake, r)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +461,9 @@ def test_eight_clusters_unless_told_otherwise():
 
 def test_fewer_clusters_than_asked_for_is_told_once():
     points = np.repeat(X[:3], 5, axis=0)
-    with pytest.warns(ConvergenceWarning, match="4 of 4 runs found fewer than the 5 clusters") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match="4 of 4 runs found fewer than the 5 clusters"
+    ) as caught:
         cake = fitted(points, n_clusters=5, n_runs=4)
     assert len(caught) == 1
     assert caught[0].filename == __file__  # where the user can do something about it
@@ -425,11 +480,31 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         ({"n_runs": 1}, ValueError, "n_runs=1 must be at least 2"),
         ({"n_runs": "many"}, (TypeError, ValueError), "n_runs='many'"),
         ({"clusterer": "k-means"}, ValueError, r"clusterer='k-means' is not known.*'kmeans'"),
-        ({"fusion": "sum"}, ValueError, r"fusion='sum' is not known.*\['harmonic', 'product', 'refined'\]"),
-        ({"normalization": "none"}, ValueError, r"normalization='none' is not known.*\['affine', 'clip'\]"),
-        ({"agreement": "vote"}, ValueError, r"agreement='vote' is not known.*\['jaccard', 'matching'\]"),
-        ({"unassigned": "drop"}, ValueError, r"unassigned='drop' is not known.*\['disagree', 'skip'\]"),
-        ({"consensus": "mean"}, ValueError, r"consensus='mean' is not known.*\['best-reference', 'medoid'\]"),
+        (
+            {"fusion": "sum"},
+            ValueError,
+            r"fusion='sum' is not known.*\['harmonic', 'product', 'refined'\]",
+        ),
+        (
+            {"normalization": "none"},
+            ValueError,
+            r"normalization='none' is not known.*\['affine', 'clip'\]",
+        ),
+        (
+            {"agreement": "vote"},
+            ValueError,
+            r"agreement='vote' is not known.*\['jaccard', 'matching'\]",
+        ),
+        (
+            {"unassigned": "drop"},
+            ValueError,
+            r"unassigned='drop' is not known.*\['disagree', 'skip'\]",
+        ),
+        (
+            {"consensus": "mean"},
+            ValueError,
+            r"consensus='mean' is not known.*\['best-reference', 'medoid'\]",
+        ),
         ({"random_state": -1}, ValueError, "random_state=-1"),
         ({"random_state": [1, 2, 3]}, ValueError, "random_state has 3 seeds for n_runs=20"),
         ({"metric": "precomputed"}, ValueError, r"confidence\(X, labels\)"),
@@ -485,11 +560,23 @@ def test_large_values_are_no_error():
 @pytest.mark.parametrize(
     "frame",
     [
-        pd.DataFrame({"a": [1.0, 2, 3], "town": ["x", "y", "z"], "kind": pd.Categorical(["u", "v", "u"])}),
         pd.DataFrame(
-            {"a": [1.0, 2, 3], "town": np.array(["x", "y", 1], object), "kind": pd.array(["u"] * 3, "string")}
+            {"a": [1.0, 2, 3], "town": ["x", "y", "z"], "kind": pd.Categorical(["u", "v", "u"])}
         ),
-        pl.DataFrame({"a": [1.0, 2, 3], "town": ["x", "y", "z"], "kind": pl.Series(["u"] * 3, dtype=pl.Categorical)}),
+        pd.DataFrame(
+            {
+                "a": [1.0, 2, 3],
+                "town": np.array(["x", "y", 1], object),
+                "kind": pd.array(["u"] * 3, "string"),
+            }
+        ),
+        pl.DataFrame(
+            {
+                "a": [1.0, 2, 3],
+                "town": ["x", "y", "z"],
+                "kind": pl.Series(["u"] * 3, dtype=pl.Categorical),
+            }
+        ),
     ],
     ids=["pandas", "pandas-object", "polars"],
 )
@@ -512,7 +599,9 @@ def test_same_seed_same_result(options):
 
 
 def test_seeds():
-    assert_same_fit(fitted(random_state=np.random.RandomState(3)), fitted(random_state=np.random.RandomState(3)))
+    assert_same_fit(
+        fitted(random_state=np.random.RandomState(3)), fitted(random_state=np.random.RandomState(3))
+    )
     first = fitted(random_state=None)
     assert_same_fit(fitted(random_state=first.ensemble_.seeds), first)
     assert fitted(random_state=None).ensemble_.seeds != first.ensemble_.seeds
@@ -523,7 +612,9 @@ def test_seeds():
 
 def test_a_run_is_scikit_learns_fit_with_its_seed():
     ensemble = fitted(n_runs=4).ensemble_
-    for seed, labels, centers in zip(ensemble.seeds, ensemble.labels.T, ensemble.centers, strict=True):
+    for seed, labels, centers in zip(
+        ensemble.seeds, ensemble.labels.T, ensemble.centers, strict=True
+    ):
         model = KMeans(4, n_init=1, random_state=seed).fit(X)
         assert_array_equal(labels, model.labels_)
         assert_allclose(centers, model.cluster_centers_, atol=1e-12)
@@ -544,7 +635,11 @@ def test_explain_tells_what_the_attributes_hold():
     for i in (0, 60, int(np.argmin(cake.scores_)), int(np.argmax(cake.scores_))):
         why = cake.explain(i)
         assert (why.point, why.label, why.rival) == (i, cake.labels_[i], cake.rival_[i])
-        assert (why.score, why.stability, why.geometry) == (cake.scores_[i], cake.stability_[i], cake.geometry_[i])
+        assert (why.score, why.stability, why.geometry) == (
+            cake.scores_[i],
+            cake.stability_[i],
+            cake.geometry_[i],
+        )
         assert why.votes[why.label] == cake.consensus_strength_[i]
         assert sum(why.votes.values()) == pytest.approx(1.0)
         assert why.margin == pytest.approx(cake.votes_[i, why.label] - cake.votes_[i, why.rival])
@@ -579,7 +674,9 @@ def in_threads(*functions):
         except Exception as error:  # shown by the caller's assertion, not lost in the thread
             results[name] = error
 
-    threads = [threading.Thread(target=run, args=item, daemon=True) for item in enumerate(functions)]
+    threads = [
+        threading.Thread(target=run, args=item, daemon=True) for item in enumerate(functions)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -592,7 +689,9 @@ def test_two_fits_at_once():
     pools, filters = limits_of_thread_pools(), state_of_warnings()
     alone = [fitted(), fitted(n_clusters=3, geometry="kernel", random_state=5)]
     for _ in range(3):
-        one, other = in_threads(fitted, lambda: fitted(n_clusters=3, geometry="kernel", random_state=5))
+        one, other = in_threads(
+            fitted, lambda: fitted(n_clusters=3, geometry="kernel", random_state=5)
+        )
         assert_same_fit(one, alone[0])
         assert_same_fit(other, alone[1])
         assert limits_of_thread_pools() == pools
@@ -638,7 +737,8 @@ def blas_threads():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-# Some versions of threadpoolctl listen to the first thread that sets a limit, and to no other while that one lives.
+# Some versions of threadpoolctl listen to the first thread that sets a limit, and to no other while
+# that one lives.
 
 
 def test_limits_hold_after_another_thread_has_set_them():
@@ -689,7 +789,9 @@ def test_limits_are_lifted_by_the_last_to_leave():
 
 
 def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
-    """Every check of an array in scikit-learn saves the filters of the whole process and puts them back."""
+    """Every check of an array in scikit-learn saves the filters of the whole process and puts them
+    back.
+    """
     started, go_on, fit = threading.Event(), threading.Event(), KMeans.fit
 
     def slow(self, *args, **kwargs):
@@ -707,7 +809,9 @@ def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
         thread.join(30)
     filters, show = state_of_warnings()
     assert filters == before[0]
-    warnings.showwarning = before[1]  # it comes back as ours, which hands on what it is not meant to collect
+    warnings.showwarning = before[
+        1
+    ]  # it comes back as ours, which hands on what it is not meant to collect
     with pytest.warns(UserWarning, match="to whom it may concern"):
         show("to whom it may concern", UserWarning, "here", 1)
 
@@ -735,7 +839,9 @@ def test_warnings_of_fits_at_once_all_arrive():
     assert state_of_warnings() == before
 
 
-WIDE = np.random.default_rng(2).normal(size=(200, 20))  # so many columns that neighbours are found by OpenMP loops
+WIDE = np.random.default_rng(2).normal(
+    size=(200, 20)
+)  # so many columns that neighbours are found by OpenMP loops
 
 
 def _send_scores(connection, points, options):
@@ -743,13 +849,21 @@ def _send_scores(connection, points, options):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # Python 3.12: the forking process has threads
-@pytest.mark.parametrize("options", [{"geometry": "exact"}, {"geometry": "rms"}, {"geometry": "kernel"}], ids=str)
+@pytest.mark.filterwarnings(
+    "ignore:.*fork.*:DeprecationWarning"
+)  # Python 3.12: the forking process has threads
+@pytest.mark.parametrize(
+    "options", [{"geometry": "exact"}, {"geometry": "rms"}, {"geometry": "kernel"}], ids=str
+)
 @pytest.mark.parametrize("points", [X, WIDE], ids=["narrow", "wide"])
 def test_fit_in_a_forked_child(options, points):
-    """A pool of threads that lived on in the parent would be dead in the child, and the fit would wait for ever."""
+    """A pool of threads that lived on in the parent would be dead in the child, and the fit would
+    wait for ever.
+    """
     here = fitted(points, n_jobs=2, **options).scores_
-    KMeans(3, n_init=1, random_state=0).fit(np.tile(X, (10, 1)))  # OpenMP's own threads are running now
+    KMeans(3, n_init=1, random_state=0).fit(
+        np.tile(X, (10, 1))
+    )  # OpenMP's own threads are running now
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
     child = fork.Process(target=_send_scores, args=(sender, points, options | {"n_jobs": 2}))
@@ -796,7 +910,9 @@ print(json.dumps([scores, [f"{w.category.__name__}: {w.message}" for w in caught
 def test_without_numba_the_same_scores_and_one_warning(tmp_path):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "NEW.npy", NEW)
-    done = run_python(WITHOUT_NUMBA, tmp_path / "X.npy", tmp_path / "NEW.npy", json.dumps(GEOMETRIES))
+    done = run_python(
+        WITHOUT_NUMBA, tmp_path / "X.npy", tmp_path / "NEW.npy", json.dumps(GEOMETRIES)
+    )
     assert done.returncode == 0, done.stderr
     scores, told = json.loads(done.stdout)
     for options, (train, new) in zip(GEOMETRIES, scores, strict=True):

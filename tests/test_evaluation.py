@@ -1,4 +1,6 @@
-"""Measures against scikit-learn, plain loops, averages over orders of ties, and the paper's printed rows."""
+"""Measures against scikit-learn, plain loops, averages over orders of ties, and the paper's printed
+rows.
+"""
 
 from itertools import pairwise, permutations
 
@@ -66,23 +68,32 @@ def test_accuracy_is_the_best_over_all_ways_to_name_the_clusters(pair):
     best = 0
     for chosen in set(permutations(names, len(clusters))):
         name = dict(zip(clusters, chosen, strict=True))
-        best = max(best, sum(name.get(label) == at for label, at in zip(labels, truth.tolist(), strict=True)))
+        best = max(
+            best,
+            sum(name.get(label) == at for label, at in zip(labels, truth.tolist(), strict=True)),
+        )
     assert agreement_with_truth(labels, truth, "accuracy") == pytest.approx(best / len(labels))
 
 
 def test_correctness_matches_once_and_leaves_clusters_over():
     labels = [2, 2, 2, 0, 0, 1, -1, 1]
     truth = ["a", "a", "b", "b", "b", "a", "a", "b"]
-    assert_array_equal(correctness(labels, truth), [True, True, False, True, True, False, False, False])
+    assert_array_equal(
+        correctness(labels, truth), [True, True, False, True, True, False, False, False]
+    )
     assert agreement_with_truth(labels, truth, "accuracy") == 0.5
 
 
 def test_a_negative_class_is_a_class_and_never_what_is_not_assigned():
     truth = [-1, -1, 0, 0, 1, 1]
     assert_array_equal(correctness([3, 3, 5, 5, 4, 4], truth), True)
-    assert_array_equal(correctness([-1, -1, 0, 0, 1, 1], truth), [False, False, True, True, True, True])
+    assert_array_equal(
+        correctness([-1, -1, 0, 0, 1, 1], truth), [False, False, True, True, True, True]
+    )
     # Two clusters for three classes: the class without a cluster is wrong, whatever its name.
-    assert_array_equal(correctness([0, 0, 1, 1, 1, 0], [-1, 7, 0, 0, 0, 7]), [False, True, True, True, True, True])
+    assert_array_equal(
+        correctness([0, 0, 1, 1, 1, 0], [-1, 7, 0, 0, 0, 7]), [False, True, True, True, True, True]
+    )
 
 
 def test_more_classes_than_clusters():
@@ -125,7 +136,8 @@ def test_subset_silhouette_is_scikit_learns_on_the_subset(name):
     assert subset_silhouette(X, some, kept) == pytest.approx(expected, rel=1e-9)
 
 
-# filtering_kmeans.csv, the rows of all points: mean, lower and upper limit over k-means fits of seeds 0 to 9.
+# filtering_kmeans.csv, the rows of all points: mean, lower and upper limit over k-means fits of
+# seeds 0 to 9.
 PRINTED_FULL = {
     "Ir": {
         "ari": (0.692, 0.6255, 0.7580),
@@ -148,14 +160,20 @@ PRINTED_FULL = {
 def test_measures_and_intervals_as_printed(name):
     X, y = paper_set(name)
     k = len(np.unique(y))
-    fits = [KMeans(k, init="random", n_init=1, random_state=seed).fit(X).labels_ for seed in range(10)]
+    fits = [
+        KMeans(k, init="random", n_init=1, random_state=seed).fit(X).labels_ for seed in range(10)
+    ]
     for metric, (mean, low, high) in PRINTED_FULL[name].items():
         if metric == "silhouette":
             interval = student_interval([subset_silhouette(X, labels) for labels in fits])
         else:
-            interval = student_interval([agreement_with_truth(labels, y, metric) for labels in fits])
+            interval = student_interval(
+                [agreement_with_truth(labels, y, metric) for labels in fits]
+            )
         assert interval.mean == pytest.approx(mean, abs=0.0005 + 1e-12), metric
-        assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.00005 + 1e-12), metric
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.00005 + 1e-12), (
+            metric
+        )
 
 
 def test_student_interval_is_that_of_the_t_test():
@@ -218,7 +236,9 @@ def test_infinite_scores_are_scores():
 
 
 def in_every_order(scores, right):
-    """Correctness from the surest point to the least sure, for every order of the points of equal score."""
+    """Correctness from the surest point to the least sure, for every order of the points of equal
+    score.
+    """
     orders = {
         tuple(order)
         for order in permutations(range(len(scores)))
@@ -248,10 +268,18 @@ def test_ties_give_the_mean_over_all_orders(data, n_positions):
     assert aurc(scores, right, n_positions=n_positions) == pytest.approx(expected, abs=1e-12)
     curve = risk_coverage_curve(scores, right)
     assert_allclose(curve.coverage, np.arange(1, n + 1) / n)
-    assert_allclose(curve.value, np.mean([1 - np.cumsum(o) / np.arange(1, n + 1) for o in orders], axis=0), atol=1e-12)
+    assert_allclose(
+        curve.value,
+        np.mean([1 - np.cumsum(o) / np.arange(1, n + 1) for o in orders], axis=0),
+        atol=1e-12,
+    )
     m = max(1, round(0.4 * n))
-    assert error_precision(scores, right, 0.4) == pytest.approx(np.mean([1 - order[-m:].mean() for order in orders]))
-    halves = np.mean([[order[(n + 1) // 2 :].mean(), order[: (n + 1) // 2].mean()] for order in orders], axis=0)
+    assert error_precision(scores, right, 0.4) == pytest.approx(
+        np.mean([1 - order[-m:].mean() for order in orders])
+    )
+    halves = np.mean(
+        [[order[(n + 1) // 2 :].mean(), order[: (n + 1) // 2].mean()] for order in orders], axis=0
+    )
     assert_allclose(accuracy_by_bin(scores, right, n_bins=2), halves, atol=1e-12)
 
 
@@ -263,7 +291,11 @@ def test_the_order_of_the_data_does_not_matter(data, seed):
     order = np.random.default_rng(seed).permutation(len(scores))
     for measure in (aurc, error_precision, accuracy_by_bin):
         options = {"n_bins": 2} if measure is accuracy_by_bin else {}
-        assert_allclose(measure(scores[order], right[order], **options), measure(scores, right, **options), atol=1e-12)
+        assert_allclose(
+            measure(scores[order], right[order], **options),
+            measure(scores, right, **options),
+            atol=1e-12,
+        )
 
 
 @pytest.mark.parametrize("n", [50, 200, 201, 1000, 4321])
@@ -287,7 +319,9 @@ def test_aurc_of_a_perfect_and_a_useless_score():
 
 def test_stable_ties_take_the_order_of_the_data():
     scores, right = np.zeros(4), np.array([True, True, False, False])
-    assert_array_equal(risk_coverage_curve(scores, right, ties="stable").value, [0, 0, 1 / 3, 1 / 2])
+    assert_array_equal(
+        risk_coverage_curve(scores, right, ties="stable").value, [0, 0, 1 / 3, 1 / 2]
+    )
     assert_array_equal(risk_coverage_curve(scores, right).value, 0.5)
     assert_array_equal(accuracy_by_bin(scores, right, n_bins=2, ties="stable"), [0, 1])
     assert error_precision(scores, right, 0.25, ties="stable") == 1.0
@@ -302,7 +336,9 @@ def test_error_precision_of_the_least_sure(share):
     m = {0.01: 4, 0.02: 9, 0.05: 22, 0.1: 43}[share]  # round(430 share), half to even
     least = np.argsort(scores)[:m]
     assert error_precision(scores, right, share) == pytest.approx(np.mean(~right[least]))
-    assert error_precision(scores[:5], right[:5], share) == float(not right[scores[:5].argmin()])  # at least one
+    assert error_precision(scores[:5], right[:5], share) == float(
+        not right[scores[:5].argmin()]
+    )  # at least one
 
 
 def test_bins_are_of_equal_size_and_the_surer_are_the_larger():
@@ -356,7 +392,9 @@ def test_coverage_accuracy_with_one_alignment(digits):
 
 def test_aligning_anew_can_only_raise_the_accuracy(digits):
     _, labels, y = digits
-    scores = np.where(np.isin(y, [1, 8]), 1.0, 0.0) + np.linspace(0, 0.1, len(y))  # the surest: two mixed classes
+    scores = np.where(np.isin(y, [1, 8]), 1.0, 0.0) + np.linspace(
+        0, 0.1, len(y)
+    )  # the surest: two mixed classes
     once = coverage_accuracy_curve(scores, labels, y)
     anew = coverage_accuracy_curve(scores, labels, y, alignment="subset")
     assert (anew.value >= once.value - 1e-12).all()
@@ -384,10 +422,15 @@ def test_score_quality_by_loops(digits):
 
 
 def test_score_quality_breaks_ties_at_random(digits):
-    """Points stored class after class and scores that are all equal: the order of the data must not show."""
+    """Points stored class after class and scores that are all equal: the order of the data must not
+    show.
+    """
     _, labels, y = digits
     by_class = np.argsort(y, kind="stable")
-    drawn = [score_quality(np.zeros(len(y)), labels[by_class], y[by_class], random_state=seed) for seed in range(5)]
+    drawn = [
+        score_quality(np.zeros(len(y)), labels[by_class], y[by_class], random_state=seed)
+        for seed in range(5)
+    ]
     assert len(set(drawn)) == 5
     assert_allclose(drawn, agreement_with_truth(labels, y, "ari"), atol=0.03)
     assert drawn[0] == score_quality(np.zeros(len(y)), labels[by_class], y[by_class])
@@ -405,7 +448,9 @@ def test_points_without_a_score_are_left_out_everywhere(digits):
         coverage_accuracy_curve(some, labels, y).value,
         coverage_accuracy_curve(scores[~holes], labels[~holes], y[~holes]).value,
     )
-    assert score_quality(some, labels, y) == score_quality(scores[~holes], labels[~holes], y[~holes])
+    assert score_quality(some, labels, y) == score_quality(
+        scores[~holes], labels[~holes], y[~holes]
+    )
 
 
 # Errors
@@ -415,28 +460,52 @@ def test_points_without_a_score_are_left_out_everywhere(digits):
     ("call", "match"),
     [
         (lambda: correctness([0, 1], [0, 1, 1]), r"labels has 2 points and truth has 3"),
-        (lambda: correctness([0, 1], [0, None]), r"truth is missing for 1 point\(s\), the first at position 1"),
+        (
+            lambda: correctness([0, 1], [0, None]),
+            r"truth is missing for 1 point\(s\), the first at position 1",
+        ),
         (lambda: correctness(["a", "b"], ["a", np.nan]), r"truth is missing for 1 point"),
         (lambda: correctness([0, 1], [[0, 1]]), r"truth has shape \(1, 2\)"),
         (lambda: correctness([], []), r"truth has shape \(0,\)"),
-        (lambda: agreement_with_truth([0, 1], [0, 1], "ARI"), r"metric='ARI' is not known; choose one of"),
+        (
+            lambda: agreement_with_truth([0, 1], [0, 1], "ARI"),
+            r"metric='ARI' is not known; choose one of",
+        ),
         (lambda: subset_silhouette([[0.0], [1.0]], [0, 1], [0, 1]), r"kept has dtype int64"),
         (lambda: subset_silhouette([[0.0], [1.0]], [0, 1, 1]), r"X has 2 points and labels has 3"),
         (lambda: subset_silhouette([[0.0], [1.0]], [0, 1], [True, False]), r"leave 1 point"),
         (lambda: auroc([0.1, 0.2], [True]), r"scores has 2 points and correct has 1"),
         (lambda: auroc([0.1, 0.2], [1, 2]), r"correct must be one flat sequence of truth values"),
         (lambda: auroc([np.nan, np.nan], [True, False]), r"none is a number"),
-        (lambda: auroc(["high", "low"], [True, False]), r"scores must be one flat sequence of numbers"),
+        (
+            lambda: auroc(["high", "low"], [True, False]),
+            r"scores must be one flat sequence of numbers",
+        ),
         (lambda: auroc([[0.1, 0.2]], [True, False]), r"scores must be one flat.*\(1, 2\)"),
         (lambda: auprc([0.1], [True], positive="wrong"), r"positive='wrong' is not known"),
         (lambda: error_precision([0.1], [True], 0.0), r"share=.* must be above 0 and at most 1"),
         (lambda: aurc([0.1], [True], n_positions=1), r"n_positions=1 must be at least 2"),
         (lambda: aurc([0.1], [True], ties="random"), r"ties='random' is not known"),
-        (lambda: accuracy_by_bin([0.1, 0.2], [True, False]), r"n_bins=10 is more than the 2 points"),
-        (lambda: percentile_correlation([0.1, 0.2], [True, False], n_bins=1), r"n_bins=1 must be at least 2"),
-        (lambda: coverage_accuracy_curve([0.1], [0], [0], coverages=[1.2]), r"coverages=\[1.2\] must be above 0"),
-        (lambda: coverage_accuracy_curve([0.1], [0], [0], alignment="none"), r"alignment='none' is not known"),
-        (lambda: score_quality([0.1, 0.2], [0, 1], [0, 1], coverages=[0.5]), r"at least two numbers that increase"),
+        (
+            lambda: accuracy_by_bin([0.1, 0.2], [True, False]),
+            r"n_bins=10 is more than the 2 points",
+        ),
+        (
+            lambda: percentile_correlation([0.1, 0.2], [True, False], n_bins=1),
+            r"n_bins=1 must be at least 2",
+        ),
+        (
+            lambda: coverage_accuracy_curve([0.1], [0], [0], coverages=[1.2]),
+            r"coverages=\[1.2\] must be above 0",
+        ),
+        (
+            lambda: coverage_accuracy_curve([0.1], [0], [0], alignment="none"),
+            r"alignment='none' is not known",
+        ),
+        (
+            lambda: score_quality([0.1, 0.2], [0, 1], [0, 1], coverages=[0.5]),
+            r"at least two numbers that increase",
+        ),
         (lambda: score_quality([0.1, 0.2], [0], [0, 1]), r"scores has 2 points and labels has 1"),
         (lambda: student_interval([1.0]), r"values has shape \(1,\); give at least two"),
         (lambda: student_interval([1.0, 2.0], level=95), r"level=95 must be between 0 and 1"),

@@ -33,9 +33,16 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "shorter"),
-    [("plot_null", {"SURROGATES": 19}), ("plot_choose_k", {"RUNS": 3}), ("plot_ranking", {}), ("plot_reasons", {})],
+    [
+        ("plot_null", {"SURROGATES": 19}),
+        ("plot_choose_k", {"RUNS": 3}),
+        ("plot_ranking", {}),
+        ("plot_reasons", {}),
+    ],
 )
-def test_short_forms_of_the_examples_draw_their_picture(name, shorter, tmp_path, monkeypatch, capsys):
+def test_short_forms_of_the_examples_draw_their_picture(
+    name, shorter, tmp_path, monkeypatch, capsys
+):
     example = load(name)
     (tmp_path / "images").mkdir()
     monkeypatch.setattr(example, "DOCS", tmp_path)

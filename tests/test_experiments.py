@@ -91,7 +91,8 @@ def _digits():
     return case.X, "kmeans-random", case.k
 
 
-# MiniBatchKMeans of scikit-learn 1.6 draws otherwise than today's; the committed results are of 1.6.
+# MiniBatchKMeans of scikit-learn 1.6 draws otherwise than today's; the committed results are of
+# 1.6.
 NOT_RECOVERED = ["correctness_kmedoids", "corr_percentile_accuracy", "runtime_vs_R", "runtime_vs_n"]
 OTHER_DRAWS = ["filtering_minibatchkmeans", "correctness_minibatchkmeans"]
 
@@ -132,7 +133,9 @@ SMALL_FIGURES = [name for name in FIGURES if name not in {"coverage_accuracy", "
 @pytest.mark.parametrize("name", SMALL_FIGURES)
 def test_figures_run(name):
     experiment = KNOWN[name]
-    small = [data_set for data_set in ("Ir", "S1", "Bc") if data_set in experiment.sets] or [experiment.sets[0]]
+    small = [data_set for data_set in ("Ir", "S1", "Bc") if data_set in experiment.sets] or [
+        experiment.sets[0]
+    ]
     rows = run(name, small[0])
     assert rows["value"].notna().any()
     assert set(experiment.keys) <= set(rows)
@@ -242,7 +245,11 @@ def test_claims_of_the_paper_count_as_its_own_tables_have_it():
         paper = results.printed_numbers(claim.experiment, KNOWN[claim.experiment].keys)
         names = {"paper": "value", "paper_low": "low", "paper_high": "high"}
         numbers = {old: float for old in names if old in paper}
-        found[claim.text] = claim.holds(paper.astype(numbers).rename(columns=names)) if claim.text in expected else None
+        found[claim.text] = (
+            claim.holds(paper.astype(numbers).rename(columns=names))
+            if claim.text in expected
+            else None
+        )
     assert {text: held for text, held in found.items() if held} == expected
 
 
@@ -250,14 +257,25 @@ def test_claims_of_the_paper_count_as_its_own_tables_have_it():
 
 
 def fake(**options):
-    return results.Experiment("a title", lambda name, protocol: [], ("dataset", "metric"), **options)
+    return results.Experiment(
+        "a title", lambda name, protocol: [], ("dataset", "metric"), **options
+    )
 
 
 def test_a_finished_set_is_not_run_again_and_others_stay(tmp_path):
     path = tmp_path / "fake.csv"
-    rows = [{"dataset": "Ir", "metric": "a", "value": 0.5}, {"dataset": "Ir", "metric": "b", "value": 0.25}]
+    rows = [
+        {"dataset": "Ir", "metric": "a", "value": 0.5},
+        {"dataset": "Ir", "metric": "b", "value": 0.25},
+    ]
     results.add(path, fake(), "Ir", "fair", rows)
-    results.add(path, fake(), "Bc", "fair", [{"dataset": "Bc", "metric": "a", "value": 1.0, "low": 0.9, "high": 1.0}])
+    results.add(
+        path,
+        fake(),
+        "Bc",
+        "fair",
+        [{"dataset": "Bc", "metric": "a", "value": 1.0, "low": 0.9, "high": 1.0}],
+    )
     table = results.read(path)
     assert results.is_done(table, "Ir", "fair")
     assert results.is_done(table, "Bc", "fair")
@@ -279,13 +297,19 @@ def test_the_authors_versions_stand_and_the_current_ones_beside_them(tmp_path, m
     assert table[["value", "current", "stack"]].iloc[0].tolist() == [0.2, 0.1, "pinned"]
     monkeypatch.setattr(results, "stack", lambda: "current")
     results.add(path, fake(), "Ir", "printed", [{**row, "value": 0.3}])
-    assert results.read(path)[["value", "current", "stack"]].iloc[0].tolist() == [0.2, 0.3, "pinned"]
+    assert results.read(path)[["value", "current", "stack"]].iloc[0].tolist() == [
+        0.2,
+        0.3,
+        "pinned",
+    ]
 
 
 def test_what_costs_too_much_is_shown_as_not_run(tmp_path):
     rows = results.not_run("gmm_confidence", KNOWN["gmm_confidence"], "Fm", "not run: too long")
     assert len(rows) == 8
-    table = results.add(tmp_path / "gmm_confidence.csv", KNOWN["gmm_confidence"], "Fm", "printed", rows)
+    table = results.add(
+        tmp_path / "gmm_confidence.csv", KNOWN["gmm_confidence"], "Fm", "printed", rows
+    )
     assert (results.verdicts(table, KNOWN["gmm_confidence"]) == "not run").all()
     assert results.is_done(results.read(tmp_path / "gmm_confidence.csv"), "Fm", "printed")
 
@@ -323,5 +347,9 @@ def test_fair_seeds_are_disjoint():
 
 
 def test_the_readme_has_the_headline_of_the_page():
-    (total,) = re.findall(r"\*\*all\*\* \| \*\*(\d+ of \d+) ", (results.HERE / "README.md").read_text())
-    assert f"{total} printed numbers" in " ".join((results.HERE.parent / "README.md").read_text().split())
+    (total,) = re.findall(
+        r"\*\*all\*\* \| \*\*(\d+ of \d+) ", (results.HERE / "README.md").read_text()
+    )
+    assert f"{total} printed numbers" in " ".join(
+        (results.HERE.parent / "README.md").read_text().split()
+    )

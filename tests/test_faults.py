@@ -1,6 +1,8 @@
-"""Disks, files and numbers that go wrong: a right answer or a clear error, and nothing half-written.
+"""Disks, files and numbers that go wrong: a right answer or a clear error, and nothing
+half-written.
 
-`docs/faults.md` lists all faults with the tests that show them; here are those that no other file of tests has.
+`docs/faults.md` lists all faults with the tests that show them; here are those that no other file
+of tests has.
 """
 
 import errno
@@ -74,7 +76,9 @@ def refused(path, told, how="whole", *more):
 
 @contextmanager
 def full_disk(size):
-    """No file may become larger than so many bytes: the write that would make it so fails, as on a full disk."""
+    """No file may become larger than so many bytes: the write that would make it so fails, as on a
+    full disk.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -89,7 +93,9 @@ def test_disk_full_while_scores_are_written(folder, how, out):
     out = out.replace("npz", "tsv") if how == "blocks" else out  # blocks do not write NPZ
     FRAME.to_csv("x.csv", index=False)
     typed = ["x.csv", *FAST, *HOW[how], "--geometry", "rms", "--out", out]
-    score(*typed)  # once before: what is compiled or cached on the way would find the disk full as well
+    score(
+        *typed
+    )  # once before: what is compiled or cached on the way would find the disk full as well
     Path(out).write_bytes(b"old")
     with full_disk(20_000):
         told = score(*typed, code=1).stderr
@@ -110,14 +116,27 @@ def test_disk_full_while_other_files_are_written(folder, kind):
     assert "File too large" in done.stderr
     assert name in done.stderr
     left = sorted(set(Path().rglob("*")) - set(before))
-    # A checkpoint keeps what was finished before: its note of the settings. No part of a run is there.
-    assert [str(path) for path in left] == (["checkpoint", "checkpoint/settings.json"] if kind == "checkpoint" else [])
+    # A checkpoint keeps what was finished before: its note of the settings. No part of a run is
+    # there.
+    assert [str(path) for path in left] == (
+        ["checkpoint", "checkpoint/settings.json"] if kind == "checkpoint" else []
+    )
 
 
 def test_disk_full_is_no_failed_run_to_be_dropped(folder):
-    build_ensemble(X, n_clusters=2, n_runs=3, random_state=0, n_jobs=1, checkpoint="first")  # see above
+    build_ensemble(
+        X, n_clusters=2, n_runs=3, random_state=0, n_jobs=1, checkpoint="first"
+    )  # see above
     with full_disk(600), pytest.raises(OSError, match=r"File too large: .*run-0000\d\.npz"):
-        build_ensemble(X, n_clusters=2, n_runs=3, random_state=0, n_jobs=1, on_failure="drop", checkpoint="runs")
+        build_ensemble(
+            X,
+            n_clusters=2,
+            n_runs=3,
+            random_state=0,
+            n_jobs=1,
+            on_failure="drop",
+            checkpoint="runs",
+        )
     assert os.listdir("runs") == ["settings.json"]
 
 
@@ -132,7 +151,9 @@ def test_disk_full_while_a_model_is_saved(folder):
 
 
 def test_disk_full_where_results_of_blocks_are_kept(folder, monkeypatch):
-    """They are mapped into memory: their room is taken before, since a write to such a page cannot fail in order."""
+    """They are mapped into memory: their room is taken before, since a write to such a page cannot
+    fail in order.
+    """
     np.save("x.npy", X)
     (folder / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
@@ -143,7 +164,10 @@ def test_disk_full_where_results_of_blocks_are_kept(folder, monkeypatch):
     monkeypatch.setattr(stream.os, "posix_fallocate", full)
     with (
         sklearn.config_context(working_memory=0.1),
-        pytest.raises(OSError, match=r"No space left on device: .* bytes of results are wanted in .*set TMPDIR"),
+        pytest.raises(
+            OSError,
+            match=r"No space left on device: .* bytes of results are wanted in .*set TMPDIR",
+        ),
     ):
         CAKE(2, n_runs=3, random_state=0).fit("x.npy")
     assert not os.listdir("tmp")
@@ -183,7 +207,9 @@ def test_no_right_to_read(tmp_path_factory, how):
     assert len(done.stderr.strip().splitlines()) <= 2
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that exists and fails to be read")
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="a file that exists and fails to be read"
+)
 @pytest.mark.parametrize("suffix", [".csv", ".npy"])
 def test_disk_that_fails_while_a_file_is_read(folder, suffix):
     os.symlink("/proc/self/mem", f"x{suffix}")
@@ -234,9 +260,14 @@ def test_quoted_fields_may_hold_line_ends_at_the_edge_of_a_block(folder, rows):
 
 def test_blank_lines_and_a_byte_order_mark_are_no_rows(folder):
     Path("x.csv").write_bytes(b"\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4\r\n\r\n\r\n5,6")
-    assert_array_equal(np.concatenate([block.X for block in open_source("x.csv").read(2)]), [[1, 2], [3, 4], [5, 6]])
+    assert_array_equal(
+        np.concatenate([block.X for block in open_source("x.csv").read(2)]),
+        [[1, 2], [3, 4], [5, 6]],
+    )
     Path("x.csv").write_bytes(b"\n\na,b\n1,2\n3,4\n")
-    assert_array_equal(np.concatenate([block.X for block in open_source("x.csv").read(1)]), [[1, 2], [3, 4]])
+    assert_array_equal(
+        np.concatenate([block.X for block in open_source("x.csv").read(1)]), [[1, 2], [3, 4]]
+    )
 
 
 @both
@@ -256,7 +287,9 @@ def test_bytes_that_are_not_utf8(folder, how, at):
 
 @pytest.mark.parametrize("exponent", ["999999999999", "99985289539473"])
 def test_exponents_without_end_are_told(folder, exponent):
-    """pandas' default parser and `to_numeric` die of them, and the process with them: a find of benchmarks/fuzz.py."""
+    """pandas' default parser and `to_numeric` die of them, and the process with them: a find of
+    benchmarks/fuzz.py.
+    """
     Path("x.csv").write_text(f"a,b\n1,2\n3.7e-{exponent},4\n")
     (block,) = open_source("x.csv").read(10)
     assert_array_equal(block.X, [[1, 2], [0, 4]])
@@ -332,7 +365,9 @@ def test_ids_that_occur_twice_stay_as_they_are(folder):
     for how, more in HOW.items():
         score("x.csv", *FAST, *more, "--id", "name", "--geometry", "rms", "--out", f"{how}.csv")
         assert pd.read_csv(f"{how}.csv")["name"].tolist() == frame["name"].tolist()
-    done = CliRunner().invoke(cli, ["report", "whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"])
+    done = CliRunner().invoke(
+        cli, ["report", "whole.csv", "--data", "x.csv", "--id", "name", "--out", "r.html"]
+    )
     assert done.exit_code == 1  # here they are needed to find the row
     assert "its values occur more than once" in done.stderr
     assert not Path("r.html").exists()
@@ -372,7 +407,10 @@ def test_one_row_in_blocks(folder):
     Path("data/x.csv").write_text("a,b\n1,2\n")
     assert "1 row" in score("data", *FAST, code=1).stderr
     np.save("x.npy", np.ones((1, 2)))
-    with sklearn.config_context(working_memory=1e-6), pytest.raises(ValueError, match="X has 1 rows"):
+    with (
+        sklearn.config_context(working_memory=1e-6),
+        pytest.raises(ValueError, match="X has 1 rows"),
+    ):
         CAKE(1).fit("x.npy")
 
 
@@ -383,7 +421,9 @@ def test_constant_columns_change_nothing(folder, how, scaled):
     apart.to_csv("x.csv", index=False)
     apart.assign(c=0.1, d=-7e9, e=0).to_csv("y.csv", index=False)
     for name in "xy":
-        score(f"{name}.csv", *FAST, *HOW[how], *scaled, "--geometry", "rms", "--out", f"s{name}.csv")
+        score(
+            f"{name}.csv", *FAST, *HOW[how], *scaled, "--geometry", "rms", "--out", f"s{name}.csv"
+        )
     one, other = (pd.read_csv(f"s{name}.csv") for name in "xy")
     assert_array_equal(one["label"], other["label"])
     assert_allclose(one["score"], other["score"], atol=1e-6)
@@ -427,7 +467,9 @@ def test_more_clusters_than_rows_in_blocks(folder):
 def test_negative_zero_is_zero(geometry):
     plain = np.where(X[:60] > 2, X[:60], 0.0)
     signed = np.where(plain == 0, -0.0, plain)
-    one, other = (CAKE(2, n_runs=3, geometry=geometry, random_state=0).fit(data) for data in (plain, signed))
+    one, other = (
+        CAKE(2, n_runs=3, geometry=geometry, random_state=0).fit(data) for data in (plain, signed)
+    )
     assert_array_equal(one.labels_, other.labels_)
     assert_array_equal(one.scores_, other.scores_)
 
@@ -442,7 +484,9 @@ def test_huge_and_tiny_magnitudes_are_told(geometry, unit):
     """Squares of such numbers are infinite or 0: the scores were all 0, without a word."""
     points = np.r_[X[:30] / 10, X[:30] / 10 + 3] * unit
     told = "too large" if unit > 1 else "too small"
-    with pytest.raises(ValueError, match=rf"X has values of up to .*{told} for float64 .* divide X by 1e"):
+    with pytest.raises(
+        ValueError, match=rf"X has values of up to .*{told} for float64 .* divide X by 1e"
+    ):
         confidence(points, LABELS, geometry=geometry)
     with pytest.raises(ValueError, match=told):
         CAKE(2, n_runs=2, geometry=geometry).fit(points)
@@ -460,7 +504,9 @@ def test_large_and_small_magnitudes_change_no_score(geometry, unit):
 def test_metrics_that_take_no_squares_take_any_magnitude():
     points = np.r_[X[:30] / 10, X[:30] / 10 + 3]
     scores = confidence(points, LABELS, metric="manhattan").scores
-    assert_allclose(confidence(points * 1e300, LABELS, metric="manhattan").scores, scores, rtol=1e-9)
+    assert_allclose(
+        confidence(points * 1e300, LABELS, metric="manhattan").scores, scores, rtol=1e-9
+    )
     for metric in ("cosine", "sqeuclidean", "correlation"):
         with pytest.raises(ValueError, match="too large for float64"):
             confidence(points * 1e300, LABELS, metric=metric)
@@ -519,7 +565,9 @@ def test_integers_beyond_2_to_the_53_in_memory(make, dtype):
         data = pytest.importorskip("polars").DataFrame(values)
     else:
         data = make(values)
-    with pytest.raises(ValueError, match=r"beyond 2\*\*53 in column .*such as 1152921504606846977.* Subtract"):
+    with pytest.raises(
+        ValueError, match=r"beyond 2\*\*53 in column .*such as 1152921504606846977.* Subtract"
+    ):
         confidence(data, [[0, 0, 1], [0, 1, 1]])
 
 
@@ -549,7 +597,9 @@ def stored(tmp_path_factory):
     np.save(folder / "x.npy", X)
     with sklearn.config_context(working_memory=0.1):
         CAKE(2, n_runs=3, random_state=0).fit(folder / "x.npy").save(folder / "blocks")
-    CAKE(2, n_runs=3, random_state=0).fit(sparse.csr_array(np.maximum(X[:60], 0))).save(folder / "sparse")
+    CAKE(2, n_runs=3, random_state=0).fit(sparse.csr_array(np.maximum(X[:60], 0))).save(
+        folder / "sparse"
+    )
     return {name: read_arrays(folder / name, "model") for name in ("model", "blocks", "sparse")}
 
 
@@ -558,7 +608,10 @@ def changed(stored, name, change):
     meta, arrays = json.loads(json.dumps(stored[name][0])), dict(stored[name][1])
     change(meta, arrays)
     write_arrays(
-        Path("bad"), "model", {key: meta[key] for key in meta if key not in {"format", "kind", "version"}}, arrays
+        Path("bad"),
+        "model",
+        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
+        arrays,
     )
 
 
@@ -587,13 +640,31 @@ CHANGES = {
     "labels of text": ("model", other("ensemble/labels", lambda a: a.astype(str))),
     "labels of another length": ("model", other("ensemble/labels", lambda a: a[:-1])),
     "labels in a line": ("model", other("ensemble/labels", lambda a: a.ravel())),
-    "centres of fewer columns": ("model", other("ensemble/0/run/nearest_centers", lambda a: a[:, :1])),
-    "fewer centres than labels": ("model", other("ensemble/0/run/nearest_centers", lambda a: a[:1])),
-    "labels of centres as floats": ("model", other("ensemble/0/run/nearest_labels", lambda a: a + 0.5)),
-    "mixture of another shape": ("model", other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a[:, :1])),
-    "mixture of other columns": ("model", other("ensemble/1/run/mixture_means_", lambda a: a[:, :1])),
+    "centres of fewer columns": (
+        "model",
+        other("ensemble/0/run/nearest_centers", lambda a: a[:, :1]),
+    ),
+    "fewer centres than labels": (
+        "model",
+        other("ensemble/0/run/nearest_centers", lambda a: a[:1]),
+    ),
+    "labels of centres as floats": (
+        "model",
+        other("ensemble/0/run/nearest_labels", lambda a: a + 0.5),
+    ),
+    "mixture of another shape": (
+        "model",
+        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a[:, :1]),
+    ),
+    "mixture of other columns": (
+        "model",
+        other("ensemble/1/run/mixture_means_", lambda a: a[:, :1]),
+    ),
     "fewer training labels": ("model", other("ensemble/2/run/training_labels", lambda a: a[:5])),
-    "training rows beyond": ("model", lambda _, a: a.update({"ensemble/2/run/training_rows": np.array([0, 10**6])})),
+    "training rows beyond": (
+        "model",
+        lambda _, a: a.update({"ensemble/2/run/training_rows": np.array([0, 10**6])}),
+    ),
     "data of three axes": ("model", other("X", lambda a: a[..., None])),
     "data of text": ("model", other("X", lambda a: a.astype(str))),
     "votes in a line": ("model", other("confidence/votes", lambda a: a.ravel())),
@@ -613,7 +684,10 @@ CHANGES = {
     "centres at infinity": ("model", other("ensemble/0/run/nearest_centers", lambda a: a + np.inf)),
     "centres beyond bounds": ("model", other("ensemble/0/run/centers", lambda a: a + 1e300)),
     "weights below 0": ("model", other("ensemble/1/run/mixture_weights_", lambda a: -a)),
-    "precisions below 0": ("model", other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: -a)),
+    "precisions below 0": (
+        "model",
+        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: -a),
+    ),
     "precisions that are missing": (
         "model",
         other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a * np.nan),
@@ -630,7 +704,10 @@ CHANGES = {
         "model",
         put("about", "preparation", value={"means": [1], "scales": None, "impute": False}),
     ),
-    "scales that are lists": ("model", put("about", "preparation", value={"means": [1, 2], "scales": [[1], [2, 3]]})),
+    "scales that are lists": (
+        "model",
+        put("about", "preparation", value={"means": [1, 2], "scales": [[1], [2, 3]]}),
+    ),
     "clusters that do not add up": ("blocks", other("totals/clusters", lambda a: a + 1)),
     "negative clusters": ("blocks", other("totals/clusters", lambda a: np.array([-2, 4, 4]))),
     "clusters named twice": ("blocks", other("totals/names", lambda a: a * 0)),
@@ -675,7 +752,10 @@ def test_ensembles_whose_parts_do_not_fit_are_refused(folder, change, told):
     meta, arrays = read_arrays(Path("e"), "ensemble")
     change(meta, arrays)
     write_arrays(
-        Path("e"), "ensemble", {key: meta[key] for key in meta if key not in {"format", "kind", "version"}}, arrays
+        Path("e"),
+        "ensemble",
+        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
+        arrays,
     )
     with pytest.raises(ValueError, match=f"'e' is damaged.*{told}"):
         Ensemble.load("e")
@@ -685,10 +765,15 @@ def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder):
     build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs")
     meta, arrays = read_arrays(Path("runs/run-00001.npz"), "run")
     write_arrays(
-        Path("runs/run-00001.npz"), "run", {"placer": meta["placer"]}, arrays | {"labels": arrays["labels"][:9]}
+        Path("runs/run-00001.npz"),
+        "run",
+        {"placer": meta["placer"]},
+        arrays | {"labels": arrays["labels"][:9]},
     )
     with pytest.raises(ValueError, match=r"run-00001\.npz' is damaged.*Remove it"):
-        build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs", on_failure="drop")
+        build_ensemble(
+            X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs", on_failure="drop"
+        )
 
 
 def test_new_points_of_other_columns_are_refused():
@@ -700,7 +785,9 @@ def test_new_points_of_other_columns_are_refused():
 def npy(shape, dtype="<f8", body=b""):
     """An array file that claims a shape, whatever it holds."""
     file = BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype, "fortran_order": False, "shape": shape}
+    )
     return file.getvalue() + body
 
 
@@ -729,7 +816,9 @@ def peak():
 @pytest.mark.parametrize("case", BOMBS)
 def test_hostile_archives_are_refused(folder, case):
     archive("bad.npz", [("meta.json.npy", META), *BOMBS[case]])
-    with pytest.raises(ValueError, match=r"bad\.npz' is damaged or was not written by clustertrust"):
+    with pytest.raises(
+        ValueError, match=r"bad\.npz' is damaged or was not written by clustertrust"
+    ):
         Ensemble.load("bad.npz")
     with pytest.raises(ValueError, match="is damaged"):
         CAKE.load("bad.npz")
@@ -771,7 +860,9 @@ def test_sparse_files_with_positions_outside_are_refused(folder):
     matrix = sparse.csr_array(np.eye(5))
     for name, values in {"indices": matrix.indices + 10**6, "indptr": matrix.indptr[::-1]}.items():
         for format in ("csr", "csc"):
-            parts = {"indices": matrix.indices, "indptr": matrix.indptr, "data": matrix.data} | {name: values}
+            parts = {"indices": matrix.indices, "indptr": matrix.indptr, "data": matrix.data} | {
+                name: values
+            }
             np.savez("x.npz", format=np.array(format), shape=np.array([5, 5]), **parts)
             with pytest.raises(TableError, match=r"x\.npz cannot be read as npz"):
                 read_table("x.npz")
@@ -779,9 +870,15 @@ def test_sparse_files_with_positions_outside_are_refused(folder):
 
 def test_sparse_files_with_positions_that_are_no_whole_numbers_are_refused(folder):
     matrix = sparse.csr_array(np.eye(5))
-    parts = {"indices": matrix.indices.astype(complex), "indptr": matrix.indptr, "data": matrix.data}
+    parts = {
+        "indices": matrix.indices.astype(complex),
+        "indptr": matrix.indptr,
+        "data": matrix.data,
+    }
     np.savez("x.npz", format=np.array("csr"), shape=np.array([5, 5]), **parts)
-    with pytest.raises(TableError, match=r"x\.npz holds a sparse matrix whose indices are not whole numbers"):
+    with pytest.raises(
+        TableError, match=r"x\.npz holds a sparse matrix whose indices are not whole numbers"
+    ):
         read_table("x.npz")
 
 

@@ -38,7 +38,9 @@ APPENDED = [s for kind in FORMATS.values() if kind.append is not None for s in k
 @pytest.mark.parametrize("suffix", APPENDED)
 def test_frames_written_one_below_the_other_are_one_table(tmp_path, suffix):
     path = tmp_path / f"scores{suffix}"
-    reasons = pd.Categorical(["core", "fringe", "core", "core", "core"], categories=["core", "fringe", "boundary"])
+    reasons = pd.Categorical(
+        ["core", "fringe", "core", "core", "core"], categories=["core", "fringe", "boundary"]
+    )
     table = TABLE.assign(reason=reasons)
     with FORMATS[format_of(path)].append(path) as write:
         write(table[:2])
@@ -52,7 +54,11 @@ def test_frames_written_one_below_the_other_are_one_table(tmp_path, suffix):
 
 def test_compressed_text_is_compressed(tmp_path):
     write_table(TABLE, tmp_path / "t.csv.gz")
-    assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()).decode().startswith("name,label,score\n007,0,0.1\n")
+    assert (
+        gzip.decompress((tmp_path / "t.csv.gz").read_bytes())
+        .decode()
+        .startswith("name,label,score\n007,0,0.1\n")
+    )
 
 
 def test_suffixes_in_capital_letters_are_known(tmp_path):
@@ -100,7 +106,9 @@ def test_arrays(tmp_path):
     assert_array_equal(read_table(tmp_path / "one.npz").data.to_numpy(), X)
     np.savez(tmp_path / "two.npz", X=X, Y=-X)
     assert_array_equal(read_table(tmp_path / "two.npz", Reading(array="Y")).data.to_numpy(), -X)
-    with pytest.raises(TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one.* array='X'"):
+    with pytest.raises(
+        TableError, match=r"holds several arrays \(X \(3, 2\), Y \(3, 2\)\); name one.* array='X'"
+    ):
         read_table(tmp_path / "two.npz")
     with pytest.raises(TableError, match=r"has no array 'Z'; it has \['X', 'Y'\]"):
         read_table(tmp_path / "two.npz", Reading(array="Z"))
@@ -118,11 +126,18 @@ def test_nothing_is_unpickled(tmp_path):
 
 def test_text_columns_keep_what_pandas_would_take_for_missing_or_a_number():
     text = b"\xef\xbb\xbfid,x\n007,1\nNA,2\n,3\n1e5,4\n"  # with a byte-order mark
-    assert read_table(text, Reading(text=("id",)), format="csv").data["id"].tolist() == ["007", "NA", "", "1e5"]
+    assert read_table(text, Reading(text=("id",)), format="csv").data["id"].tolist() == [
+        "007",
+        "NA",
+        "",
+        "1e5",
+    ]
 
 
 def test_numbers_are_read_to_the_last_digit():
-    text = "x\n" + "\n".join(map(repr, values := np.random.default_rng(0).normal(size=500).tolist()))
+    text = "x\n" + "\n".join(
+        map(repr, values := np.random.default_rng(0).normal(size=500).tolist())
+    )
     assert read_table(text.encode(), format="csv").data["x"].tolist() == values
 
 
@@ -146,21 +161,32 @@ def test_text_that_is_no_table_is_told(text, told):
 
 def test_the_first_line_can_be_said_to_hold_names_or_not():
     assert read_table(b"1.5,2\n3,4\n", Reading(header=False), format="csv").data.shape == (2, 2)
-    assert list(read_table(b"1.5,2\n3,4\n", Reading(header=True), format="csv").data.columns) == ["1.5", "2"]
-    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == ["0", "1"]  # as pandas names columns itself
+    assert list(read_table(b"1.5,2\n3,4\n", Reading(header=True), format="csv").data.columns) == [
+        "1.5",
+        "2",
+    ]
+    assert list(read_table(b"0,1\n3,4\n", format="csv").data.columns) == [
+        "0",
+        "1",
+    ]  # as pandas names columns itself
     ids = read_table(b"007,2\n008,4\n", Reading(header=False, text=("0",)), format="csv").data[0]
     assert ids.tolist() == ["007", "008"]
 
 
 def test_a_separator_can_be_given():
-    assert read_table(b"a;b\n1;2\n", Reading(separator=";"), format="csv").data.to_dict("list") == {"a": [1], "b": [2]}
+    assert read_table(b"a;b\n1;2\n", Reading(separator=";"), format="csv").data.to_dict("list") == {
+        "a": [1],
+        "b": [2],
+    }
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".csv.gz", ".h5ad"])
 def test_damaged_files_are_told(tmp_path, suffix):
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(b"\x93no such thing" * 5)
-    with pytest.raises(TableError, match=r"bad.* (cannot be read as|holds Python objects or is no NumPy file)"):
+    with pytest.raises(
+        TableError, match=r"bad.* (cannot be read as|holds Python objects or is no NumPy file)"
+    ):
         read_table(path)
 
 
@@ -183,9 +209,12 @@ def test_unknown_formats_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("module", "suffix", "extra"), [("pyarrow", ".parquet", "parquet"), ("anndata", ".h5ad", "anndata")]
+    ("module", "suffix", "extra"),
+    [("pyarrow", ".parquet", "parquet"), ("anndata", ".h5ad", "anndata")],
 )
-def test_a_missing_package_is_told_with_the_line_that_installs_it(tmp_path, monkeypatch, module, suffix, extra):
+def test_a_missing_package_is_told_with_the_line_that_installs_it(
+    tmp_path, monkeypatch, module, suffix, extra
+):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(ImportError, match=rf'need {module}: pip install "clustertrust\[{extra}\]"'):
         read_table(tmp_path / f"t{suffix}")

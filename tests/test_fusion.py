@@ -9,7 +9,9 @@ from strategies import few
 from clustertrust import CAKE, confidence
 from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE, harmonic, product
 
-share = st.just(0.0) | st.floats(1e-9, 1)  # products of smaller numbers may underflow, no score is as small
+share = st.just(0.0) | st.floats(
+    1e-9, 1
+)  # products of smaller numbers may underflow, no score is as small
 shares = st.lists(share, min_size=1, max_size=8).map(np.array)
 
 
@@ -44,18 +46,27 @@ def test_harmonic_mean_of_0_and_0_is_0_and_nan_stays_nan():
     assert_array_equal(product(c, g), [0, np.nan, np.nan, np.nan])
 
 
-@pytest.mark.parametrize("fusion", sorted(set(FUSIONS) - WITH_PERSISTENCE))  # those with it: test_persistence.py
+@pytest.mark.parametrize(
+    "fusion", sorted(set(FUSIONS) - WITH_PERSISTENCE)
+)  # those with it: test_persistence.py
 def test_scores_are_the_fused_components(fusion):
     X = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
-    result = confidence(X, [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]], fusion=fusion)
+    result = confidence(
+        X, [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]], fusion=fusion
+    )
     assert_array_equal(result.scores, FUSIONS[fusion](result.stability, result.geometry))
 
 
 @pytest.mark.parametrize(
     "score",
-    [lambda X, fusion: confidence(X, [[0, 1], [0, 1]], fusion=fusion), lambda X, fusion: CAKE(2, fusion=fusion).fit(X)],
+    [
+        lambda X, fusion: confidence(X, [[0, 1], [0, 1]], fusion=fusion),
+        lambda X, fusion: CAKE(2, fusion=fusion).fit(X),
+    ],
     ids=["confidence", "CAKE"],
 )
 def test_unknown_fusion(score):
-    with pytest.raises(ValueError, match=r"fusion='sum' is not known; choose one of .*'product', 'refined'\]"):
+    with pytest.raises(
+        ValueError, match=r"fusion='sum' is not known; choose one of .*'product', 'refined'\]"
+    ):
         score([[0.0], [1.0]], "sum")

@@ -1,4 +1,6 @@
-"""Silhouettes of every geometry against scikit-learn or plain loops, their edge cases, and what they refuse."""
+"""Silhouettes of every geometry against scikit-learn or plain loops, their edge cases, and what
+they refuse.
+"""
 
 import warnings
 
@@ -60,7 +62,10 @@ every_geometry = pytest.mark.parametrize("options", EVERY, ids=name_of)
 
 
 def by_loops(labels, distance):
-    """Eq. (1), run by run and point by point; distance(i, members) is how far point i is from a cluster."""
+    """Eq.
+
+    (1), run by run and point by point; distance(i, members) is how far point i is from a cluster.
+    """
     s = np.full(labels.shape, np.nan)
     for r, run in enumerate(labels.T):
         clusters = {c: np.flatnonzero(run == c) for c in set(run) if c >= 0}
@@ -105,7 +110,9 @@ def self_tuning_gram(X):
     D = cdist(X, X)
     scale = np.sort(D, axis=1)[:, min(7, len(X) - 1)]  # column 0 is the point itself
     positive = scale[scale > 0]
-    if positive.size == 0:  # every point has copies enough: the smallest distance between two that differ
+    if (
+        positive.size == 0
+    ):  # every point has copies enough: the smallest distance between two that differ
         positive = D[D > 0]
     if positive.size == 0:
         return np.ones_like(D)
@@ -138,7 +145,10 @@ def test_exact_equals_scikit_learn(metric):
     ("metric", "params"),
     [
         ("minkowski", {"p": 3}),
-        ("sqeuclidean", {"w": np.array([1.0, 2.0, 5.0])}),  # with parameters the closed form does not apply
+        (
+            "sqeuclidean",
+            {"w": np.array([1.0, 2.0, 5.0])},
+        ),  # with parameters the closed form does not apply
         ("seuclidean", {"V": np.array([1.0, 2.0, 5.0])}),
         ("mahalanobis", {"VI": np.diag([1.0, 2.0, 5.0])}),
     ],
@@ -149,7 +159,10 @@ def test_metric_params_equal_scikit_learn(metric, params):
 
 
 def test_metric_of_truth_values():
-    """Scikit-learn warns where such a metric is given numbers; truth values are taken as they are."""
+    """Scikit-learn warns where such a metric is given numbers.
+
+    Truth values are taken as they are.
+    """
     truths = np.greater(X, X.mean(axis=0))
     ours = silhouettes(truths, FULL, geometry="exact", metric="jaccard")
     assert_allclose(ours, sklearn_silhouettes(truths, FULL, metric="jaccard"), atol=1e-12)
@@ -178,7 +191,9 @@ def test_exact_for_any_number_of_points(n, d):
     points, labels = r.normal(size=(n, d)), r.integers(0, 3, (n, 2))
     labels[:2] = [[0, 1], [1, 0]]  # at least two clusters in each run
     D = cdist(points, points)
-    assert_allclose(silhouettes(points, labels, geometry="exact"), _by_matrix(D, labels), atol=1e-12)
+    assert_allclose(
+        silhouettes(points, labels, geometry="exact"), _by_matrix(D, labels), atol=1e-12
+    )
 
 
 def _by_matrix(D, labels):
@@ -244,7 +259,9 @@ def test_precomputed_kernel_that_is_not_finite(value):
         silhouettes(K, FULL, geometry="kernel", kernel="precomputed")
 
 
-@pytest.mark.parametrize("options", [{"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}])
+@pytest.mark.parametrize(
+    "options", [{"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}]
+)
 def test_precomputed_matrix_of_the_wrong_shape(options):
     with pytest.raises(ValueError, match=r"X has shape \(60, 3\).*\(60, 60\)"):
         silhouettes(X, FULL, **options)
@@ -259,13 +276,18 @@ def test_precomputed_matrix_of_the_wrong_shape(options):
 @pytest.mark.parametrize("labels", [FULL, GAPS], ids=["full", "gaps"])
 def test_centroid_and_rms_equal_loops(container, labels):
     points = container(X)
-    assert_allclose(silhouettes(points, labels, geometry="centroid"), centroid_loops(X, labels), atol=1e-12)
+    assert_allclose(
+        silhouettes(points, labels, geometry="centroid"), centroid_loops(X, labels), atol=1e-12
+    )
     assert_allclose(silhouettes(points, labels, geometry="rms"), rms_loops(X, labels), atol=1e-12)
 
 
 def test_given_centers_replace_means():
     labels = FULL[:, :2]
-    centers = [rng.normal(size=(4, 3)), rng.normal(size=(3, 3))]  # run 0 has no labels 2 and 3: centres to drop
+    centers = [
+        rng.normal(size=(4, 3)),
+        rng.normal(size=(3, 3)),
+    ]  # run 0 has no labels 2 and 3: centres to drop
     centers[0][2:] = X[:2]
 
     def loops(run, given):
@@ -274,8 +296,12 @@ def test_given_centers_replace_means():
         D[np.arange(N), run] = np.inf
         return (D.min(axis=1) - a) / np.maximum(a, D.min(axis=1))
 
-    expected = np.column_stack([loops(run, given) for run, given in zip(labels.T, centers, strict=True)])
-    assert_allclose(silhouettes(X, labels, geometry="centroid", centers=centers), expected, atol=1e-12)
+    expected = np.column_stack(
+        [loops(run, given) for run, given in zip(labels.T, centers, strict=True)]
+    )
+    assert_allclose(
+        silhouettes(X, labels, geometry="centroid", centers=centers), expected, atol=1e-12
+    )
     # The centres of an Ensemble count without being asked for.
     ensemble = Ensemble.from_labels(labels, centers=centers)
     assert_allclose(silhouettes(X, ensemble, geometry="centroid"), expected, atol=1e-12)
@@ -310,7 +336,9 @@ def test_rms_is_nearer_to_exact_than_centroid_is(name):
     """It costs the same; the mean errors differ by factors of six to nine on these sets."""
     points, k = DATA[name]
     labels = [KMeans(k, n_init=1, random_state=seed).fit(points).labels_ for seed in range(3)]
-    exact, rms, centroid = (silhouettes(points, labels, geometry=g) for g in ("exact", "rms", "centroid"))
+    exact, rms, centroid = (
+        silhouettes(points, labels, geometry=g) for g in ("exact", "rms", "centroid")
+    )
     error = {"rms": np.abs(rms - exact).mean(), "centroid": np.abs(centroid - exact).mean()}
     assert error["rms"] < error["centroid"] / 4
 
@@ -363,7 +391,11 @@ def test_kernel_that_is_not_positive_semidefinite():
     K = rng.normal(size=(N, N))
     K += K.T
     labels = FULL[:, :2]
-    squares = [K[i, i] - 2 * K[i, C].mean() + K[np.ix_(C, C)].mean() for C in [labels[:, 0] == 0] for i in range(N)]
+    squares = [
+        K[i, i] - 2 * K[i, C].mean() + K[np.ix_(C, C)].mean()
+        for C in [labels[:, 0] == 0]
+        for i in range(N)
+    ]
     assert min(squares) < 0  # so that there is something to clip
     ours = silhouettes(K, labels, geometry="kernel", kernel="precomputed")
     assert_allclose(ours, kernel_loops(K, labels), atol=1e-9)
@@ -379,10 +411,13 @@ def test_self_tuning_scale_of_few_points(n):
 
 
 def test_self_tuning_scale_of_duplicates_is_floored():
-    points = np.vstack([np.repeat(X[:1], 9, axis=0), X[1:30]])  # nine equal points: their 7th neighbour is at 0
+    points = np.vstack(
+        [np.repeat(X[:1], 9, axis=0), X[1:30]]
+    )  # nine equal points: their 7th neighbour is at 0
     labels = FULL[: len(points)]
     expected = kernel_loops(self_tuning_gram(points), labels)
-    # Where a point is the mean of a cluster, an error of 1e-15 in the square is one of 3e-8 in the distance.
+    # Where a point is the mean of a cluster, an error of 1e-15 in the square is one of 3e-8 in the
+    # distance.
     assert_allclose(silhouettes(points, labels, geometry="kernel"), expected, atol=1e-6)
 
 
@@ -390,7 +425,9 @@ def test_self_tuning_scale_of_duplicates_is_floored():
 def test_self_tuning_scale_where_every_point_has_copies(container):
     """No 7th neighbour is at a positive distance, and yet the points are not all equal."""
     points = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [9.0, 9.0]], 9, axis=0)
-    labels = np.column_stack([np.arange(36) >= 18, np.arange(36) >= 27, np.arange(36) // 9]).astype(int)
+    labels = np.column_stack([np.arange(36) >= 18, np.arange(36) >= 27, np.arange(36) // 9]).astype(
+        int
+    )
     expected = kernel_loops(self_tuning_gram(points), labels)
     ours = silhouettes(container(points), labels, geometry="kernel")
     assert_allclose(ours, expected, atol=1e-6)
@@ -405,7 +442,9 @@ def test_copies_are_at_distance_0_in_many_dimensions(d, container):
     """Distances from products put copies 1e-8 apart, which became the scale of all points."""
     places = np.random.default_rng(0).normal(size=(3, d)) + 3
     points = container(np.repeat(places, 10, axis=0))
-    assert_allclose(silhouettes(points, np.repeat([0, 1, 2], 10)[:, None], geometry="kernel"), 1, atol=1e-6)
+    assert_allclose(
+        silhouettes(points, np.repeat([0, 1, 2], 10)[:, None], geometry="kernel"), 1, atol=1e-6
+    )
     cake = CAKE(3, geometry="kernel", n_runs=4, random_state=0).fit(points)
     assert_allclose(cake.score_samples(points), 1, atol=1e-6)
 
@@ -435,7 +474,9 @@ def test_self_tuning_kernel_of_clusters_far_apart():
     """Products lose the distances inside clusters that lie ten million times as far apart."""
     points = np.random.default_rng(3).normal(size=(60, 20))
     points[30:] += 1e7
-    labels = np.column_stack([np.arange(60) >= 30, np.arange(60) % 2, np.arange(60) >= 20]).astype(int)
+    labels = np.column_stack([np.arange(60) >= 30, np.arange(60) % 2, np.arange(60) >= 20]).astype(
+        int
+    )
     ours = silhouettes(points, labels, geometry="kernel")
     assert_allclose(ours, kernel_loops(self_tuning_gram(points), labels), atol=1e-6)
 
@@ -490,10 +531,15 @@ def test_warnings_of_confidence_point_at_the_caller():
 
 @every_geometry
 def test_points_that_are_not_assigned(options):
-    """NaN there; elsewhere as if the point were not in the data, but for what is learnt from all points."""
+    """NaN there.
+
+    Elsewhere as if the point were not in the data, but for what is learnt from all points.
+    """
     s = silhouettes(X, GAPS, **options)
     assert_array_equal(np.isnan(s), GAPS < 0)
-    if options["geometry"] != "kernel":  # the self-tuning scale looks at all points; see the loops above
+    if (
+        options["geometry"] != "kernel"
+    ):  # the self-tuning scale looks at all points; see the loops above
         for r, run in enumerate(GAPS.T):
             alone = silhouettes(X[run >= 0], run[run >= 0][:, None], **options)[:, 0]
             assert_allclose(s[run >= 0, r], alone, atol=1e-12)
@@ -524,9 +570,14 @@ def test_blocks_do_not_change_the_result(options):
 def test_threads_do_not_change_a_bit(options, container):
     r = np.random.default_rng(1)
     points, labels = container(r.normal(size=(120, 7))), r.integers(0, 4, (120, 3))
-    for megabytes in (1024, 0.1):  # the second: memory, not the largest block, decides how the rows are cut
+    for megabytes in (
+        1024,
+        0.1,
+    ):  # the second: memory, not the largest block, decides how the rows are cut
         with sklearn.config_context(working_memory=megabytes):
-            alone, two, all_cores = (silhouettes(points, labels, n_jobs=n_jobs, **options) for n_jobs in (1, 2, -1))
+            alone, two, all_cores = (
+                silhouettes(points, labels, n_jobs=n_jobs, **options) for n_jobs in (1, 2, -1)
+            )
         assert_array_equal(alone, two)
         assert_array_equal(alone, all_cores)
 
@@ -548,10 +599,14 @@ def test_single_precision(options):
 )
 def test_far_points_do_not_blur_the_others(options, container):
     """What is too small to be told from 0 at one place may be a distance at another."""
-    near = np.vstack([[0.0, 0.001], [0.0, 0.002], [0.001, 0.001], [0.01, 0.001], [0.011, 0.001], [0.01, 0.002]])
+    near = np.vstack(
+        [[0.0, 0.001], [0.0, 0.002], [0.001, 0.001], [0.01, 0.001], [0.011, 0.001], [0.01, 0.002]]
+    )
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])[:, None]
     expected, ours = (
-        silhouettes(container(np.vstack([near, [[-far, far], [-far, 1.1 * far]]])), labels, **options)
+        silhouettes(
+            container(np.vstack([near, [[-far, far], [-far, 1.1 * far]]])), labels, **options
+        )
         for far in (1.0, 1e6)
     )
     assert_allclose(ours[:6], expected[:6], atol=1e-7)
@@ -565,7 +620,9 @@ def test_far_from_the_origin(options):
     far = X + 1e7
     near = far - 1e7  # exact: the same points, without the digits that adding 1e7 costs
     # A mean near 1e7 is good to about 1e-9, and so are the distances to it.
-    assert_allclose(silhouettes(far, GAPS, **options), silhouettes(near, GAPS, **options), atol=1e-7)
+    assert_allclose(
+        silhouettes(far, GAPS, **options), silhouettes(near, GAPS, **options), atol=1e-7
+    )
 
 
 SCALABLE = [o for o in SHIFTABLE if o.get("kernel") != "rbf"]
@@ -582,8 +639,12 @@ def test_moving_and_scaling_the_points_changes_nothing(data):
     labels[:2, 0] = [0, 1]
     shift, scale = data.draw(st.integers(-1000, 1000)), 2.0 ** data.draw(st.integers(-20, 20))
     # Whole numbers and powers of two: moved and scaled without rounding.
-    before, after = silhouettes(points, labels, **options), silhouettes((points + shift) * scale, labels, **options)
-    # The kernel takes the root of a difference, which turns an error of 1e-14 into one of 1e-7 near a centre.
+    before, after = (
+        silhouettes(points, labels, **options),
+        silhouettes((points + shift) * scale, labels, **options),
+    )
+    # The kernel takes the root of a difference, which turns an error of 1e-14 into one of 1e-7 near
+    # a centre.
     assert_allclose(after, before, atol=1e-5 if options["geometry"] == "kernel" else 1e-9)
     assert (np.abs(before[np.isfinite(before)]) <= 1).all()
 
@@ -616,7 +677,9 @@ def test_mean_and_std_leave_out_missing_runs():
         there = [value for value in s[i] if not np.isnan(value)]
         assert mean[i] == pytest.approx(sum(there) / len(there), abs=1e-15)
         # Divided by the number of runs, not by one less.
-        assert std[i] == pytest.approx((sum((v - mean[i]) ** 2 for v in there) / len(there)) ** 0.5, abs=1e-15)
+        assert std[i] == pytest.approx(
+            (sum((v - mean[i]) ** 2 for v in there) / len(there)) ** 0.5, abs=1e-15
+        )
     assert std[0] == 0.0
     assert np.isnan([mean[2], std[2]]).all()
 
@@ -679,7 +742,9 @@ USED = {
     "rms": set(),
     "kernel": {"kernel", "kernel_params"},
 }
-UNUSED = [(geometry, option) for geometry in USED for option in OPTIONS if option not in USED[geometry]]
+UNUSED = [
+    (geometry, option) for geometry in USED for option in OPTIONS if option not in USED[geometry]
+]
 
 
 @pytest.mark.parametrize(("geometry", "option"), UNUSED)
@@ -701,7 +766,9 @@ def test_parameters_where_there_are_none():
         silhouettes(X, FULL, geometry="kernel", kernel="linear", kernel_params={"gamma": 3})
 
 
-@pytest.mark.parametrize("call", [silhouettes, confidence, lambda X, _, **options: CAKE(3, **options).fit(X)])
+@pytest.mark.parametrize(
+    "call", [silhouettes, confidence, lambda X, _, **options: CAKE(3, **options).fit(X)]
+)
 def test_unknown_names_are_told_with_the_choices(call):
     geometries = r"\['auto', 'centroid', 'exact', 'kernel', 'rms', 'sampled'\]"
     with pytest.raises(ValueError, match=f"geometry='exakt' is not known.*{geometries}"):
@@ -741,7 +808,9 @@ def test_labels_that_do_not_fit(call, labels, message):
 
 
 @pytest.mark.filterwarnings("ignore:Runs .* have one cluster")  # true, and no matter here
-@pytest.mark.parametrize("options", [{}, {"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}]
+)
 def test_one_point_is_too_few(options):
     with pytest.raises(ValueError, match=r"1 sample|at least (2|two)"):
         silhouettes([[0.0]], [[0], [0]], **options)
@@ -761,7 +830,9 @@ def test_sampled_silhouettes_are_near_exact_ones_as_their_error_says():
     error = silhouettes(X, ensemble, geometry="sampled") - exact
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert np.sqrt((error**2).mean()) == pytest.approx(told, rel=0.35)
-    assert np.abs(error).mean() < np.abs(silhouettes(X, ensemble, geometry="rms") - exact).mean() / 2
+    assert (
+        np.abs(error).mean() < np.abs(silhouettes(X, ensemble, geometry="rms") - exact).mean() / 2
+    )
 
 
 @pytest.mark.parametrize(("k", "d", "seed"), [(2, 3, 5), (3, 1, 6), (12, 2, 2)])
@@ -771,7 +842,9 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
     ensemble = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=seed)
     cells, exact = meet(ensemble.labels), silhouettes(X, ensemble, geometry="exact")
     own = cells.rows[cells.of]
-    errors = [silhouettes_of(SampledMeans(X, cells, seed=100 + at), own)[0] - exact for at in range(12)]
+    errors = [
+        silhouettes_of(SampledMeans(X, cells, seed=100 + at), own)[0] - exact for at in range(12)
+    ]
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
 
@@ -779,7 +852,9 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
 def test_sampling_all_members_is_exact():
     X, ensemble = sampled_case(1500)  # fewer points than members to draw
     assert_allclose(
-        silhouettes(X, ensemble, geometry="sampled"), silhouettes(X, ensemble, geometry="exact"), atol=1e-12
+        silhouettes(X, ensemble, geometry="sampled"),
+        silhouettes(X, ensemble, geometry="exact"),
+        atol=1e-12,
     )
     scored = confidence(X, ensemble, geometry="sampled")
     assert scored.sampling_error == 0.0
@@ -787,12 +862,18 @@ def test_sampling_all_members_is_exact():
 
 
 def test_sampled_means_have_no_bias():
-    """Over many samples the mean distance to every cluster is the exact one, of members and of other points."""
+    """Over many samples the mean distance to every cluster is the exact one, of members and of
+    other points.
+    """
     X, ensemble = sampled_case(200)
     cells = meet(ensemble.labels)
 
     def means(geometry, X=None):
-        parts = geometry.map_training(lambda at, part: (at, part)) if X is None else geometry.map(X, lambda *both: both)
+        parts = (
+            geometry.map_training(lambda at, part: (at, part))
+            if X is None
+            else geometry.map(X, lambda *both: both)
+        )
         out = np.empty((int(cells.start[-1]), len(ensemble.labels) if X is None else len(X)))
         for at, part in parts:
             out[:, at] = part
@@ -800,7 +881,9 @@ def test_sampled_means_have_no_bias():
 
     new = X[:20] + 0.5
     for points in (None, new):
-        drawn = [means(SampledMeans(X, cells, members=40, seed=seed), points) for seed in range(200)]
+        drawn = [
+            means(SampledMeans(X, cells, members=40, seed=seed), points) for seed in range(200)
+        ]
         spread = np.std(drawn, axis=0) / np.sqrt(200)
         off = np.abs(np.mean(drawn, axis=0) - means(Euclidean(X, cells), points))
         assert (off <= 5 * spread + 1e-9).all()
@@ -812,7 +895,9 @@ def test_sampled_refuses_sparse_data():
         silhouettes(sparse.csr_array(X), ensemble, geometry="sampled")
 
 
-@pytest.mark.parametrize(("n", "what"), [(10_000_000, r"take .* hours"), (800_000, r"take \d+ minutes"), (1000, None)])
+@pytest.mark.parametrize(
+    ("n", "what"), [(10_000_000, r"take .* hours"), (800_000, r"take \d+ minutes"), (1000, None)]
+)
 def test_long_work_is_told_beforehand(n, what):
     if what is None:
         warn_of_long_work(n, 20, 2)  # pytest turns a warning into an error

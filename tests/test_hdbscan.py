@@ -1,4 +1,6 @@
-"""HDBSCAN against scikit-learn's where nothing ties, and against a plain spanning tree where much does."""
+"""HDBSCAN against scikit-learn's where nothing ties, and against a plain spanning tree where much
+does.
+"""
 
 import warnings
 
@@ -19,7 +21,12 @@ from strategies import few
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN, tree_as_distances
 from clustertrust.kernels import _numba, _numpy
 
-BLOBS = make_blobs(300, centers=[[0, 0], [3, 0], [1.5, 3], [8, 2]], cluster_std=[0.6, 0.7, 0.6, 1.0], random_state=0)[0]
+BLOBS = make_blobs(
+    300,
+    centers=[[0, 0], [3, 0], [1.5, 3], [8, 2]],
+    cluster_std=[0.6, 0.7, 0.6, 1.0],
+    random_state=0,
+)[0]
 IRIS = load_iris().data
 DIGITS = load_digits().data[:400]
 GRIDS = st.tuples(st.integers(2, 12), st.integers(1, 3)).flatmap(
@@ -28,12 +35,16 @@ GRIDS = st.tuples(st.integers(2, 12), st.integers(1, 3)).flatmap(
 
 
 def least_tree(points, k):
-    """Kruskal's way: all pairs in the order of (weight, length, points), each taken that joins two parts."""
+    """Kruskal's way: all pairs in the order of (weight, length, points), each taken that joins two
+    parts.
+    """
     distance = cdist(points, points)
     core = np.sort(distance, axis=1)[:, k - 1]
     n = len(points)
     pairs = sorted(
-        (max(distance[i, j], core[i], core[j]), distance[i, j], i, j) for i in range(n) for j in range(i + 1, n)
+        (max(distance[i, j], core[i], core[j]), distance[i, j], i, j)
+        for i in range(n)
+        for j in range(i + 1, n)
     )
     part = list(range(n))
     tree = []
@@ -63,7 +74,9 @@ def test_the_tree_is_the_least_one(points, k):
 @pytest.mark.parametrize("data", [BLOBS, IRIS, DIGITS], ids=["blobs", "iris", "digits"])
 def test_both_kernels_have_the_same_bits(data):
     columns = np.ascontiguousarray(data[:150].T)
-    for one, other in zip(_numba.reachability_tree(columns, 5), _numpy.reachability_tree(columns, 5), strict=True):
+    for one, other in zip(
+        _numba.reachability_tree(columns, 5), _numpy.reachability_tree(columns, 5), strict=True
+    ):
         assert_array_equal(one, other)
 
 
@@ -80,7 +93,9 @@ def test_distances_keep_nine_digits_and_are_equal_where_rounding_alone_differs()
 @given(GRIDS, st.integers(1, 12))
 def test_what_scikit_learn_gets_has_no_ties_and_the_order_of_the_tree(points, k):
     expected = least_tree(points, min(k, len(points)))
-    found = tree_as_distances(*_numba.reachability_tree(np.ascontiguousarray(points.T), min(k, len(points))))
+    found = tree_as_distances(
+        *_numba.reachability_tree(np.ascontiguousarray(points.T), min(k, len(points)))
+    )
     n = len(points)
     off_diagonal = found.tocoo()
     kept = off_diagonal.row != off_diagonal.col
@@ -98,10 +113,14 @@ def test_what_scikit_learn_gets_has_no_ties_and_the_order_of_the_tree(points, k)
 @pytest.mark.parametrize("method", ["eom", "leaf"])
 @pytest.mark.parametrize("size", [3, 5, 15])
 def test_without_ties_it_finds_what_scikit_learn_finds(size, method):
-    """With min_samples=1 no weight is a point's distance to its k-th neighbour, so random points have no ties."""
+    """With min_samples=1 no weight is a point's distance to its k-th neighbour, so random points
+    have no ties.
+    """
     settings = {"min_samples": 1, "cluster_selection_method": method}
     extras = [{}, {"max_cluster_size": 40}]
-    extras += [{"cluster_selection_epsilon": 0.8}] if method == "eom" else []  # leaf: scikit-learn 1.9 fails
+    extras += (
+        [{"cluster_selection_epsilon": 0.8}] if method == "eom" else []
+    )  # leaf: scikit-learn 1.9 fails
     found = 0
     for seed in range(5):
         X = make_blobs(200, 3, centers=4, cluster_std=1.2, random_state=seed)[0]
@@ -117,7 +136,10 @@ def test_without_ties_it_finds_what_scikit_learn_finds(size, method):
 @pytest.mark.parametrize("data", [BLOBS, IRIS, DIGITS], ids=["blobs", "iris", "digits"])
 def test_with_ties_it_is_near_what_scikit_learn_finds(data):
     for size in (5, 10, 20):
-        ours, theirs = PortableHDBSCAN(size).fit(data).labels_, HDBSCAN(size, copy=True).fit(data).labels_
+        ours, theirs = (
+            PortableHDBSCAN(size).fit(data).labels_,
+            HDBSCAN(size, copy=True).fit(data).labels_,
+        )
         assert adjusted_rand_score(ours, theirs) > 0.9
 
 
@@ -153,13 +175,19 @@ def test_copies_are_as_dense_as_can_be():
 
 
 def test_sparse_data_give_the_same():
-    assert_array_equal(PortableHDBSCAN(5).fit(csr_array(DIGITS)).labels_, PortableHDBSCAN(5).fit(DIGITS).labels_)
+    assert_array_equal(
+        PortableHDBSCAN(5).fit(csr_array(DIGITS)).labels_, PortableHDBSCAN(5).fit(DIGITS).labels_
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "data", "message"),
     [
-        ({"min_samples": 13}, IRIS[:12], "min_samples=13 must be between 1 and the number of points, n_samples=12"),
+        (
+            {"min_samples": 13},
+            IRIS[:12],
+            "min_samples=13 must be between 1 and the number of points, n_samples=12",
+        ),
         ({"min_samples": 0}, IRIS, "min_samples=0 must be"),
         ({"min_cluster_size": 1, "min_samples": 3}, IRIS, "min_cluster_size"),
         ({"cluster_selection_method": "best"}, IRIS, "cluster_selection_method"),

@@ -8,19 +8,25 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import confidence
 
-# Some of the runs drawn below have a cluster more than others, and some points are in fewer than two runs.
+# Some of the runs drawn below have a cluster more than others, and some points are in fewer than
+# two runs.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The runs have between:UserWarning"),
     pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning"),
 ]
 OPTIONS = [
     dict(zip(("fusion", "normalization", "agreement", "unassigned"), chosen, strict=True))
-    for chosen in product(("product", "harmonic"), ("clip", "affine"), ("matching", "jaccard"), ("skip", "disagree"))
+    for chosen in product(
+        ("product", "harmonic"), ("clip", "affine"), ("matching", "jaccard"), ("skip", "disagree")
+    )
 ]
 
 
 def draw(seed, *, R=5, missing=0.15, moved=0.2):
-    """Points and noisy runs on them, some points in too few runs; every pair of runs has one best matching."""
+    """Points and noisy runs on them, some points in too few runs.
+
+    Every pair of runs has one best matching.
+    """
     rng = np.random.default_rng(seed)
     while True:
         partition = np.repeat([0, 1, 2], [7, 6, 5])
@@ -42,7 +48,9 @@ def test_as_if_each_run_were_left_out_and_all_computed_again(options):
     assert_allclose(result.scores, oracles.scores(X, labels, **options), rtol=1e-10, atol=1e-12)
     assert_allclose(result.standard_errors, expected, rtol=1e-9, atol=1e-12)
     assert np.nanmax(expected) > 0.05  # the comparison is about something
-    assert np.isnan(expected).sum() == (0 if options["unassigned"] == "disagree" else ((labels >= 0).sum(1) < 3).sum())
+    assert np.isnan(expected).sum() == (
+        0 if options["unassigned"] == "disagree" else ((labels >= 0).sum(1) < 3).sum()
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, 5))

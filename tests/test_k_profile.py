@@ -60,19 +60,37 @@ def test_each_row_is_what_the_estimator_gives():
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"fusion": "product", "normalization": "affine"}, {"agreement": "jaccard"}, {"resample": 0.8}],
+    [
+        {},
+        {"fusion": "product", "normalization": "affine"},
+        {"agreement": "jaccard"},
+        {"resample": 0.8},
+    ],
 )
 def test_errors_are_those_of_leaving_each_run_out(settings):
     X, R = load_iris().data, 6
-    profile = choose_k(X, [4, 5], clusterer="kmeans-random", null=None, n_runs=R, random_state=0, **settings)
+    profile = choose_k(
+        X, [4, 5], clusterer="kmeans-random", null=None, n_runs=R, random_state=0, **settings
+    )
     how = {name: value for name, value in settings.items() if name != "resample"}
     ensemble = build_ensemble(
-        X, "kmeans-random", n_clusters=5, n_runs=R, random_state=0, resample=settings.get("resample")
+        X,
+        "kmeans-random",
+        n_clusters=5,
+        n_runs=R,
+        random_state=0,
+        resample=settings.get("resample"),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # without a run some points have no score; their absence has to agree too
+        warnings.simplefilter(
+            "ignore"
+        )  # without a run some points have no score; their absence has to agree too
         left = [confidence(X, np.delete(ensemble.labels, r, axis=1), **how) for r in range(R)]
-    for name, error in (("scores", "score_error"), ("stability", "stability_error"), ("geometry", "geometry_error")):
+    for name, error in (
+        ("scores", "score_error"),
+        ("stability", "stability_error"),
+        ("geometry", "geometry_error"),
+    ):
         means = np.array([np.nanmean(getattr(of, name)) for of in left])
         expected = np.sqrt((R - 1) / R * ((means - means.mean()) ** 2).sum())
         assert expected > 1e-4
@@ -92,7 +110,9 @@ def test_the_excess_is_that_of_the_null_reference(blobs):
     assert blobs.mean_score[at] == pytest.approx(null.mean)
     assert blobs.excess[at] == pytest.approx(null.excess)
     higher = max(("box", "gaussian"), key=lambda family: null.means[family].mean())
-    assert blobs.excess_error[at] == pytest.approx(null.means[higher].std(ddof=1) * np.sqrt(1 + 1 / 19))
+    assert blobs.excess_error[at] == pytest.approx(
+        null.means[higher].std(ddof=1) * np.sqrt(1 + 1 / 19)
+    )
     assert blobs.adjusted[at] == pytest.approx(null.excess / (1 - null.means[higher].mean()))
 
 
@@ -103,7 +123,9 @@ def test_without_a_null_nothing_else_is_run(monkeypatch):
     monkeypatch.setattr("clustertrust.k_profile.profile.score_surrogates", never)
     profile = choose_k(BLOBS, range(2, 6), null=None, **FEW)
     assert profile.best == profile.strongest == 3
-    assert profile.null_score is profile.excess is profile.adjusted is profile.adjusted_error is None
+    assert (
+        profile.null_score is profile.excess is profile.adjusted is profile.adjusted_error is None
+    )
     assert profile.p_value is profile.structured is profile.excess_error is None
     assert "excess" not in profile.to_frame()
     assert "Not compared with data without clusters" in profile.summary()
@@ -116,9 +138,15 @@ def test_without_a_null_nothing_else_is_run(monkeypatch):
 
 def made(blobs, scores, null, spread=0.01):
     """A profile with these mean scores and a null of this mean and spread, one value a k."""
-    shape = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None] * np.sqrt(19 / 20)  # std with ddof=1 is 1
+    shape = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None] * np.sqrt(
+        19 / 20
+    )  # std with ddof=1 is 1
     values = np.asarray(null) + shape * np.asarray(spread)
-    return replace(blobs, mean_score=np.asarray(scores, float), null_means={"box": values, "gaussian": values - 0.05})
+    return replace(
+        blobs,
+        mean_score=np.asarray(scores, float),
+        null_means={"box": values, "gaussian": values - 0.05},
+    )
 
 
 def test_the_adjusted_score_decides_not_the_score(blobs):
@@ -197,7 +225,14 @@ def test_the_frame_has_a_row_for_each_k(blobs):
     assert frame.index.name == "n_clusters"
     assert frame.loc[3, "score"] == blobs.mean_score[1]
     assert frame.loc[3, "score_50%"] == blobs.quantiles[1, 2]
-    assert {"null_box", "null_gaussian", "excess", "excess_error", "adjusted", "weakest_cluster"} <= set(frame)
+    assert {
+        "null_box",
+        "null_gaussian",
+        "excess",
+        "excess_error",
+        "adjusted",
+        "weakest_cluster",
+    } <= set(frame)
     assert "3 clusters: the fewest within one standard error" in blobs.summary()
 
 

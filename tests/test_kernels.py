@@ -41,12 +41,16 @@ def test_label_kernels_equal_plain_ones(n, R, k):
     tables = _numba.contingencies(cells.rows, cells.counts, 0, others, k, k)
     assert_array_equal(tables, _numpy.contingencies(cells.rows, cells.counts, 0, others, k, k))
     widths = np.full(R - 1, k)
-    for ours, plain in zip(_numba.strict_matches(tables, widths), _numpy.strict_matches(tables, widths), strict=True):
+    for ours, plain in zip(
+        _numba.strict_matches(tables, widths), _numpy.strict_matches(tables, widths), strict=True
+    ):
         assert_array_equal(ours, plain)
 
 
 def test_a_match_is_read_off_only_where_it_is_the_only_optimum():
-    tables = np.array([[[5, 1], [2, 3]], [[5, 5], [0, 3]], [[5, 1], [3, 2]], [[0, 0], [0, 0]], [[1, 0], [0, 0]]])
+    tables = np.array(
+        [[[5, 1], [2, 3]], [[5, 5], [0, 3]], [[5, 1], [3, 2]], [[0, 0], [0, 0]], [[1, 0], [0, 0]]]
+    )
     for kernel in (_numba, _numpy):
         match, settled = kernel.strict_matches(tables, np.full(5, 2))
         assert settled.tolist() == [True, False, False, False, False]
@@ -79,7 +83,9 @@ def test_the_first_of_equally_near_rows_is_taken(kernel):
     assert kernel.nearest_row(rows, 3, by_feature(np.zeros((3, 1))))[:3].tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("d", [4, 12, 16, 20, 64])  # fewer, as many and more fours of features than rows at a time
+@pytest.mark.parametrize(
+    "d", [4, 12, 16, 20, 64]
+)  # fewer, as many and more fours of features than rows at a time
 def test_tiles_of_distances_are_roots_of_squares_to_the_last_bit(d):
     rng = np.random.default_rng(d)
     rows, columns = rng.normal(size=(_numba.TILE, d)), rng.normal(size=(d, _numba.TILE))
@@ -130,16 +136,22 @@ def test_cluster_sums_by_three_ways_equal_scipy(n, R, k, unassigned):
     labels = labelling(n, R, k, unassigned=unassigned)
     cells, X, queries = meet(labels), data(n, 3), data(150, 3, seed=5)
     matrix = cdist(queries, X)
-    plain = np.array([matrix[:, labels[:, r] == name].sum(axis=1) for r in range(R) for name in cells.names[r]])
+    plain = np.array(
+        [matrix[:, labels[:, r] == name].sum(axis=1) for r in range(R) for name in cells.names[r]]
+    )
     plain = plain.reshape(-1, len(queries))
     layout = by_point(X[cells.order])
     by_cell = np.array([matrix[:, cells.of == j].sum(axis=1) for j in range(len(cells.counts))])
     for kernel in (_numba, _numpy):
-        direct = kernel.cluster_distances(layout, n, by_feature(queries), cells.bounds, cells.rows, cells.start)
+        direct = kernel.cluster_distances(
+            layout, n, by_feature(queries), cells.bounds, cells.rows, cells.start
+        )
         assert_allclose(direct[:, : len(queries)], plain, rtol=1e-12)
         summed = kernel.matrix_sums(matrix, cells.order, cells.bounds, cells.rows, cells.start)
         assert_allclose(summed, plain, rtol=1e-12)
-        assert_allclose(kernel.unite(by_cell, 20, 150, cells.rows, cells.start), plain[:, 20:], rtol=1e-12)
+        assert_allclose(
+            kernel.unite(by_cell, 20, 150, cells.rows, cells.start), plain[:, 20:], rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("root", [False, True])
@@ -177,8 +189,14 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
 
 
 def test_kernels_of_both_modules_are_the_same():
-    names = {name for name, value in vars(_numba).items() if type(value).__name__ == "CPUDispatcher"}
-    plain = {name for name, value in vars(_numpy).items() if getattr(value, "__module__", "") == _numpy.__name__}
+    names = {
+        name for name, value in vars(_numba).items() if type(value).__name__ == "CPUDispatcher"
+    }
+    plain = {
+        name
+        for name, value in vars(_numpy).items()
+        if getattr(value, "__module__", "") == _numpy.__name__
+    }
     inner = {
         "add_squares",
         "add_squares_and_root",

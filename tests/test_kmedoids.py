@@ -50,7 +50,10 @@ def test_no_single_swap_gains():
 
 def test_large_data_are_sampled():
     X = make_blobs(1000, 2, centers=3, random_state=0)[0]
-    whole, sampled = KMedoids(3, random_state=0).fit(X), KMedoids(3, sample_size=300, random_state=0).fit(X)
+    whole, sampled = (
+        KMedoids(3, random_state=0).fit(X),
+        KMedoids(3, sample_size=300, random_state=0).fit(X),
+    )
     assert sampled.inertia_ < 1.05 * whole.inertia_
     assert_array_equal(sampled.cluster_centers_, X[sampled.medoid_indices_])
     assert_array_equal(sampled.predict(X), sampled.labels_)

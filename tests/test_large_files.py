@@ -1,4 +1,6 @@
-"""`clustertrust score` on files larger than memory, and what happens to the files when it is killed."""
+"""`clustertrust score` on files larger than memory, and what happens to the files when it is
+killed.
+"""
 
 import hashlib
 import json
@@ -80,7 +82,9 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
     assert told["rows"] == ROWS
     at = {"25%": 0.25, "median": 0.5, "75%": 0.75}
     for name, share in at.items():
-        assert told["quantiles"][name] == pytest.approx(np.quantile(expected.scores_, share), abs=2e-4)
+        assert told["quantiles"][name] == pytest.approx(
+            np.quantile(expected.scores_, share), abs=2e-4
+        )
     assert told["quantiles"]["minimum"] == pytest.approx(expected.scores_.min(), abs=1e-4)
     for cluster in told["clusters"]:
         mine = expected.labels_ == cluster["label"]
@@ -96,12 +100,33 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
 def test_model_judges_new_rows_as_the_library(table, tmp_path):
     model = tmp_path / "m.model"
     assert (
-        score(table / "x.csv", *OPTIONS, "--standardize", "--out", tmp_path / "s.csv", "--model", model).exit_code == 0
+        score(
+            table / "x.csv",
+            *OPTIONS,
+            "--standardize",
+            "--out",
+            tmp_path / "s.csv",
+            "--model",
+            model,
+        ).exit_code
+        == 0
     )
-    arguments = ["predict", model, table / "x.parquet", "--id", "name", "--drop", "kind", "--out", tmp_path / "p.csv"]
+    arguments = [
+        "predict",
+        model,
+        table / "x.parquet",
+        "--id",
+        "name",
+        "--drop",
+        "kind",
+        "--out",
+        tmp_path / "p.csv",
+    ]
     assert CliRunner().invoke(cli, [str(argument) for argument in arguments]).exit_code == 0
     scored, judged = pd.read_csv(tmp_path / "s.csv"), pd.read_csv(tmp_path / "p.csv")
-    assert (scored["label"] == judged["label"]).mean() > 0.999  # votes are the same; a new point is no member
+    assert (
+        scored["label"] == judged["label"]
+    ).mean() > 0.999  # votes are the same; a new point is no member
     assert_allclose(scored["score"], judged["score"], atol=5e-3)
     assert (scored["reason"] == judged["reason"]).mean() > 0.99
 
@@ -118,11 +143,19 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
     )
     small = [option if option != "1" else "1024" for option in OPTIONS]
     score(
-        table / "x.csv", *small, "--standardize", "--out", tmp_path / "whole.csv", "--model", tmp_path / "whole.model"
+        table / "x.csv",
+        *small,
+        "--standardize",
+        "--out",
+        tmp_path / "whole.csv",
+        "--model",
+        tmp_path / "whole.model",
     )
     from clustertrust.model_files import read_about
 
-    blocks, whole = (read_about(tmp_path / f"{name}.model")["preparation"] for name in ("blocks", "whole"))
+    blocks, whole = (
+        read_about(tmp_path / f"{name}.model")["preparation"] for name in ("blocks", "whole")
+    )
     assert_allclose(blocks["means"], whole["means"], rtol=1e-12)
     assert_allclose(blocks["scales"], whole["scales"], rtol=1e-12)
 
@@ -137,15 +170,23 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--resample", "0.5"], "Set --left-out predict"),
         (["--use", "a", "--drop", "a"], "decide for one"),
         (["--id", "score"], "has the name of a result"),
-        (["--scheduler", "tcp://nowhere:1", "--drop-missing"], "--drop-missing is not done on many machines"),
+        (
+            ["--scheduler", "tcp://nowhere:1", "--drop-missing"],
+            "--drop-missing is not done on many machines",
+        ),
         (["--out", "scores.npy"], r"go to .csv"),
         (["--out", "-"], "go to a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
-        (["--fusion", "refined"], "A single file of at most a quarter of --memory is judged whole."),
+        (
+            ["--fusion", "refined"],
+            "A single file of at most a quarter of --memory is judged whole.",
+        ),
     ],
 )
-def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(table, tmp_path, monkeypatch, more, what):
+def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
+    table, tmp_path, monkeypatch, more, what
+):
     monkeypatch.chdir(tmp_path)
     done = score(table / "x.csv", *OPTIONS, *more)
     assert done.exit_code in {1, 2}
@@ -159,7 +200,9 @@ def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(table, tmp_path, monk
 
 @pytest.fixture(scope="module")
 def holes(table, tmp_path_factory):
-    """The table with values missing: here and there, in a whole block at either end, and an infinite one."""
+    """The table with values missing: here and there, in a whole block at either end, and an
+    infinite one.
+    """
     frame = pd.read_csv(table / "x.csv", dtype={"name": str})
     rng = np.random.default_rng(0)
     for column in "abcd":
@@ -173,21 +216,34 @@ def holes(table, tmp_path_factory):
 
 
 def both_ways(path, tmp_path, *more):
-    """Scores in blocks and in memory, and the models; the sample is all rows, so that the runs are the same."""
+    """Scores in blocks and in memory, and the models.
+
+    The sample is all rows, so that the runs are the same.
+    """
     for name, memory in (("blocks", "1"), ("whole", "1024")):
         options = [*OPTIONS, "--geometry", "rms", *more]
         options[options.index("--memory") + 1] = memory
-        done = score(path, *options, "--out", tmp_path / f"{name}.csv", "--model", tmp_path / f"{name}.model")
+        done = score(
+            path, *options, "--out", tmp_path / f"{name}.csv", "--model", tmp_path / f"{name}.model"
+        )
         assert done.exit_code == 0, done.output
         assert ("passes over" in done.output) == (name == "blocks")
-        yield pd.read_csv(tmp_path / f"{name}.csv", dtype={"name": str}), tmp_path / f"{name}.model", done.output
+        yield (
+            pd.read_csv(tmp_path / f"{name}.csv", dtype={"name": str}),
+            tmp_path / f"{name}.model",
+            done.output,
+        )
 
 
 @pytest.mark.parametrize("standardize", [[], ["--standardize"]], ids=["as read", "standardised"])
-@pytest.mark.parametrize("missing", [["--impute", "mean"], ["--drop-missing"]], ids=["impute", "drop"])
+@pytest.mark.parametrize(
+    "missing", [["--impute", "mean"], ["--drop-missing"]], ids=["impute", "drop"]
+)
 def test_missing_values_are_treated_as_in_memory(holes, tmp_path, missing, standardize):
     path, frame = holes
-    (blocks, model, said), (whole, other, also_said) = both_ways(path, tmp_path, *missing, *standardize)
+    (blocks, model, said), (whole, other, also_said) = both_ways(
+        path, tmp_path, *missing, *standardize
+    )
     pd.testing.assert_frame_equal(blocks, whole, rtol=0, atol=1e-9)
     assert blocks["name"].tolist() == frame["name"].tolist()
     incomplete = ~np.isfinite(frame[list("abcd")]).all(axis=1)
@@ -230,7 +286,9 @@ def test_a_column_without_values_is_told(table, tmp_path, missing):
     frame.to_csv(tmp_path / "x.csv", index=False)
     done = score(tmp_path / "x.csv", *OPTIONS, *missing)
     assert done.exit_code == 1
-    assert ("The column 'c' has no known value" if missing[0] == "--impute" else "No row is without") in done.output
+    assert (
+        "The column 'c' has no known value" if missing[0] == "--impute" else "No row is without"
+    ) in done.output
 
 
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):
@@ -240,7 +298,13 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
     seen = {}
 
     def write_page(path, scored, points, settings, threshold, name):
-        seen.update(ids=points.ids, unscaled=points.unscaled, X=points.X, rows=scored.to_frame().index, name=name)
+        seen.update(
+            ids=points.ids,
+            unscaled=points.unscaled,
+            X=points.X,
+            rows=scored.to_frame().index,
+            name=name,
+        )
         path.write_text("")
 
     monkeypatch.setattr(large, "write_page", write_page)
@@ -260,7 +324,17 @@ def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp
 def test_a_column_without_a_name_can_name_the_rows(table, tmp_path):
     frame = pd.read_csv(table / "x.csv").drop(columns=["name", "kind"])
     frame.to_csv(tmp_path / "x.csv")  # row numbers in front
-    typed = [tmp_path / "x.csv", "-k", "3", "--runs", "4", "--memory", "1", "--out", tmp_path / "s.csv"]
+    typed = [
+        tmp_path / "x.csv",
+        "-k",
+        "3",
+        "--runs",
+        "4",
+        "--memory",
+        "1",
+        "--out",
+        tmp_path / "s.csv",
+    ]
     assert "column without a name" in score(*typed).output
     for told in (["--id", "Unnamed: 0"], ["--drop", "Unnamed: 0"]):
         assert score(*typed, *told).exit_code == 0
@@ -276,7 +350,19 @@ def test_names_of_rows_may_be_missing_in_a_later_block(table, tmp_path):
 
     names = pa.array(frame["name"], from_pandas=True).cast(pa.int64())
     parquet.write_table(pa.table({"name": names} | {c: frame[c] for c in "abcd"}), path)
-    typed = [path, "-k", "3", "--runs", "4", "--memory", "1", "--id", "name", "--out", tmp_path / "s.parquet"]
+    typed = [
+        path,
+        "-k",
+        "3",
+        "--runs",
+        "4",
+        "--memory",
+        "1",
+        "--id",
+        "name",
+        "--out",
+        tmp_path / "s.parquet",
+    ]
     done = score(*typed)
     assert done.exit_code == 0, done.output
     names = parquet.read_table(tmp_path / "s.parquet")["name"]
@@ -296,7 +382,15 @@ def test_text_in_the_last_block_is_told_and_nothing_is_left(table, tmp_path):
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
     tally = Tally(0.5)
     for label in (0, 0, 1):
-        block = pd.DataFrame({"label": [label] * 2, "rival": 0, "score": [0.2, 0.8], "stability": 1.0, "geometry": 0.5})
+        block = pd.DataFrame(
+            {
+                "label": [label] * 2,
+                "rival": 0,
+                "score": [0.2, 0.8],
+                "stability": 1.0,
+                "geometry": 0.5,
+            }
+        )
         reason = pd.Categorical(["boundary", "core"], categories=REASONS)
         tally.add(block.assign(margin=1.0, reason=reason))
     found = tally.summary()
@@ -310,9 +404,13 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
     tally = Tally(0.5)
-    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
+    block = pd.DataFrame(
+        {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
+    )
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
-    tally.add(block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason))
+    tally.add(
+        block.assign(geometry=[0.1, np.nan], consensus_strength=1.0, margin=1.0, reason=reason)
+    )
     found = tally.summary()
     assert found.clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.1, 0.5]
     assert found.reasons.to_dict() == {"fringe": 1, "unassigned": 1}
@@ -321,7 +419,9 @@ def test_summary_leaves_points_without_a_score_out_of_the_means():
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
     tally = Tally(0.5)
-    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]})
+    block = pd.DataFrame(
+        {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
+    )
     reason = pd.Categorical(["fringe", "unassigned"], categories=REASONS)
     tally.add(block.assign(geometry=[0.1, 0.5], consensus_strength=1.0, margin=1.0, reason=reason))
     assert tally.summary().clusters.loc[0].round(6).tolist() == [2, 0.2, 0.4, 0.3, 0.5]
@@ -334,7 +434,9 @@ def test_runs_of_several_k_are_told_as_in_memory(table):
 
 def test_summary_of_nothing_but_points_without_a_score():
     tally = Tally(0.5)
-    block = pd.DataFrame({"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan})
+    block = pd.DataFrame(
+        {"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan}
+    )
     reason = pd.Categorical(["unassigned"] * 2, categories=REASONS)
     tally.add(block.assign(consensus_strength=1.0, margin=1.0, reason=reason))
     assert tally.summary().scores.isna().all()
@@ -363,7 +465,9 @@ def test_killed_twice_leaves_no_half_file_and_ends_with_the_same_bytes(table, tm
     draw = np.random.default_rng(0)
     for _ in range(2):
         process = subprocess.Popen(
-            command(table, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command(table, tmp_path / "killed"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         time.sleep(draw.uniform(0.4, 0.9) * seconds)
         process.send_signal(signal.SIGKILL)

@@ -28,9 +28,13 @@ def anew():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("settings", [{}, {"init": "random"}, {"max_iter": 2}, {"tol": 0.0}, {"n_init": "auto"}])
 @pytest.mark.parametrize(
-    "X", [IRIS, BLOBS, np.asfortranarray(BLOBS), BLOBS.astype(np.float32)], ids=["iris", "blobs", "fortran", "float32"]
+    "settings", [{}, {"init": "random"}, {"max_iter": 2}, {"tol": 0.0}, {"n_init": "auto"}]
+)
+@pytest.mark.parametrize(
+    "X",
+    [IRIS, BLOBS, np.asfortranarray(BLOBS), BLOBS.astype(np.float32)],
+    ids=["iris", "blobs", "fortran", "float32"],
 )
 def test_a_run_is_that_of_kmeans_to_the_last_bit(X, settings, seed):
     settings = {"n_init": 1, "random_state": seed} | settings
@@ -57,7 +61,10 @@ def test_an_ensemble_holds_the_runs_of_kmeans(name, n_jobs):
             alone = KMeans(4, init=init, n_init=1, random_state=seed).fit(X)
         assert_array_equal(ensemble.centers[r], alone.cluster_centers_)
         assert_array_equal(ensemble.labels[:, r], alone.labels_)
-        assert (ensemble.runs[r].objective, ensemble.runs[r].iterations) == (alone.inertia_, alone.n_iter_)
+        assert (ensemble.runs[r].objective, ensemble.runs[r].iterations) == (
+            alone.inertia_,
+            alone.n_iter_,
+        )
 
 
 def without_them(monkeypatch):
@@ -80,7 +87,9 @@ def test_other_versions_of_scikit_learn_are_not_guessed_at(monkeypatch, anew, ch
     lloyd._loop.cache_clear()
     usual = build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0)
     monkeypatch.setattr(lloyd, "_loop", lambda: None)
-    assert_array_equal(build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0).labels, usual.labels)
+    assert_array_equal(
+        build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0).labels, usual.labels
+    )
 
 
 def plus_plus(X, n_clusters, random_state):
@@ -131,7 +140,11 @@ def test_what_is_no_dense_array_of_floats_is_not_made_ready():
 
 
 def test_vary_is_drawn_for_each_run():
-    varied = {"vary": {"init": ["random", "k-means++"], "max_iter": [1, 2, 300]}, "n_runs": 6, "random_state": 0}
+    varied = {
+        "vary": {"init": ["random", "k-means++"], "max_iter": [1, 2, 300]},
+        "n_runs": 6,
+        "random_state": 0,
+    }
     ensemble = build_ensemble(IRIS, n_clusters=3, **varied)
     for r, run in enumerate(ensemble.runs):
         with one_thread():

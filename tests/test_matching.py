@@ -79,12 +79,23 @@ class SolvedError(Exception):
 
 
 def match_without_solver(table):
-    """The matching of two runs with this contingency table; SolvedError where it cannot be read off."""
+    """The matching of two runs with this contingency table.
+
+    SolvedError where it cannot be read off.
+    """
     a, b = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
     with patch.object(matching, "linear_sum_assignment", side_effect=SolvedError):
         cells = meet(np.column_stack([a, b]))
         partners = match_runs(cells).to[0, :, 1]
-    return a, b, {int(x): int(cells.names[1][y]) for x, y in zip(cells.names[0], partners, strict=False) if y >= 0}
+    return (
+        a,
+        b,
+        {
+            int(x): int(cells.names[1][y])
+            for x, y in zip(cells.names[0], partners, strict=False)
+            if y >= 0
+        },
+    )
 
 
 @few
@@ -104,7 +115,11 @@ def test_the_shortcut_is_taken_at_all():
 @pytest.mark.parametrize(
     "table",
     [
-        [[5, 5, 0], [0, 5, 0], [0, 0, 5]],  # the first largest entries lie in different columns, yet row 0 has two
+        [
+            [5, 5, 0],
+            [0, 5, 0],
+            [0, 0, 5],
+        ],  # the first largest entries lie in different columns, yet row 0 has two
         [[5, 1], [4, 3]],  # two rows want one column
         [[5, 1], [1, 5], [2, 2]],  # more rows than columns
     ],
@@ -169,12 +184,24 @@ KINDS = {
     "bool and None": ([True, True, False, False, None], [True, True, False, False, False], None),
     "text": (["b", "b", "a", "a", "a"], ["b", "b", "a", "a", "a"], None),
     "text and None": (["b", "b", "a", "a", None], ["b", "b", "a", "a", "a"], None),
-    "Series": (pd.Series(["b", "b", "a", "a", None], index=[9, 8, 7, 6, 5]), ["b", "b", "a", "a", "a"], None),
-    "categories": (pd.Categorical(["b", "b", "a", "a", None], categories=list("abc")), list("bbaaa"), None),
+    "Series": (
+        pd.Series(["b", "b", "a", "a", None], index=[9, 8, 7, 6, 5]),
+        ["b", "b", "a", "a", "a"],
+        None,
+    ),
+    "categories": (
+        pd.Categorical(["b", "b", "a", "a", None], categories=list("abc")),
+        list("bbaaa"),
+        None,
+    ),
     "categories of numbers": (pd.Series([5, 5, 2, 2, -1], dtype="category"), [5, 5, 2, 2, 2], -1),
     "Int64": (pd.array([5, 5, 2, 2, None], dtype="Int64"), [5, 5, 2, 2, 2], -1),
     "polars text": (pl.Series(["b", "b", "a", "a", None]), ["b", "b", "a", "a", "a"], None),
-    "polars categories": (pl.Series(["b", "b", "a", "a", None], dtype=pl.Categorical), list("bbaaa"), None),
+    "polars categories": (
+        pl.Series(["b", "b", "a", "a", None], dtype=pl.Categorical),
+        list("bbaaa"),
+        None,
+    ),
     "polars int": (pl.Series([5, 5, 2, 2, None]), [5, 5, 2, 2, 2], -1),
 }
 
@@ -205,7 +232,11 @@ def test_align_labels_keeps_uint64_whole():
 def test_source_clusters_without_a_partner(kind):
     target = [kind(label) for label in [0, 0, 0, 1, 1, 1]]
     nothing = -1 if kind is int else None
-    assert align_labels(target, ["x", "x", "z", "y", "y", "y"]).tolist() == [*target[:2], nothing, *target[3:]]
+    assert align_labels(target, ["x", "x", "z", "y", "y", "y"]).tolist() == [
+        *target[:2],
+        nothing,
+        *target[3:],
+    ]
 
 
 def test_target_clusters_without_a_partner_go_unused():

@@ -1,4 +1,7 @@
-"""The null reference: what has no clusters is not called structured, what has is; p-values against plain counts."""
+"""The null reference: what has no clusters is not called structured, what has is.
+
+P-values against plain counts.
+"""
 
 import io
 from dataclasses import replace
@@ -82,8 +85,13 @@ def test_p_values_of_boxes_are_uniform(from_boxes):
 def test_the_chance_of_any_cluster_alarm_is_at_most_the_level(from_boxes):
     alarms = [null.clusters()["structured"].any() for null in from_boxes]
     assert sum(alarms) <= binom.ppf(0.999, len(alarms), 0.2)
-    loose = [(p_value(null.clusters()["mean_score"].max(), null.means["box"])) <= 0.2 for null in from_boxes]
-    assert sum(loose) > binom.ppf(0.999, len(loose), 0.2)  # so the comparison with the best cluster is needed
+    loose = [
+        (p_value(null.clusters()["mean_score"].max(), null.means["box"])) <= 0.2
+        for null in from_boxes
+    ]
+    assert sum(loose) > binom.ppf(
+        0.999, len(loose), 0.2
+    )  # so the comparison with the best cluster is needed
 
 
 def test_p_values_count():
@@ -116,7 +124,9 @@ def test_the_verdict_is_the_larger_of_box_and_gaussian(iris):
         null = replace(iris, means=means)
         assert null.p_value == pytest.approx(p)
         assert null.structured == (p <= 0.05)
-        assert null.excess == pytest.approx(null.mean - max(means["box"].mean(), means["gaussian"].mean()))
+        assert null.excess == pytest.approx(
+            null.mean - max(means["box"].mean(), means["gaussian"].mean())
+        )
     assert iris.verdict_families == VERDICT
 
 
@@ -166,7 +176,9 @@ def test_the_data_are_scored_as_by_the_estimator():
 
 
 def test_surrogates_are_scored_with_the_same_settings():
-    """What the runs were given: the data R times, then each surrogate R times, all alike in shape and type."""
+    """What the runs were given: the data R times, then each surrogate R times, all alike in shape
+    and type.
+    """
     seen = []
 
     def halves(X, rng):
@@ -196,7 +208,9 @@ def test_the_box_is_along_the_principal_axes():
 
 
 def sides_of(X):
-    """Sides of the smallest rectangle around points of the plane, over 720 directions: no principal axis in it."""
+    """Sides of the smallest rectangle around points of the plane, over 720 directions: no principal
+    axis in it.
+    """
     angle = np.linspace(0, np.pi / 2, 720, endpoint=False)
     along, across = (np.ptp(X @ [np.cos(a), np.sin(a)], axis=0) for a in (angle, angle + np.pi / 2))
     return np.sort([along[np.argmin(along * across)], across[np.argmin(along * across)]])
@@ -237,7 +251,9 @@ def test_the_gaussian_has_mean_and_covariance_of_the_data():
     assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.05)
     assert_allclose(np.cov(drawn.T), np.cov(X.T), atol=0.06)
     middle = np.abs(drawn[:, 2] - drawn[:, 2].mean()) < drawn[:, 2].std()
-    assert middle.mean() == pytest.approx(0.683, abs=0.01)  # petal lengths of the flowers themselves have two humps
+    assert middle.mean() == pytest.approx(
+        0.683, abs=0.01
+    )  # petal lengths of the flowers themselves have two humps
 
 
 def test_permuted_columns_keep_their_values_and_nothing_else():
@@ -269,19 +285,27 @@ def with_outliers(n, seed=0):
 
 def test_points_far_out_are_named_and_one_cloud_without_them_is_none_the_more_structured():
     X = pd.DataFrame(with_outliers(6))
-    with pytest.warns(UserWarning, match=r"6 points lie far from all others: 3, 4, 5, 6, 7, 8\. .*ask again without"):
+    with pytest.warns(
+        UserWarning,
+        match=r"6 points lie far from all others: 3, 4, 5, 6, 7, 8\. .*ask again without",
+    ):
         null = null_reference(X, 2, **FEW)
     assert null.structured  # six points make it so
     assert null.far_out.tolist() == [3, 4, 5, 6, 7, 8]
     assert "6 points lie far from all others: 3, 4, " in null.summary()
-    rest = null_reference(np.delete(X, null.far_out, axis=0), 2, **FEW)  # pytest turns a warning into an error
+    rest = null_reference(
+        np.delete(X, null.far_out, axis=0), 2, **FEW
+    )  # pytest turns a warning into an error
     assert not rest.structured
     assert rest.far_out.size == 0
 
 
 def test_points_far_out_are_named_by_their_place_in_all_data_and_ten_at_most():
     X = with_outliers(12)
-    with pytest.warns(UserWarning, match=r"12 points lie far from all others: 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …\."):
+    with pytest.warns(
+        UserWarning,
+        match=r"12 points lie far from all others: 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …\.",
+    ):
         assert null_reference(X, 2, **FEW).far_out.tolist() == list(range(3, 15))
     with pytest.warns(UserWarning, match="far from all others"):
         null = null_reference(X, 2, max_points=100, **FEW)
@@ -304,7 +328,9 @@ def test_small_clusters_and_long_tails_of_a_gaussian_are_not_far_out():
 def test_a_seed_fixes_everything_and_more_surrogates_begin_with_the_same():
     one = null_reference(SQUARE, 3, n_jobs=1, **FEW)
     again = null_reference(SQUARE, 3, n_jobs=2, **FEW)
-    more = null_reference(SQUARE, 3, families=("permuted", "gaussian", "box"), **{**FEW, "n_surrogates": 25})
+    more = null_reference(
+        SQUARE, 3, families=("permuted", "gaussian", "box"), **{**FEW, "n_surrogates": 25}
+    )
     other = null_reference(SQUARE, 3, **{**FEW, "random_state": 1})
     for family in VERDICT:
         assert_array_equal(one.means[family], again.means[family])
@@ -355,9 +381,15 @@ def test_the_summary_says_what_was_found(iris):
     assert "permuted" in text
     assert "no part of the verdict" in text
     low = dict.fromkeys(iris.families, np.zeros(19))
-    assert "\nStructured: more than the box and the gaussian would show (p = 0.05" in replace(iris, means=low).summary()
+    assert (
+        "\nStructured: more than the box and the gaussian would show (p = 0.05"
+        in replace(iris, means=low).summary()
+    )
     mixed = {**low, "gaussian": np.ones(19)}
-    assert "Not structured: one cloud, like the gaussian, scores as high (p = 1" in replace(iris, means=mixed).summary()
+    assert (
+        "Not structured: one cloud, like the gaussian, scores as high (p = 1"
+        in replace(iris, means=mixed).summary()
+    )
 
 
 def test_progress_is_told_where_somebody_watches(monkeypatch):

@@ -25,27 +25,32 @@ PRINTED = pd.read_csv(Path(__file__).parent / "golden" / "correctness_kmeans.csv
 @cache
 def ensemble_of(name):
     X, y = paper_set(name)
-    return build_ensemble(X, "kmeans-random", n_clusters=len(np.unique(y)), n_runs=20, random_state=range(20))
+    return build_ensemble(
+        X, "kmeans-random", n_clusters=len(np.unique(y)), n_runs=20, random_state=range(20)
+    )
 
 
 @pytest.mark.printed
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("signal", FUSIONS)
 def test_scores_tell_right_from_wrong_as_printed(name, signal):
-    """How well the score ranks points by whether their consensus label is right; correctness_kmeans.csv.
+    """How well the score ranks points by whether their consensus label is right;
+    correctness_kmeans.csv.
 
-    The authors ran scikit-learn 1.6.1 and numpy 2.0.2. Every cell is the same, to six decimals, with these and
-    with 1.9 and 2.4, so there is nothing to allow for but rounding.
+    The authors ran scikit-learn 1.6.1 and numpy 2.0.2. Every cell is the same, to six decimals,
+    with these and with 1.9 and 2.4, so there is nothing to allow for but rounding.
     """
     X, y = paper_set(name)
     scored = confidence(X, ensemble_of(name), geometry="exact", fusion=FUSIONS[signal])
     right = align_labels(y, scored.labels) == y
     for metric, value in METRICS.items():
-        assert value(right, scored.scores) == pytest.approx(PRINTED[name, metric, signal], abs=HALF_A_DIGIT), metric
+        assert value(right, scored.scores) == pytest.approx(
+            PRINTED[name, metric, signal], abs=HALF_A_DIGIT
+        ), metric
 
 
-# Two moons and outliers, spectral partitions, kernel silhouette: a figure of the paper, so what is tested is what
-# it shows.
+# Two moons and outliers, spectral partitions, kernel silhouette: a figure of the paper, so what is
+# tested is what it shows.
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +85,8 @@ def regions(moons):
     return {
         "core": ~outlier & (near < MOON_NOISE),
         "outlier": outlier,
-        "astray": outlier & (near > 3 * MOON_NOISE),  # an outlier that falls on a moon looks like any other point
+        "astray": outlier
+        & (near > 3 * MOON_NOISE),  # an outlier that falls on a moon looks like any other point
         "between": near > far / 2,
     }
 
@@ -99,11 +105,16 @@ def test_consensus_of_spectral_runs_is_the_moons(moons, scored):
 @pytest.mark.parametrize("region", ["outlier", "astray", "between"])
 def test_typical_outlier_scores_below_nearly_all_of_the_core(scored, regions, region):
     assert regions[region].sum() >= 5
-    assert np.median(scored.scores[regions[region]]) < np.quantile(scored.scores[regions["core"]], 0.05)
+    assert np.median(scored.scores[regions[region]]) < np.quantile(
+        scored.scores[regions["core"]], 0.05
+    )
 
 
-# A third of the outliers are not astray; if these scored like the core, all outliers would come to about 0.8.
-@pytest.mark.parametrize(("region", "at_least"), [("outlier", 0.8), ("astray", 0.95), ("between", 0.95)])
+# A third of the outliers are not astray; if these scored like the core, all outliers would come to
+# about 0.8.
+@pytest.mark.parametrize(
+    ("region", "at_least"), [("outlier", 0.8), ("astray", 0.95), ("between", 0.95)]
+)
 def test_core_of_the_moons_ranks_above(scored, regions, region, at_least):
     assert core_above(scored.scores, regions, region) > at_least
 
@@ -111,4 +122,8 @@ def test_core_of_the_moons_ranks_above(scored, regions, region, at_least):
 def test_euclidean_silhouette_is_blind_to_outliers_of_the_moons(moons, scored, regions):
     X, _, partitions = moons
     euclidean = confidence(X, partitions, geometry="exact", fusion="product")
-    assert core_above(euclidean.scores, regions, "outlier") < 0.8 < core_above(scored.scores, regions, "outlier")
+    assert (
+        core_above(euclidean.scores, regions, "outlier")
+        < 0.8
+        < core_above(scored.scores, regions, "outlier")
+    )

@@ -1,4 +1,6 @@
-"""Persistence: a slow version in plain loops, scikit-learn's mixture, invariances, limits, and its way into scores."""
+"""Persistence: a slow version in plain loops, scikit-learn's mixture, invariances, limits, and its
+way into scores.
+"""
 
 from dataclasses import replace
 
@@ -28,14 +30,21 @@ from clustertrust.summary import ambiguous_points, by_cluster
 
 
 def two_spreads(seed=0, n=150):
-    """A tight and a wide cluster, cut half-way between their means; the last two points of the tight one are wrong."""
+    """A tight and a wide cluster, cut half-way between their means.
+
+    The last two points of the tight one are wrong.
+    """
     rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(0, 0.3, (n, 2)), [[3.2, 0], [3.4, 1]], rng.normal((8, 0), 2.0, (n, 2))])
+    X = np.vstack(
+        [rng.normal(0, 0.3, (n, 2)), [[3.2, 0], [3.4, 1]], rng.normal((8, 0), 2.0, (n, 2))]
+    )
     return X, np.where(X[:, 0] < 4, 0, 1)
 
 
 def with_noise(seed=1):
-    """Three blobs and a fifth as much noise around them, each point with the label of the nearest blob."""
+    """Three blobs and a fifth as much noise around them, each point with the label of the nearest
+    blob.
+    """
     rng = np.random.default_rng(seed)
     centers = np.array([[0, 0], [6, 0], [3, 6]])
     blobs = make_blobs(300, centers=centers, cluster_std=0.7, random_state=seed)[0]
@@ -45,7 +54,9 @@ def with_noise(seed=1):
 
 
 def plain_noise(total, b, shares, typical):
-    """Share of the noise: the most likely, or that at which a twentieth of typical members is taken for noise."""
+    """Share of the noise: the most likely, or that at which a twentieth of typical members is taken
+    for noise.
+    """
 
     def mistaken(w):
         return shares @ (w * b / (w * b + (1 - w) * typical))
@@ -53,12 +64,18 @@ def plain_noise(total, b, shares, typical):
     def search(loss, high):
         return minimize_scalar(loss, bounds=(0, high), method="bounded", options={"xatol": 1e-12}).x
 
-    w = search(lambda w: -np.log((1 - w) * total + w * b).sum(), 1) if np.mean(b / total) > 1 else 0.0
+    w = (
+        search(lambda w: -np.log((1 - w) * total + w * b).sum(), 1)
+        if np.mean(b / total) > 1
+        else 0.0
+    )
     return search(lambda v: (mistaken(v) - 0.05) ** 2, w) if mistaken(w) > 0.05 else w
 
 
 def plain(X, labels, n_steps=5):
-    """The same from the formulas, with other tools: SVD, scipy's densities, a search for the share of the noise."""
+    """The same from the formulas, with other tools: SVD, scipy's densities, a search for the share
+    of the noise.
+    """
     X = np.asarray(X, float) - np.mean(X, axis=0)
     _, s, V = np.linalg.svd(X, full_matrices=False)
     Z = X @ V[s > 1e-7 * s[0]].T
@@ -71,7 +88,9 @@ def plain(X, labels, n_steps=5):
     W = sum(np.outer(Z[i] - means[labels[i]], Z[i] - means[labels[i]]) for i in assigned)
     sphere = np.trace(W) / (d * len(assigned))
     prior = (W + (d + 2) * sphere * np.eye(d)) / (len(assigned) + d + 2)
-    least = sphere * (d + 2) / (len(assigned) + d + 2) * (d + 2) / (len(assigned) / len(names) + d + 2)
+    least = (
+        sphere * (d + 2) / (len(assigned) + d + 2) * (d + 2) / (len(assigned) / len(names) + d + 2)
+    )
     edges = np.sqrt((Z.max(axis=0) - Z.min(axis=0)) ** 2 + 12 * least)
     b = 1 / np.prod(edges)
     kept = np.zeros(n)
@@ -84,7 +103,9 @@ def plain(X, labels, n_steps=5):
             S = sum(P[i, j] * np.outer(Z[i] - mean, Z[i] - mean) for i in range(n))
             C = (S + (d + 2) * prior) / (sizes[j] + d + 2)
             f[:, j] = shares[j] * multivariate_normal(mean, C).pdf(Z)
-            typical.append(shares[j] * multivariate_normal(mean, C).pdf(mean) * np.exp(-chi2.median(d) / 2))
+            typical.append(
+                shares[j] * multivariate_normal(mean, C).pdf(mean) * np.exp(-chi2.median(d) / 2)
+            )
         total = f.sum(axis=1)
         w = plain_noise(total, b, shares, np.array(typical))
         P = (1 - w) * f / ((1 - w) * total + w * b)[:, None]
@@ -123,8 +144,12 @@ def test_a_step_is_that_of_scikit_learns_mixture():
             assert_allclose(found.steps[t + 1].shares, P.mean(axis=0), rtol=1e-9)
     first = refine(X, labels, 1, mistaken=0.0)
     mixture.weights_, mixture.means_ = first.steps[0].shares, first.steps[0].means
-    mixture.precisions_cholesky_ = np.array([np.linalg.inv(root).T for root in first.steps[0].roots])
-    assert_allclose(first.persistence(X, labels), mixture.predict_proba(Z)[np.arange(200), labels], rtol=1e-9)
+    mixture.precisions_cholesky_ = np.array(
+        [np.linalg.inv(root).T for root in first.steps[0].roots]
+    )
+    assert_allclose(
+        first.persistence(X, labels), mixture.predict_proba(Z)[np.arange(200), labels], rtol=1e-9
+    )
 
 
 def test_a_wide_cluster_takes_back_what_was_cut_off():
@@ -179,7 +204,9 @@ def test_noise_weight_maximises_the_likelihood(ratios):
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e3), st.sampled_from([2, 3, 5]))
 def test_moved_scaled_rotated_renamed(seed, scale, d):
     rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(0, 1, (40, d)), rng.normal(2, 0.5, (30, d)), rng.normal(-2, 2, (20, d))])
+    X = np.vstack(
+        [rng.normal(0, 1, (40, d)), rng.normal(2, 0.5, (30, d)), rng.normal(-2, 2, (20, d))]
+    )
     X = X * np.arange(1, d + 1)  # so that the principal axes are apart
     labels = rng.permutation(np.repeat([0, 1, 2], [40, 30, 20]))
     p = persistence(X, labels)
@@ -190,7 +217,10 @@ def test_moved_scaled_rotated_renamed(seed, scale, d):
     order = rng.permutation(len(X))
     assert_allclose(persistence(X[order], labels[order]), p[order], atol=1e-9)
     assert_allclose(
-        persistence(np.column_stack([X, np.full(len(X), 7.0), X[:, 0]]) * [*[1] * d, 1, 0], labels), p, 0, 1e-9
+        persistence(np.column_stack([X, np.full(len(X), 7.0), X[:, 0]]) * [*[1] * d, 1, 0], labels),
+        p,
+        0,
+        1e-9,
     )
 
 
@@ -210,14 +240,20 @@ def test_float32_is_as_good():
 
 def test_few_points():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 40)) + np.repeat([[0], [4], [9]], 4, axis=0)  # fewer points than columns
+    X = rng.normal(size=(12, 40)) + np.repeat(
+        [[0], [4], [9]], 4, axis=0
+    )  # fewer points than columns
     p = persistence(X, np.repeat([0, 1, 2], 4))
     assert np.isfinite(p).all()
     assert p.min() > 0.9
     single = persistence([[0.0], [1.0], [2.0], [50.0]], [0, 0, 0, 1])  # a cluster of one
     assert ((single > 0.5) & (single <= 1)).all()
-    assert_allclose(persistence(np.ones((5, 2)), [0, 0, 0, 0, 1]), [0.8, 0.8, 0.8, 0.8, 0.2])  # shares are all there is
-    assert_array_equal(persistence([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), 1.0)  # no spread at all
+    assert_allclose(
+        persistence(np.ones((5, 2)), [0, 0, 0, 0, 1]), [0.8, 0.8, 0.8, 0.8, 0.2]
+    )  # shares are all there is
+    assert_array_equal(
+        persistence([[0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1]), 1.0
+    )  # no spread at all
     assert np.median(persistence(rng.normal(size=(50, 2)), np.zeros(50))) > 0.9  # one cluster
 
 
@@ -246,7 +282,9 @@ def test_bad_input(change, error, match):
         persistence(given_.pop("X"), given_.pop("labels"), **given_)
 
 
-X, _ = make_blobs(200, centers=[[0, 0], [4, 0], [1, 5]], cluster_std=[0.5, 1.8, 1.0], random_state=0)
+X, _ = make_blobs(
+    200, centers=[[0, 0], [4, 0], [1, 5]], cluster_std=[0.5, 1.8, 1.0], random_state=0
+)
 NEW = np.random.default_rng(1).uniform(X.min(axis=0) - 2, X.max(axis=0) + 2, size=(40, 2))
 
 
@@ -272,7 +310,11 @@ def test_scores_are_the_mean_of_both(cake):
 
 
 def test_the_fusion_needs_both_and_nan_stays_nan():
-    c, g, p = np.array([1.0, 0.0, np.nan, 1.0]), np.array([1.0, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 1.0, 0.0])
+    c, g, p = (
+        np.array([1.0, 0.0, np.nan, 1.0]),
+        np.array([1.0, 0.5, 0.5, 0.5]),
+        np.array([1.0, 1.0, 1.0, 0.0]),
+    )
     assert_allclose(refined(c, g, p), [1, 0.5, np.nan, 1 / 3])
     assert {"refined"} == WITH_PERSISTENCE
 
@@ -290,7 +332,11 @@ def test_unseen_points(cake):
     assert_array_equal(centroid.predict(X), centroid.labels_)
     paper = CAKE(3, n_runs=10, random_state=0).fit(X).score_samples(NEW)
     refinement = refine(X, cake.labels_)
-    assert_allclose(cake.score_samples(NEW), (paper + refinement.persistence(NEW, cake.predict(NEW))) / 2, atol=1e-12)
+    assert_allclose(
+        cake.score_samples(NEW),
+        (paper + refinement.persistence(NEW, cake.predict(NEW))) / 2,
+        atol=1e-12,
+    )
     one_by_one = np.concatenate([cake.score_samples(NEW[i : i + 1]) for i in range(len(NEW))])
     assert_allclose(one_by_one, cake.score_samples(NEW), atol=1e-12)
 
@@ -346,7 +392,10 @@ def test_unassigned_everywhere():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"geometry": "kernel"}, r"fusion='refined' fits Gaussians.*geometry='kernel'.*fusion='harmonic'"),
+        (
+            {"geometry": "kernel"},
+            r"fusion='refined' fits Gaussians.*geometry='kernel'.*fusion='harmonic'",
+        ),
         ({"metric": "manhattan"}, r"fusion='refined' fits Gaussians.*metric='manhattan'"),
         ({"metric": lambda a, b: abs(a - b).sum()}, "fusion='refined' fits Gaussians"),
     ],
@@ -366,7 +415,9 @@ def test_distances_and_sparse_data_are_refused():
         lambda: CAKE(3, fusion="refined").fit(csr_array(X)),
         lambda: confidence(csr_array(X), [[0, 1] * 100, [0, 1] * 100], fusion="refined"),
     ):
-        with pytest.raises(ValueError, match=r"fusion='refined' takes no sparse data.*TruncatedSVD"):
+        with pytest.raises(
+            ValueError, match=r"fusion='refined' takes no sparse data.*TruncatedSVD"
+        ):
             call()
 
 
@@ -383,7 +434,9 @@ def test_what_has_no_coordinates_is_told_before_a_fit(how):
 
     for call in (null_reference, lambda X, **more: choose_k(X, [2, 3], **more)):
         with pytest.raises(ValueError, match="does not judge by"):
-            call(X, clusterer=never if call is null_reference else "kmeans", fusion="refined", **how)
+            call(
+                X, clusterer=never if call is null_reference else "kmeans", fusion="refined", **how
+            )
 
 
 def test_summaries_show_it_and_only_where_it_is_there(cake):
@@ -411,7 +464,9 @@ def test_displays(cake):
     from matplotlib.figure import Figure
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
-    with pytest.raises(ValueError, match="fusion='refined': persistence hangs on the consensus of all runs"):
+    with pytest.raises(
+        ValueError, match="fusion='refined': persistence hangs on the consensus of all runs"
+    ):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 
 
@@ -420,7 +475,9 @@ def test_choosing_k_and_null_take_it():
     at_3 = CAKE(3, n_runs=4, fusion="refined", random_state=0).fit(X)
     assert 0 < profile.mean_score[1] <= 1
     assert profile.mean_score[1] == pytest.approx(at_3.scores_.mean(), abs=0.05)
-    null = null_reference(X, n_clusters=3, n_runs=4, n_surrogates=19, fusion="refined", random_state=0)
+    null = null_reference(
+        X, n_clusters=3, n_runs=4, n_surrogates=19, fusion="refined", random_state=0
+    )
     assert 0 <= null.p_value <= 1
 
 

@@ -12,14 +12,16 @@ SETTINGS = portable.settings()
 WHOLE = [name for name in SETTINGS if name.startswith("like ")]
 PAGE = "tests/test_docs.py::test_the_code_of_a_page_runs_and_prints_what_the_page_says[docs/howto/clusterer.md]"
 MEASURE = "tests/test_several_k.py::test_the_measure_still_gives_what_is_committed"
-# What once moved: HDBSCAN's ties with NumPy's sort, on the page; k-means with OpenBLAS for Prescott, in the measure.
+# What once moved: HDBSCAN's ties with NumPy's sort, on the page; k-means with OpenBLAS for
+# Prescott, in the measure.
 QUICK = {"like AVX2": [PAGE], "like plain x86-64": [PAGE, MEASURE]}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_once_moved_is_the_same_on_another_processor(name):
-    # Numba stays as it is here: compiling for another processor would take longer than all the rest.
+    # Numba stays as it is here: compiling for another processor would take longer than all the
+    # rest.
     setting = {key: value for key, value in SETTINGS[name].items() if key != "NUMBA_CPU_NAME"}
     done = portable.run_tests(setting, ["-n", "0", *QUICK[name]])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -30,7 +32,10 @@ def under(setting, code):
     """What code prints as JSON in a process with a setting."""
     path = os.pathsep.join([str(portable.ROOT / "tests"), str(portable.ROOT / "src")])
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | setting | {"PYTHONPATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env=os.environ | setting | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -50,7 +55,9 @@ def test_there_are_settings_for_this_processor():
     features = portable.numpy_features()
     assert {"numba generic"} <= set(SETTINGS)
     if features.get("X86_V3"):
-        assert {"NumPy without AVX2", "OpenBLAS Haswell", "OpenBLAS Prescott", *WHOLE} <= set(SETTINGS)
+        assert {"NumPy without AVX2", "OpenBLAS Haswell", "OpenBLAS Prescott", *WHOLE} <= set(
+            SETTINGS
+        )
         assert "like plain x86-64" in WHOLE
     if features.get("X86_V4"):
         assert "like AVX2" in WHOLE

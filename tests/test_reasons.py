@@ -1,4 +1,6 @@
-"""One reason a point: exactly one, never at odds with label, score and threshold, and the same in every output."""
+"""One reason a point: exactly one, never at odds with label, score and threshold, and the same in
+every output.
+"""
 
 import json
 
@@ -60,13 +62,16 @@ def test_each_reason(point, reason):
 
 
 def test_reasons_in_data_where_one_can_see_them():
-    """A core each, a point half-way that all runs put left, one far off, and a pair that runs take here and there."""
+    """A core each, a point half-way that all runs put left, one far off, and a pair that runs take
+    here and there.
+    """
     left, right = np.array([0.0, 0.5, 1.0, 1.5]), np.array([20.0, 20.5, 21.0, 21.5])
     X = np.concatenate([left, right, [11.0, 300.0]])[:, None]
     runs = [[0] * 4 + [1] * 4 + [0, 2]] * 4
     found = confidence(X, runs).to_frame()
     assert found["reason"].tolist() == ["core"] * 8 + ["boundary", "stable but isolated"]
-    # Three close together that half of the runs give to the left and half to the right, both of them far away.
+    # Three close together that half of the runs give to the left and half to the right, both of
+    # them far away.
     X = np.concatenate([left, right + 80, [49.0, 49.2, 49.4]])[:, None]
     result = confidence(X, [[0] * 4 + [1] * 4 + [side] * 3 for side in (0, 1, 0, 1)])
     assert result.to_frame()["reason"][8:].tolist() == ["compact but unstable"] * 3
@@ -79,7 +84,9 @@ def test_reasons_in_data_where_one_can_see_them():
 
 numbers = st.one_of(st.floats(0, 1), st.just(NAN))
 points = st.lists(
-    st.tuples(st.integers(-1, 3), numbers, st.floats(0, 1), st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=20
+    st.tuples(st.integers(-1, 3), numbers, st.floats(0, 1), st.floats(-1, 1), st.floats(0, 1)),
+    min_size=1,
+    max_size=20,
 )
 
 
@@ -107,7 +114,9 @@ def test_every_point_has_one_reason_by_the_rule(drawn, threshold):
 @given(points, st.floats(0, 1), st.floats(0, 1))
 def test_a_threshold_moves_points_into_the_core_and_out_of_it_and_nowhere_else(drawn, low, high):
     columns = [list(column) for column in zip(*drawn, strict=True)]
-    strict, lax = (np.asarray(reasons(*columns, threshold=at)) for at in (max(low, high), min(low, high)))
+    strict, lax = (
+        np.asarray(reasons(*columns, threshold=at)) for at in (max(low, high), min(low, high))
+    )
     assert (lax[strict == "core"] == "core").all()
     moved = strict != lax
     assert (lax[moved] == "core").all()
@@ -123,23 +132,34 @@ def test_a_threshold_moves_points_into_the_core_and_out_of_it_and_nowhere_else(d
     st.sampled_from(["clip", "affine"]),
     st.sampled_from(["harmonic", "product"]),
 )
-def test_label_score_reason_and_threshold_agree(labels, threshold, unassigned, agreement, norm, fusion):
+def test_label_score_reason_and_threshold_agree(
+    labels, threshold, unassigned, agreement, norm, fusion
+):
     X = np.random.default_rng(0).normal(size=(len(labels), 2))
-    how = {"unassigned": unassigned, "agreement": agreement, "normalization": norm, "fusion": fusion}
+    how = {
+        "unassigned": unassigned,
+        "agreement": agreement,
+        "normalization": norm,
+        "fusion": fusion,
+    }
     result = confidence(X, labels, **how)
     table = result.to_frame(threshold)
     reason, labelled, scored = table["reason"], result.labels >= 0, ~np.isnan(result.scores)
     kept = select_above(result.scores, threshold)
     assert_array_equal(reason == "core", kept & labelled)
     assert_array_equal(reason == "unassigned", ~labelled | ~scored)
-    assert_array_equal(pseudo_labels(result.labels, result.scores, threshold=-1.0) >= 0, labelled & scored)
+    assert_array_equal(
+        pseudo_labels(result.labels, result.scores, threshold=-1.0) >= 0, labelled & scored
+    )
     assert not (kept & not_kept(result.scores, threshold)).any()
     assert_array_equal(kept | not_kept(result.scores, threshold), scored)
     # The runner-up is another cluster, and no other has more votes than the label.
     assert (result.rival[labelled] != result.labels[labelled]).all()
     assert ((result.margin >= 0) & (result.margin <= 1)).all()
     theirs = np.where(result.rival >= 0, result.votes[np.arange(len(labels)), result.rival], 0.0)
-    assert_allclose(result.margin[labelled], (result.consensus_strength - theirs)[labelled], atol=1e-12)
+    assert_allclose(
+        result.margin[labelled], (result.consensus_strength - theirs)[labelled], atol=1e-12
+    )
     for i in range(len(labels)):
         why = result.explain(i, threshold)
         assert (why.reason, why.margin) == (reason[i], result.margin[i])
@@ -155,14 +175,18 @@ def test_there_is_a_runner_up_wherever_there_is_another_cluster(labels):
     result = confidence(X, labels)
     run = labels[:, result.reference_run]
     others = len(np.unique(run[run >= 0])) > 1
-    # Where the reference run assigns the point it has a nearest other cluster; elsewhere other runs may know one.
+    # Where the reference run assigns the point it has a nearest other cluster; elsewhere other runs
+    # may know one.
     assert (result.rival[run >= 0] >= 0).all() == (others or not (run >= 0).any())
 
 
 def test_a_runner_up_where_the_reference_run_leaves_the_point_out():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [11.0], [12.0], [30.0], [31.0], [32.0]])
     runs = np.repeat([[0, 0, 0, 0, 1, 1, 1, 2, 2, 2]], 5, axis=0)
-    names = {1: [5, 4, 3], 3: [1, 2, 0]}  # other names in other runs: what is near must be told in the reference's
+    names = {
+        1: [5, 4, 3],
+        3: [1, 2, 0],
+    }  # other names in other runs: what is near must be told in the reference's
     for r, new in names.items():
         runs[r] = np.array(new)[runs[r]]
     reference = confidence(X, runs.T).reference_run
@@ -170,13 +194,17 @@ def test_a_runner_up_where_the_reference_run_leaves_the_point_out():
     result = confidence(X, runs.T)
     assert result.reference_run == reference
     assert result.label_names[result.labels[3]] == runs[reference, 0]
-    assert result.label_names[result.rival[3]] == runs[reference, 4]  # 3 is nearest to the cluster at 10
+    assert (
+        result.label_names[result.rival[3]] == runs[reference, 4]
+    )  # 3 is nearest to the cluster at 10
     assert result.margin[3] == 1.0
 
 
 def test_margins_of_points_without_votes_are_0():
     votes = np.array([[0.6, 0.4], [NAN, NAN], [1.0, 0.0], [0.0, 0.0]])
-    assert_allclose(margins(votes, np.array([0, -1, 0, -1]), np.array([1, -1, -1, -1])), [0.2, 0, 1, 0])
+    assert_allclose(
+        margins(votes, np.array([0, -1, 0, -1]), np.array([1, -1, -1, -1])), [0.2, 0, 1, 0]
+    )
 
 
 # One rule for the threshold, in every output
@@ -191,7 +219,11 @@ def test_a_score_at_the_threshold_is_kept_nowhere():
     assert result.to_frame(at)["reason"][1] != "core"
     assert result.explain(1, at).reason != "core"
     dropped = by_cluster(result, threshold=at)[f"up to {at:g}"] * by_cluster(result)["points"]
-    assert round(dropped.sum()) == (result.scores <= at).sum() == len(X) - select_above(result.scores, at).sum()
+    assert (
+        round(dropped.sum())
+        == (result.scores <= at).sum()
+        == len(X) - select_above(result.scores, at).sum()
+    )
     assert by_reason(result, threshold=at)["core"] == select_above(result.scores, at).sum()
     assert result.to_frame(np.nextafter(at, 0))["reason"][1] == "core"
 
@@ -202,7 +234,13 @@ def test_a_score_at_the_threshold_is_kept_nowhere():
 @pytest.fixture(scope="module")
 def fitted():
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(0, 1, (60, 2)), rng.normal(np.array([4, 0]), 1, (60, 2)), rng.uniform(-4, 8, (40, 2))])
+    X = np.vstack(
+        [
+            rng.normal(0, 1, (60, 2)),
+            rng.normal(np.array([4, 0]), 1, (60, 2)),
+            rng.uniform(-4, 8, (40, 2)),
+        ]
+    )
     return X, CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(X)
 
 
@@ -214,14 +252,18 @@ def test_frames_have_a_column_of_categories(fitted):
     assert table["reason"].nunique() >= 4
     assert_array_equal(table["reason"], cake.confidence_.reasons())
     assert_array_equal(cake.to_frame(0.2)["reason"] == "core", cake.scores_ > 0.2)
-    polars = CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X)).to_frame()
+    polars = (
+        CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X)).to_frame()
+    )
     assert polars.schema["reason"] == pl.Enum(list(REASONS))
     assert polars["reason"].to_list() == table["reason"].tolist()
 
 
 def test_unseen_points_are_judged_like_predict_and_score_samples(fitted):
     _, cake = fitted
-    new = pd.DataFrame(np.random.default_rng(1).uniform(-5, 9, (50, 2)), index=[f"new {i}" for i in range(50)])
+    new = pd.DataFrame(
+        np.random.default_rng(1).uniform(-5, 9, (50, 2)), index=[f"new {i}" for i in range(50)]
+    )
     table = cake.judge(new.to_numpy(), threshold=0.3)
     assert list(table.columns) == list(cake.to_frame().columns)
     assert_array_equal(table["label"], cake.predict(new.to_numpy()))
@@ -252,7 +294,13 @@ def test_annotations_have_the_reason(fitted, tmp_path):
     X, cake = fitted
     adata = AnnData(X.copy())
     clustertrust.anndata.score(
-        adata, use_rep="X", n_clusters=4, n_runs=8, clusterer="kmeans-random", random_state=0, threshold=0.4
+        adata,
+        use_rep="X",
+        n_clusters=4,
+        n_runs=8,
+        clusterer="kmeans-random",
+        random_state=0,
+        threshold=0.4,
     )
     expected = cake.to_frame(0.4)
     assert adata.obs["cake_reason"].dtype == expected["reason"].dtype
@@ -265,7 +313,10 @@ def test_annotations_have_the_reason(fitted, tmp_path):
 def test_the_summary_counts_reasons(fitted):
     _, cake = fitted
     counted = by_reason(cake.confidence_, threshold=0.4)
-    assert counted.to_dict() == cake.to_frame(0.4)["reason"].value_counts()[lambda found: found > 0].to_dict()
+    assert (
+        counted.to_dict()
+        == cake.to_frame(0.4)["reason"].value_counts()[lambda found: found > 0].to_dict()
+    )
     assert list(counted.index) == [name for name in REASONS if name in set(counted.index)]
     text = summarize(cake.confidence_, threshold=0.4)
     assert f"By reason (core: a score above 0.4)\ncore {counted['core']}, " in text
@@ -314,7 +365,13 @@ def test_hostile_names_stay_text():
     ],
 )
 def test_wrong_arguments(change, error, message):
-    point = {"labels": [0], "scores": [0.5], "stability": [1.0], "silhouette_mean": [0.5], "silhouette_std": [0.0]}
+    point = {
+        "labels": [0],
+        "scores": [0.5],
+        "stability": [1.0],
+        "silhouette_mean": [0.5],
+        "silhouette_std": [0.0],
+    }
     with pytest.raises(error, match=message):
         reasons(**point | change)
 

@@ -1,4 +1,6 @@
-"""A refitted estimator equals a fresh one, attribute by attribute, whatever kinds of data the two fits had."""
+"""A refitted estimator equals a fresh one, attribute by attribute, whatever kinds of data the two
+fits had.
+"""
 
 import copy
 from dataclasses import fields, is_dataclass
@@ -18,7 +20,8 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pl = pytest.importorskip("polars")
 
-N = 48  # points; blocks of rows are larger than that, and `streamed` has a budget of next to nothing
+# points; blocks of rows are larger than that, and `streamed` has a budget of next to nothing
+N = 48
 KINDS = (
     "array",
     "float32",
@@ -45,7 +48,9 @@ def points(columns=3):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The same points in every kind, two or three columns of them, under other names where they have any."""
+    """The same points in every kind, two or three columns of them, under other names where they
+    have any.
+    """
     folder, X = tmp_path_factory.mktemp("refits"), points()
     np.save(folder / "x.npy", X)
     np.save(folder / "two.npy", points(2))
@@ -56,7 +61,9 @@ def data(tmp_path_factory):
         "two columns": points(2),
         "list": X.tolist(),
         "named frame": pd.DataFrame(X, columns=["a", "b", "c"]),
-        "indexed frame": pd.DataFrame(X, columns=["u", "v", "w"], index=[f"row {i}" for i in range(N)]),
+        "indexed frame": pd.DataFrame(
+            X, columns=["u", "v", "w"], index=[f"row {i}" for i in range(N)]
+        ),
         "polars": pl.DataFrame(X, schema=["d", "e", "f"]),
         "sparse": sparse.csr_array(np.maximum(X, 0)),
         "small file": folder / "x.csv",
@@ -81,7 +88,9 @@ def fit(cake, data, kind):
 def fresh(data):
     found = {kind: fit(CAKE(2, n_runs=3, random_state=0, n_jobs=1), data, kind) for kind in KINDS}
     streamed = {kind for kind in KINDS if hasattr(found[kind], "n_passes_")}
-    assert streamed == {kind for kind in KINDS if kind.startswith(("streamed", "dask"))}  # else nothing is shown here
+    assert streamed == {
+        kind for kind in KINDS if kind.startswith(("streamed", "dask"))
+    }  # else nothing is shown here
     return found
 
 
@@ -137,7 +146,9 @@ def test_a_refitted_estimator_equals_a_fresh_one(first, then, data, fresh, loade
     assert_array_equal(cake.predict(new), fresh[then].predict(new))
 
 
-@pytest.mark.parametrize(("first", "then"), [("named frame", "streamed npy"), ("named frame", "dask array")])
+@pytest.mark.parametrize(
+    ("first", "then"), [("named frame", "streamed npy"), ("named frame", "dask array")]
+)
 def test_a_refitted_estimator_writes_its_report(first, then, data, fresh, tmp_path):
     fit(copy.copy(fresh[first]), data, then).report(tmp_path / "refitted.html")
     assert (tmp_path / "refitted.html").stat().st_size > 0
@@ -148,6 +159,11 @@ def test_a_fit_that_fails_leaves_no_mix_of_two_fits(then, data, fresh):
     cake = copy.copy(fresh["named frame"]).set_params(n_clusters=N + 1)
     with pytest.raises(ValueError, match="n_clusters"):
         fit(cake, data, then)
-    for look in (cake.to_frame, cake.summary, lambda: cake.predict(data["array"]), lambda: cake.explain(0)):
+    for look in (
+        cake.to_frame,
+        cake.summary,
+        lambda: cake.predict(data["array"]),
+        lambda: cake.explain(0),
+    ):
         with pytest.raises(NotFittedError):
             look()

@@ -64,7 +64,11 @@ def test_arrays_come_back(dtype):
     [
         (pd.RangeIndex(3, 9, 2), "range", ["3", "5", "7"]),
         (pd.Index([10, -4, 2**53 - 1]), "numbers", ["10", "-4", str(2**53 - 1)]),
-        (pd.Index([10, 2**53]), "texts", ["10", str(2**53)]),  # a double cannot tell 2**53 from 2**53 + 1
+        (
+            pd.Index([10, 2**53]),
+            "texts",
+            ["10", str(2**53)],
+        ),  # a double cannot tell 2**53 from 2**53 + 1
         (pd.Index([0, 2**64 - 1], dtype=np.uint64), "texts", ["0", str(2**64 - 1)]),
         (pd.Index(["007", HOSTILE, "ü"]), "texts", ["007", HOSTILE, "ü"]),
         (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), "texts", ["a / 1", "b / 2"]),
@@ -81,15 +85,31 @@ def test_names_of_points_come_back(index, kind, names):
 
 def test_contents_are_the_table(cake, iris):
     frame = cake.to_frame()
-    contents = build_report(frame, iris, votes=pd.DataFrame(cake.votes_), threshold=0.25, title="Iris")
+    contents = build_report(
+        frame, iris, votes=pd.DataFrame(cake.votes_), threshold=0.25, title="Iris"
+    )
     json.dumps(contents, allow_nan=False)
-    assert (contents["n"], contents["threshold"], contents["title"], contents["id_name"]) == (150, 0.25, "Iris", "id")
+    assert (contents["n"], contents["threshold"], contents["title"], contents["id_name"]) == (
+        150,
+        0.25,
+        "Iris",
+        "id",
+    )
     assert contents["clusters"] == ["0", "1", "2"]
     assert contents["drawn"] is None
     assert_array_equal(unpack(contents["labels"]), cake.labels_)
-    assert_array_equal(unpack(contents["rows"]["score"]), cake.scores_)  # every bit, so that counts agree
+    assert_array_equal(
+        unpack(contents["rows"]["score"]), cake.scores_
+    )  # every bit, so that counts agree
     assert_array_equal(unpack(contents["rows"]["rival"]), cake.rival_)
-    for name in ("standard_error", "stability", "geometry", "silhouette_mean", "silhouette_std", "consensus_strength"):
+    for name in (
+        "standard_error",
+        "stability",
+        "geometry",
+        "silhouette_mean",
+        "silhouette_std",
+        "consensus_strength",
+    ):
         assert_allclose(unpack(contents["rows"][name]), frame[name], rtol=1e-6, err_msg=name)
 
 
@@ -109,7 +129,9 @@ def test_reasons_are_those_of_explain():
         result = confidence(X, runs)
     told = build_report(result.to_frame())["reasons"]
     # At a threshold of 1 nothing is kept, and what is told is what would speak against each point.
-    assert [told["names"][code] for code in unpack(told["of"])] == [result.explain(i, 1).reason for i in range(len(X))]
+    assert [told["names"][code] for code in unpack(told["of"])] == [
+        result.explain(i, 1).reason for i in range(len(X))
+    ]
     assert len(np.unique(unpack(told["of"]))) >= 3
 
 
@@ -117,7 +139,12 @@ def test_reasons_claim_nothing_that_a_file_does_not_hold():
     columns = {"stability": [1.0, 0.2, 1.0, 1.0], "geometry": [0.9, 0.0, 0.0, 0.7]}
     contents = build_report(table(**columns))
     names = [contents["reasons"]["names"][code] for code in unpack(contents["reasons"]["of"])]
-    assert names == ["fringe", "boundary", "boundary", "unassigned"]  # S̃ of 0 without silhouettes: mostly a border
+    assert names == [
+        "fringe",
+        "boundary",
+        "boundary",
+        "unassigned",
+    ]  # S̃ of 0 without silhouettes: mostly a border
     assert build_report(table())["reasons"] is None
 
 
@@ -125,7 +152,12 @@ def test_the_largest_votes_are_kept_in_order():
     votes = pd.DataFrame(np.eye(4)[:, [0, 1, 2, 3]] * 0.4, columns=["1", "0", "5", "6"])
     votes.loc[0] = [0.1, 0.2, 0.3, 0.4]
     contents = build_report(table(), votes=votes)
-    assert contents["clusters"] == ["0", "1", "5", "6"]  # columns of a file are text; 0 and 1 are those of the labels
+    assert contents["clusters"] == [
+        "0",
+        "1",
+        "5",
+        "6",
+    ]  # columns of a file are text; 0 and 1 are those of the labels
     assert unpack(contents["votes"]["clusters"])[0].tolist() == [3, 2, 0, 1]
     assert_allclose(unpack(contents["votes"]["shares"])[0], [0.4, 0.3, 0.2, 0.1], rtol=1e-6)
     assert unpack(contents["votes"]["clusters"])[1, 0] == 0
@@ -133,14 +165,19 @@ def test_the_largest_votes_are_kept_in_order():
 
 def test_labels_of_a_file_read_back(tmp_path):
     result = confidence(
-        [[0.0], [1.0], [5.0], [8.0]], [["a", "a", "b", None], ["a", "a", "b", "b"], ["a", "b", "b", "b"]]
+        [[0.0], [1.0], [5.0], [8.0]],
+        [["a", "a", "b", None], ["a", "a", "b", "b"], ["a", "b", "b", "b"]],
     )
     file = tmp_path / "scores.csv"
     result.to_frame().to_csv(file)
     contents = build_report(pd.read_csv(file, index_col=0))
     assert contents["clusters"] == ["a", "b"]
-    assert [contents["clusters"][code] for code in unpack(contents["labels"])] == result.to_frame()["label"].tolist()
-    gaps = pd.DataFrame({"label": [2.0, np.nan, 10.0], "score": [0.5, np.nan, 1.0], "rival": [10.0, np.nan, np.nan]})
+    assert [contents["clusters"][code] for code in unpack(contents["labels"])] == result.to_frame()[
+        "label"
+    ].tolist()
+    gaps = pd.DataFrame(
+        {"label": [2.0, np.nan, 10.0], "score": [0.5, np.nan, 1.0], "rival": [10.0, np.nan, np.nan]}
+    )
     contents = build_report(gaps)
     assert contents["clusters"] == ["2", "10"]
     assert unpack(contents["labels"]).tolist() == [0, -1, 1]
@@ -154,7 +191,9 @@ def test_two_columns_are_drawn_as_they_are():
     X = pd.DataFrame({"time": 1.7e9 + np.array([0.0, 1.0, 2.0, 3.0]), "b": [5.0, 5.0, 5.0, 6.0]})
     contents = build_report(table(), X)
     assert contents["view"]["names"] == ["time", "b"]
-    assert_allclose(points(contents), X.to_numpy(), rtol=0, atol=1e-6)  # 32 bits alone would be off by 128
+    assert_allclose(
+        points(contents), X.to_numpy(), rtol=0, atol=1e-6
+    )  # 32 bits alone would be off by 128
 
 
 def test_more_columns_are_drawn_by_principal_components(cake, iris):
@@ -183,7 +222,9 @@ def test_sparse_data_of_many_columns_and_of_none_that_differ():
     dense[:200, :20] += 2
     xy, shares = principal_components(sparse.csr_array(dense))
     pca = PCA(2).fit(dense)
-    assert_allclose(xy[:, 0], pca.transform(dense)[:, 0], atol=1e-6)  # the second is noise, and not sought to the end
+    assert_allclose(
+        xy[:, 0], pca.transform(dense)[:, 0], atol=1e-6
+    )  # the second is noise, and not sought to the end
     assert_allclose(shares, pca.explained_variance_ratio_, rtol=0.02)
     for same in (np.ones((5, 3)), np.zeros((5, 3)), np.ones((2, 3))):
         xy, shares = principal_components(sparse.csr_array(same))
@@ -262,7 +303,9 @@ def test_too_many_points_are_sampled(monkeypatch):
 
 
 def test_text_of_the_user_cannot_leave_its_place(tmp_path):
-    frame = pd.DataFrame({"label": [HOSTILE, "b"], "score": [0.1, 0.9]}, index=pd.Index([HOSTILE, "x"], name=HOSTILE))
+    frame = pd.DataFrame(
+        {"label": [HOSTILE, "b"], "score": [0.1, 0.9]}, index=pd.Index([HOSTILE, "x"], name=HOSTILE)
+    )
     X = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[HOSTILE, "b"])
     file = tmp_path / "report.html"
     write_report(file, frame, X, settings={HOSTILE: HOSTILE}, title=HOSTILE)
@@ -271,7 +314,13 @@ def test_text_of_the_user_cannot_leave_its_place(tmp_path):
     assert "<img" not in page
     assert "\u2028" not in embedded_text(page)
     contents = embedded(page)
-    assert contents["title"] == contents["id_name"] == contents["clusters"][0] == contents["settings"][0][0] == HOSTILE
+    assert (
+        contents["title"]
+        == contents["id_name"]
+        == contents["clusters"][0]
+        == contents["settings"][0][0]
+        == HOSTILE
+    )
 
 
 def embedded_text(page):
@@ -287,7 +336,9 @@ def test_the_policy_allows_this_script_alone(cake, tmp_path):
         text = re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(text[-1].encode()).digest()).decode()
         assert f"{directive} 'sha256-{digest}';" in policy
-    assert "http" not in re.sub(r"http://www.w3.org/2000/svg|http-equiv", "", page.split('id="contents"')[0])
+    assert "http" not in re.sub(
+        r"http://www.w3.org/2000/svg|http-equiv", "", page.split('id="contents"')[0]
+    )
 
 
 def test_a_failed_write_leaves_the_old_file(cake, tmp_path, monkeypatch):
@@ -310,7 +361,13 @@ def test_the_report_of_an_estimator_knows_data_and_settings(cake, iris, tmp_path
     assert_allclose(unpack(contents["values"]["data"]), iris, rtol=1e-6)
     assert_allclose(unpack(contents["votes"]["shares"])[50], [0.55, 0.45, 0.0], rtol=1e-6)
     settings = dict(contents["settings"])
-    expected = {"clusterer": "kmeans", "n_runs": "20", "random_state": "0", "silhouettes": "exact", "file": "iris.csv"}
+    expected = {
+        "clusterer": "kmeans",
+        "n_runs": "20",
+        "random_state": "0",
+        "silhouettes": "exact",
+        "file": "iris.csv",
+    }
     assert settings.items() >= expected.items()
     assert "seeds" not in settings
     assert contents["threshold"] == 0.3
@@ -358,12 +415,27 @@ def test_the_report_of_a_record_without_data_says_so(tmp_path):
     ("arguments", "message"),
     [
         ({"table": {"label": [1]}}, r"table is a dict; give a pandas DataFrame"),
-        ({"table": pd.DataFrame({"label": [1]})}, r"table has no column 'score'; its columns are \['label'\]"),
+        (
+            {"table": pd.DataFrame({"label": [1]})},
+            r"table has no column 'score'; its columns are \['label'\]",
+        ),
         ({"table": pd.DataFrame({"label": [], "score": []})}, "table has no rows"),
-        ({"table": pd.DataFrame([[1, 0.5, 0.5]], columns=["label", "score", "score"])}, "more than one column"),
-        ({"table": table(score=[0.1, 1.5, 0, 0])}, r"table\['score'\] is 1.5 in row 1; scores lie between 0 and 1"),
-        ({"table": table(score=["a", "b", "c", "d"])}, r"table\['score'\] must be a column of numbers"),
-        ({"table": table(label=[0.5, 1, 2, 3])}, r"table\['label'\] contains .*0.5.*, which is no label"),
+        (
+            {"table": pd.DataFrame([[1, 0.5, 0.5]], columns=["label", "score", "score"])},
+            "more than one column",
+        ),
+        (
+            {"table": table(score=[0.1, 1.5, 0, 0])},
+            r"table\['score'\] is 1.5 in row 1; scores lie between 0 and 1",
+        ),
+        (
+            {"table": table(score=["a", "b", "c", "d"])},
+            r"table\['score'\] must be a column of numbers",
+        ),
+        (
+            {"table": table(label=[0.5, 1, 2, 3])},
+            r"table\['label'\] contains .*0.5.*, which is no label",
+        ),
         ({"threshold": 1.2}, "threshold=1.2 must be a number from 0 to 1"),
         ({"threshold": "0.5"}, "threshold='0.5' must be a number, such as 0.5"),
         ({"threshold": True}, "threshold=True must be a number, such as 0.5"),
@@ -387,12 +459,16 @@ def test_wrong_arguments(arguments, message):
 def test_rows_in_another_order_are_found_out():
     named = table().set_axis(list("abcd"))
     X = pd.DataFrame(np.eye(4), index=list("abdc"))
-    with pytest.raises(ValueError, match=r"Row 2 of X is 'd' and row 2 of table is 'c'.*X.loc\[table.index\]"):
+    with pytest.raises(
+        ValueError, match=r"Row 2 of X is 'd' and row 2 of table is 'c'.*X.loc\[table.index\]"
+    ):
         build_report(named, X)
     build_report(named, X.loc[named.index])
     build_report(named, X.reset_index(drop=True))
     with pytest.raises(ValueError, match="Row 2 of votes"):
         build_report(named, votes=X)
-    with pytest.raises(ValueError, match=r"Row 2 of embedding is 'd'.*embedding.loc\[table.index\]"):
+    with pytest.raises(
+        ValueError, match=r"Row 2 of embedding is 'd'.*embedding.loc\[table.index\]"
+    ):
         build_report(named, embedding=X.iloc[:, :2])
     build_report(named, embedding=X.iloc[:, :2].loc[named.index])

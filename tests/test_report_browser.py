@@ -13,8 +13,12 @@ from sklearn.datasets import load_iris, make_blobs
 from clustertrust import CAKE, confidence
 from clustertrust.report import write_report
 
-HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,10 @@ def chromium():
 
 @pytest.fixture
 def visit(chromium):
-    """Open a report; at the end, nothing may have gone wrong and nothing may have been asked of the network."""
+    """Open a report.
+
+    At the end, nothing may have gone wrong and nothing may have been asked of the network.
+    """
     contexts, wrong = [], []
 
     def open_report(file, **how):
@@ -48,7 +55,10 @@ def visit(chromium):
         page.set_default_timeout(60_000)
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: wrong.append(request.url) if request.url != file.as_uri() else None)
+        page.on(
+            "request",
+            lambda request: wrong.append(request.url) if request.url != file.as_uri() else None,
+        )
         page.goto(file.as_uri())
         page.wait_for_selector("body.ready")
         return page
@@ -63,7 +73,9 @@ def visit(chromium):
 def iris(tmp_path_factory):
     """A fitted estimator and its report."""
     X = load_iris(as_frame=True).data
-    cake = CAKE(3, random_state=0).fit(X.set_axis(pd.Index([f"flower {i}" for i in range(len(X))], name="flower")))
+    cake = CAKE(3, random_state=0).fit(
+        X.set_axis(pd.Index([f"flower {i}" for i in range(len(X))], name="flower"))
+    )
     file = tmp_path_factory.mktemp("report") / "iris.html"
     cake.report(file, title="Iris")
     return cake, file
@@ -76,12 +88,18 @@ def number(page, selector):
 def slide(page, threshold):
     """Set the slider, and wait for the frame in which the page follows."""
     page.locator("#slider").fill(str(threshold))
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def column(page, key):
     """A column of the page of the table of points that is shown."""
-    place = page.locator("#points th").evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)").index(key)
+    place = (
+        page.locator("#points th")
+        .evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
+        .index(key)
+    )
     return page.locator(f"#points tbody tr td:nth-child({place + 1})").all_inner_texts()
 
 
@@ -94,7 +112,9 @@ def download(page, button):
 def lasso(page, corners):
     """Draw around shares of the scatter."""
     box = page.locator("#scatter").bounding_box()
-    (left, top), *others = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in corners]
+    (left, top), *others = [
+        (box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in corners
+    ]
     page.mouse.move(left, top)
     page.mouse.down()
     for x, y in others:
@@ -111,7 +131,10 @@ def test_the_slider_moves_everything_to_what_python_computes(visit, iris):
     for threshold in (0.5, 0.8, 0, 1, 0.31, boundary):
         if threshold == boundary:
             page.locator("#number").fill(repr(threshold))
-            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            page.evaluate(
+                "() => new Promise((done) => requestAnimationFrame(() => "
+                "requestAnimationFrame(done)))"
+            )
         else:
             slide(page, threshold)
         kept = cake.scores_ > threshold
@@ -147,10 +170,17 @@ def test_the_table_sorts_pages_and_searches(visit, iris):
         shown = np.array(column(page, key), dtype=float)
         assert shown == pytest.approx(np.sort(frame[key])[:25], abs=5e-4)
         page.locator(f'#points th[data-key="{key}"] button').click()
-        assert page.locator(f'#points th[data-key="{key}"]').get_attribute("aria-sort") == "descending"
-        assert np.array(column(page, key), dtype=float) == pytest.approx(np.sort(frame[key])[::-1][:25], abs=5e-4)
+        assert (
+            page.locator(f'#points th[data-key="{key}"]').get_attribute("aria-sort") == "descending"
+        )
+        assert np.array(column(page, key), dtype=float) == pytest.approx(
+            np.sort(frame[key])[::-1][:25], abs=5e-4
+        )
     page.locator('#points th[data-key="label"] button').click()
-    assert column(page, "id") == frame.sort_values(["label", "score", "stability"], kind="stable").index[:25].tolist()
+    assert (
+        column(page, "id")
+        == frame.sort_values(["label", "score", "stability"], kind="stable").index[:25].tolist()
+    )
     page.locator('#points th[data-key="id"] button').click()
     assert column(page, "id")[:3] == ["flower 0", "flower 1", "flower 2"]  # 2 before 10
     page.locator("#search").fill("FLOWER 14")
@@ -159,12 +189,17 @@ def test_the_table_sorts_pages_and_searches(visit, iris):
     assert column(page, "votes")[0].split("\n")[-1] == "1: 55 %, 2: 45 %"
     assert column(page, "reason") == [cake.explain(50)._verdict().replace("%", " %")]
     page.locator("#search").fill("")
-    for threshold in (0.3, 0.8):  # what the page says follows the threshold, and so does a search for it
+    for threshold in (
+        0.3,
+        0.8,
+    ):  # what the page says follows the threshold, and so does a search for it
         slide(page, threshold)
         table = cake.to_frame(threshold)
         for reason in ("core", "stable but isolated", "boundary", "fringe"):
             page.locator("#search").fill(f"{reason}:")
-            assert page.locator("#listed").inner_text().split()[0] == str((table["reason"] == reason).sum())
+            assert page.locator("#listed").inner_text().split()[0] == str(
+                (table["reason"] == reason).sum()
+            )
             shown = [text for text in column(page, "reason") if text]
             assert all(text.lower().startswith(reason) for text in shown)
     slide(page, 0.5)
@@ -193,15 +228,25 @@ def test_clusters_lassos_and_views_select(visit, iris):
     page = visit(file)
     page.get_by_role("button", name="1", exact=True).click()
     page.wait_for_selector("#clear")
-    assert page.locator("#listed").inner_text() == f"{(cake.labels_ == 1).sum()} points in cluster 1"
+    assert (
+        page.locator("#listed").inner_text() == f"{(cake.labels_ == 1).sum()} points in cluster 1"
+    )
     assert set(column(page, "label")) == {"1"}
     page.locator("#clear").click()
     page.wait_for_selector("#clear", state="detached")
     page.locator("#lasso").click()
-    lasso(page, [(0.05, 0.02), (0.35, 0.02), (0.35, 0.9), (0.05, 0.9)])  # cluster 0 lies apart on the left
+    lasso(
+        page, [(0.05, 0.02), (0.35, 0.02), (0.35, 0.9), (0.05, 0.9)]
+    )  # cluster 0 lies apart on the left
     assert page.locator("#listed").inner_text() == "50 points in the lasso"
-    assert page.locator("#chosen").inner_text().startswith("50 points in the lasso: 50 kept, 0 not; all in cluster 0")
-    assert sorted(download(page, "#download-table")["flower"]) == sorted(f"flower {i}" for i in range(50))
+    assert (
+        page.locator("#chosen")
+        .inner_text()
+        .startswith("50 points in the lasso: 50 kept, 0 not; all in cluster 0")
+    )
+    assert sorted(download(page, "#download-table")["flower"]) == sorted(
+        f"flower {i}" for i in range(50)
+    )
     page.keyboard.press("Escape")
     page.wait_for_selector("#clear", state="detached")
     # The same without a pointer: zoom in by keys, then select what is in view.
@@ -245,7 +290,9 @@ def test_a_third_component_is_shown(visit, tmp_path):
 
 def test_the_pointer_finds_points_and_clusters(visit, tmp_path):
     X = [[0.0, 10.0], [1.0, 10.0], [0.0, 20.0], [1.0, 20.0], [0.4, 12.0]]
-    frame = pd.DataFrame({"label": list("aabbb"), "score": [0.1, 0.6, 0.9, 0.8, 0.3]}, index=list("vwxyz"))
+    frame = pd.DataFrame(
+        {"label": list("aabbb"), "score": [0.1, 0.6, 0.9, 0.8, 0.3]}, index=list("vwxyz")
+    )
     file = tmp_path / "report.html"
     write_report(file, frame, X)
     page = visit(file)
@@ -317,7 +364,9 @@ def test_hostile_text_does_nothing(visit, tmp_path):
 
 
 def test_points_without_score_or_cluster(visit, tmp_path):
-    runs = np.array([[0, 0, 0, 1, 1, 1, -1, -1], [0, 0, 1, 1, 1, 1, 1, -1], [0, 0, 0, 1, 1, 1, -1, -1]]).T
+    runs = np.array(
+        [[0, 0, 0, 1, 1, 1, -1, -1], [0, 0, 1, 1, 1, 1, 1, -1], [0, 0, 0, 1, 1, 1, -1, -1]]
+    ).T
     X = np.array([[0.0, 0], [1, 0], [2, 1], [5, 1], [6, 0], [7, 0], [9, 9], [3, 3]])
     with pytest.warns(UserWarning, match="fewer than two runs"):
         result = confidence(X, runs)
@@ -330,7 +379,9 @@ def test_points_without_score_or_cluster(visit, tmp_path):
     assert number(page, "#kept") == kept.sum()
     assert number(page, "#dropped") == (~kept & ~unscored).sum()
     assert number(page, "#unscored") == 2
-    assert page.locator('#clusters tr[data-cluster="none"] td').all_inner_texts()[1] == str((result.labels < 0).sum())
+    assert page.locator('#clusters tr[data-cluster="none"] td').all_inner_texts()[1] == str(
+        (result.labels < 0).sum()
+    )
     assert page.locator("#listed").inner_text().startswith(f"{(~kept & ~unscored).sum()} point")
     page.locator("#show").select_option("unscored")
     assert column(page, "score") == ["–", "–"]
@@ -350,10 +401,16 @@ def test_a_table_of_labels_and_scores_is_enough(visit, tmp_path):
     assert (number(page, "#kept"), number(page, "#dropped")) == (1, 2)
     assert not page.locator("#plane-card").is_visible()
     assert column(page, "id") == ["1", "2"]
-    assert download(page, "#download").to_dict("list") == {"id": [0], "label": ["a"], "score": [0.9]}
+    assert download(page, "#download").to_dict("list") == {
+        "id": [0],
+        "label": ["a"],
+        "score": [0.9],
+    }
 
 
-@pytest.mark.parametrize("how", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}])
+@pytest.mark.parametrize(
+    "how", [{"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}]
+)
 def test_dark_and_narrow(chromium, iris, how):
     with chromium.new_context(offline=True, **how) as context:
         page = context.new_page()
@@ -363,7 +420,9 @@ def test_dark_and_narrow(chromium, iris, how):
         assert (sum(map(int, background[4:-1].split(","))) < 150) == ("color_scheme" in how)
         assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("innerWidth")
         for card in page.locator(".card:visible, .clusters .scroll").all():
-            assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth + 1"), card.inner_text()[:60]
+            assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth + 1"), (
+                card.inner_text()[:60]
+            )
         # Both plots have points: pixels of more than the card's own colour.
         colours = page.locator(".plot canvas:first-child").evaluate_all(
             """(all) => all.map((canvas) => {
@@ -380,7 +439,12 @@ def test_a_hundred_thousand_points_and_more(visit, tmp_path):
     X, labels = make_blobs(n, centers=8, n_features=2, random_state=0)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"label": labels, "score": rng.random(n), "stability": rng.random(n), "geometry": rng.random(n)}
+        {
+            "label": labels,
+            "score": rng.random(n),
+            "stability": rng.random(n),
+            "geometry": rng.random(n),
+        }
     )
     file = tmp_path / "report.html"
     write_report(file, frame, X)
@@ -395,8 +459,11 @@ def test_a_hundred_thousand_points_and_more(visit, tmp_path):
     assert column(page, "id") == [str(i) for i in frame["score"].sort_values().index[:25]]
     found = download(page, "#download").set_index("id")
     assert (found.pop("reason") == "core").all()
-    pd.testing.assert_frame_equal(found, frame[kept], rtol=1e-6, check_dtype=False, check_names=False)
-    # Twenty steps across the scatter with a frame each: slow drawing would take far longer than this.
+    pd.testing.assert_frame_equal(
+        found, frame[kept], rtol=1e-6, check_dtype=False, check_names=False
+    )
+    # Twenty steps across the scatter with a frame each: slow drawing would take far longer than
+    # this.
     box = page.locator("#scatter canvas[tabindex]").bounding_box()
     page.mouse.move(box["x"] + 300, box["y"] + 200)
     page.mouse.down()
@@ -415,10 +482,12 @@ def test_ticks_say_where_they_are(chromium, tmp_path, size):
     confidence(X, [np.arange(40) % 2, np.arange(40) % 2]).report(file, X)
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.add_init_script(
-        "window.drawn = []; const canvases = []; const draw = CanvasRenderingContext2D.prototype.fillText;"
+        "window.drawn = []; const canvases = []; const draw = "
+        "CanvasRenderingContext2D.prototype.fillText;"
         "CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {"
         "  if (!canvases.includes(this.canvas)) canvases.push(this.canvas);"
-        "  if (this.textAlign === 'right') window.drawn.push([canvases.indexOf(this.canvas), text]);"
+        "  if (this.textAlign === 'right') window.drawn.push([canvases.indexOf(this.canvas), "
+        "text]);"
         "  return draw.call(this, text, x, y); };"
     )
     page.goto(file.as_uri())
@@ -428,6 +497,10 @@ def test_ticks_say_where_they_are(chromium, tmp_path, size):
     assert {canvas for canvas, _ in drawn} == {0, 1}
     for canvas in (0, 1):
         numbers = [float(text.replace("−", "-")) for where, text in drawn if where == canvas]
-        last = numbers[::-1][: numbers[::-1].index(numbers[-1], 1)] if numbers.count(numbers[-1]) > 1 else numbers
+        last = (
+            numbers[::-1][: numbers[::-1].index(numbers[-1], 1)]
+            if numbers.count(numbers[-1]) > 1
+            else numbers
+        )
         assert len(last) > 2
         assert_allclose(np.diff(last, 2), 0, atol=1e-9)  # steps are equal: 2.5 is not written as 3

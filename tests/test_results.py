@@ -44,7 +44,15 @@ def with_missing(runs, point):
 def test_fields(result):
     n, k = len(X), 2
     assert result.votes.shape == (n, k)
-    for name in ("scores", "stability", "geometry", "standard_errors", "labels", "consensus_strength", "rival"):
+    for name in (
+        "scores",
+        "stability",
+        "geometry",
+        "standard_errors",
+        "labels",
+        "consensus_strength",
+        "rival",
+    ):
         assert getattr(result, name).shape == (n,), name
     assert (result.n_runs, result.reference_run, result.geometry_method) == (4, 0, "exact")
     assert_array_equal(result.ensemble.labels.T, RUNS)
@@ -66,8 +74,15 @@ def test_the_estimator_has_the_same_fields():
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     twin = confidence(X, cake.ensemble_)
     for field in fields(Confidence):
-        if field.name not in {"agreement", "frame", "label_names", "ensemble"}:  # the first is a parameter there
-            assert_array_equal(getattr(cake, f"{field.name}_"), getattr(twin, field.name), err_msg=field.name)
+        if field.name not in {
+            "agreement",
+            "frame",
+            "label_names",
+            "ensemble",
+        }:  # the first is a parameter there
+            assert_array_equal(
+                getattr(cake, f"{field.name}_"), getattr(twin, field.name), err_msg=field.name
+            )
     assert not hasattr(cake, "frame_")
 
 
@@ -89,14 +104,20 @@ def test_to_frame_of_an_array(result):
 
 def test_to_frame_of_a_pandas_frame_keeps_its_index():
     frame = pd.DataFrame(X, index=pd.Index(list("abcdefg"), name="who"), columns=["x"])
-    for table in (confidence(frame, RUNS).to_frame(), CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame()):
+    for table in (
+        confidence(frame, RUNS).to_frame(),
+        CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
+    ):
         pd.testing.assert_index_equal(table.index, frame.index)
         assert list(table.columns) == COLUMNS
 
 
 def test_to_frame_of_a_polars_frame():
     frame = pl.DataFrame({"x": X[:, 0]})
-    for table in (confidence(frame, RUNS).to_frame(), CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame()):
+    for table in (
+        confidence(frame, RUNS).to_frame(),
+        CAKE(2, n_runs=2, random_state=0).fit(frame).to_frame(),
+    ):
         assert isinstance(table, pl.DataFrame)
         assert table.columns == COLUMNS
         assert table.schema["label"].is_integer()
@@ -115,8 +136,12 @@ def test_the_estimator_numbers_its_clusters_as_in_labels_():
         assert_array_equal(cake.to_frame()["label"], cake.labels_)
 
 
-@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")  # a point without a score is the point here
-@pytest.mark.parametrize("point", [0, 6])  # the first row too: it must not decide the type of the column
+@pytest.mark.filterwarnings(
+    "ignore:.*fewer than two runs:UserWarning"
+)  # a point without a score is the point here
+@pytest.mark.parametrize(
+    "point", [0, 6]
+)  # the first row too: it must not decide the type of the column
 class TestPointsThatNoRunAssigns:
     def test_numbers(self, point):
         table = confidence(X, with_missing(RUNS, point)).to_frame()
@@ -140,9 +165,13 @@ class TestPointsThatNoRunAssigns:
         assert why.label is why.rival is why.weak is None
         assert why.votes == {}
         assert why.margin == 0
-        assert str(why).startswith(f"Point {point}: no cluster, no score.\nVotes of the runs: none.\nUnassigned")
+        assert str(why).startswith(
+            f"Point {point}: no cluster, no score.\nVotes of the runs: none.\nUnassigned"
+        )
         assert why.reason == "unassigned"
-        assert str(why).endswith("Unassigned: no score, since fewer than two runs assign this point.")
+        assert str(why).endswith(
+            "Unassigned: no score, since fewer than two runs assign this point."
+        )
 
 
 def test_explain_names_the_point_as_its_frame_does():
@@ -159,7 +188,8 @@ def test_explain_names_the_point_as_its_frame_does():
 
 def test_the_record_is_told_in_one_line(result):
     assert repr(result) == (
-        "<Confidence: 7 points, 2 clusters, 4 runs, exact silhouettes; scores, labels, to_frame(), summary(), …>"
+        "<Confidence: 7 points, 2 clusters, 4 runs, exact silhouettes; scores, labels, to_frame(), "
+        "summary(), …>"
     )
 
 
@@ -177,7 +207,9 @@ def test_explain_a_contested_point(result):
     assert words[1] == "Votes of the runs: 75% for 7, 25% for 3."
     assert words[2] == "Rival: cluster 3, the runner-up in the votes."
     assert words[3].startswith("Stability 0.500:")
-    assert words[4].startswith(f"Geometry {why.geometry:.3f}: silhouette {why.silhouette_mean:.3f} on average")
+    assert words[4].startswith(
+        f"Geometry {why.geometry:.3f}: silhouette {why.silhouette_mean:.3f} on average"
+    )
 
 
 def test_explain_a_point_on_which_all_agree(result):
@@ -220,7 +252,12 @@ def test_votes_begin_with_the_label_also_in_a_tie():
     ("runs", "point", "weak", "verdict"),
     [
         # Point 2 is put with the far ones by all, or by two runs of three.
-        ([[0, 0, 1, 1, 1]] * 3, 2, "geometry", "Boundary between 1 and 0 (no run votes for 0, which lies about"),
+        (
+            [[0, 0, 1, 1, 1]] * 3,
+            2,
+            "geometry",
+            "Boundary between 1 and 0 (no run votes for 0, which lies about",
+        ),
         (
             [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],
             2,
@@ -235,7 +272,11 @@ def test_weak_geometry(runs, point, weak, verdict):
     assert str(why).splitlines()[-1].startswith(verdict)
 
 
-SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]]  # the third has one cluster more
+SEVERAL_K = [
+    [0, 0, 0, 0, 1, 1, 1],
+    [0, 0, 0, 1, 1, 1, 1],
+    [0, 0, 1, 1, 2, 2, 2],
+]  # the third has one cluster more
 
 
 @pytest.mark.parametrize(
@@ -243,7 +284,11 @@ SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]
     [
         ("matching", "Stability 0.000: share of run pairs that put it into the same cluster."),
         # Overlaps of {0, 1, 2, 3}, {3, 4, 5, 6} and {2, 3}: 1/7, 1/5 and 2/4.
-        ("jaccard", "Stability 0.281: how far its clusters in two runs overlap, on average over the pairs of runs."),
+        (
+            "jaccard",
+            "Stability 0.281: how far its clusters in two runs overlap, on average over the pairs "
+            "of runs.",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")  # has tests of its own
@@ -254,7 +299,8 @@ def test_explain_says_what_stability_is(agreement, words):
 
 
 def test_explain_tells_of_runs_without_a_vote():
-    # Points 0 and 1 of run 2 are the partner of the reference's first cluster, 4 to 6 of its second.
+    # Points 0 and 1 of run 2 are the partner of the reference's first cluster, 4 to 6 of its
+    # second.
     result = confidence(X, SEVERAL_K, agreement="jaccard")
     assert result.reference_run == 0
     assert result.votes[3].tolist() == pytest.approx([1 / 3, 1 / 3])
@@ -266,7 +312,9 @@ def test_summary_tells_of_runs_of_different_k():
     assert summarize(confidence(X, SEVERAL_K, agreement="jaccard")).startswith(
         "7 points, 2 clusters, 3 runs of 2 to 3 clusters, exact silhouettes\n"
     )
-    assert summarize(confidence(X, RUNS)).startswith("7 points, 2 clusters, 4 runs, exact silhouettes\n")
+    assert summarize(confidence(X, RUNS)).startswith(
+        "7 points, 2 clusters, 4 runs, exact silhouettes\n"
+    )
 
 
 def test_no_label_is_its_own_rival():
@@ -284,7 +332,9 @@ def test_explain_counts_from_the_end(result, point):
 
 @pytest.mark.parametrize("point", [7, -8])
 def test_explain_out_of_range(result, point):
-    with pytest.raises(IndexError, match=rf"point={point} is out of range for 7 points; positions run from 0 to 6"):
+    with pytest.raises(
+        IndexError, match=rf"point={point} is out of range for 7 points; positions run from 0 to 6"
+    ):
         result.explain(point)
 
 
@@ -304,7 +354,9 @@ def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result
     text = result.summary(threshold=0.9, points=2)
     assert text == summarize(result, threshold=0.9, points=2)
     assert "up to 0.9" in text
-    assert len(text.split("Most ambiguous points")[1].splitlines()) == 4  # a line break, names, two points
+    assert (
+        len(text.split("Most ambiguous points")[1].splitlines()) == 4
+    )  # a line break, names, two points
     cake = CAKE(2, n_runs=4, random_state=0).fit(X)
     assert cake.summary(0.9, 1) == cake.confidence_.summary(0.9, 1) != cake.summary()
     with pytest.raises(ValueError, match="points=-1 must be at least 0"):
@@ -313,7 +365,11 @@ def test_summaries_go_by_a_threshold_and_show_as_many_points_as_asked_for(result
 
 def test_summary_of_one_cluster():
     with pytest.warns(UserWarning, match="have one cluster"):
-        assert confidence(X, np.zeros((7, 2), int)).summary().startswith("7 points, 1 cluster, 2 runs, ")
+        assert (
+            confidence(X, np.zeros((7, 2), int))
+            .summary()
+            .startswith("7 points, 1 cluster, 2 runs, ")
+        )
 
 
 def test_summary_tables(result):
@@ -324,7 +380,9 @@ def test_summary_tables(result):
     assert table.loc[7, "mean score"] == pytest.approx(result.scores[:4].mean())
     assert table.loc[3, "mean stability"] == 1
     assert table.loc[7, "mean geometry"] == pytest.approx(result.geometry[:4].mean())
-    assert_array_equal(table["up to 0.9"], [np.mean(result.scores[4:] <= 0.9), np.mean(result.scores[:4] <= 0.9)])
+    assert_array_equal(
+        table["up to 0.9"], [np.mean(result.scores[4:] <= 0.9), np.mean(result.scores[:4] <= 0.9)]
+    )
     worst = ambiguous_points(result, points=2)
     assert worst.index[0] == 3
     assert_array_equal(worst["score"], np.sort(result.scores)[:2])
@@ -350,7 +408,9 @@ def test_summary_text():
     assert parts[4].splitlines()[-1].startswith("d ")  # by the index that was given
 
 
-@pytest.mark.filterwarnings("ignore:.*fewer than two runs:UserWarning")  # points without a score are the point here
+@pytest.mark.filterwarnings(
+    "ignore:.*fewer than two runs:UserWarning"
+)  # points without a score are the point here
 def test_summary_leaves_points_without_a_score_out():
     result = confidence(X, with_missing(TEXT, 0))
     assert not quantiles(result).isna().any()
@@ -361,9 +421,16 @@ def test_summary_leaves_points_without_a_score_out():
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
 def test_one_cluster_is_near_to_no_other():
     told = str(confidence(X, [[0] * 7] * 3).explain(0)).splitlines()[-1]
-    assert told == "Stable but isolated: the runs agree on it, and there is no other cluster to compare its own with."
-    told = str(confidence(X, [[0, 0, 0, 1, 2, 2, 2]] * 3).explain(3)).splitlines()[-1]  # alone, beside two others
-    assert told.startswith("Stable but isolated: the runs agree on it, but its own cluster is hardly nearer")
+    assert (
+        told
+        == "Stable but isolated: the runs agree on it, and there is no other cluster to compare its own with."
+    )
+    told = str(confidence(X, [[0, 0, 0, 1, 2, 2, 2]] * 3).explain(3)).splitlines()[
+        -1
+    ]  # alone, beside two others
+    assert told.startswith(
+        "Stable but isolated: the runs agree on it, but its own cluster is hardly nearer"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Masks against sorting by hand, the adaptive choice against a plain loop and the coverages that the authors chose."""
+"""Masks against sorting by hand, the adaptive choice against a plain loop and the coverages that
+the authors chose.
+"""
 
 import warnings
 
@@ -18,7 +20,9 @@ from strategies import few
 from clustertrust import CAKE
 from clustertrust.selection import COVERAGES, select_above, select_adaptive, select_top
 
-tied_scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=40).map(np.array)
+tied_scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=40).map(
+    np.array
+)
 gappy_scores = st.lists(st.floats(0, 1) | st.just(np.nan), min_size=1, max_size=40).map(np.array)
 shares = st.floats(0, 1) | st.integers(0, 20).map(lambda twentieth: twentieth / 20)
 
@@ -35,7 +39,9 @@ def test_top_keeps_the_asked_number_and_nothing_better_is_left(scores, share, se
     assert_array_equal(kept, select_top(scores, share, random_state=seed))
 
 
-@pytest.mark.parametrize(("share", "n", "asked"), [(0.29, 100, 29), (0.7, 10, 7), (0.57, 100, 57), (0.7, 569, 398)])
+@pytest.mark.parametrize(
+    ("share", "n", "asked"), [(0.29, 100, 29), (0.7, 10, 7), (0.57, 100, 57), (0.7, 569, 398)]
+)
 def test_top_counts_as_on_paper(share, n, asked):
     assert select_top(np.arange(n), share).sum() == asked
 
@@ -53,7 +59,10 @@ def test_nan_is_never_kept_though_it_counts(scores, share):
     known = ~np.isnan(scores)
     asked = int(share * len(scores) + 1e-9)
     if known.sum() < asked:
-        with pytest.warns(UserWarning, match=rf"asks for {asked} of {len(scores)} points and only {known.sum()} have"):
+        with pytest.warns(
+            UserWarning,
+            match=rf"asks for {asked} of {len(scores)} points and only {known.sum()} have",
+        ):
             kept = select_top(scores, share)
         assert_array_equal(kept, known)
     else:
@@ -79,7 +88,12 @@ def test_above_is_strict(scores, threshold):
 def test_kinds_of_scores():
     expected = [False, True, True, False]
     nullable = pd.Series([0.1, 0.9, 0.5, None], dtype="Float64", index=list("abcd"))
-    for scores in ([0.1, 0.9, 0.5, None], (0.1, 0.9, 0.5, np.nan), pd.Series([0.1, 0.9, 0.5, np.nan]), nullable):
+    for scores in (
+        [0.1, 0.9, 0.5, None],
+        (0.1, 0.9, 0.5, np.nan),
+        pd.Series([0.1, 0.9, 0.5, np.nan]),
+        nullable,
+    ):
         assert_array_equal(select_top(scores, 0.5), expected)
         assert_array_equal(select_above(scores, 0.4), expected)
     assert_array_equal(select_top([-np.inf, np.inf, 0.0, np.nan], 0.75), [True, True, True, False])
@@ -88,12 +102,24 @@ def test_kinds_of_scores():
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: select_top([1.0], 70), ValueError, r"share=70.0 must lie between 0 and 1; 0.7 keeps"),
+        (
+            lambda: select_top([1.0], 70),
+            ValueError,
+            r"share=70.0 must lie between 0 and 1; 0.7 keeps",
+        ),
         (lambda: select_top([1.0], np.nan), ValueError, r"share=nan"),
         (lambda: select_top([1.0], "most"), TypeError, r"share='most' must be a number"),
         (lambda: select_top([1.0], True), TypeError, r"share=True"),
-        (lambda: select_top([[1.0, 2.0]], 0.5), ValueError, r"scores must be one flat .* its shape is \(1, 2\)"),
-        (lambda: select_top(["sure"], 0.5), ValueError, r"scores must be one flat sequence of numbers.*sure"),
+        (
+            lambda: select_top([[1.0, 2.0]], 0.5),
+            ValueError,
+            r"scores must be one flat .* its shape is \(1, 2\)",
+        ),
+        (
+            lambda: select_top(["sure"], 0.5),
+            ValueError,
+            r"scores must be one flat sequence of numbers.*sure",
+        ),
         (lambda: select_above([1.0], None), TypeError, r"threshold=None"),
         (lambda: select_above([1.0], np.nan), ValueError, r"threshold=nan keeps nothing"),
     ],
@@ -107,7 +133,10 @@ def test_errors_of_the_plain_rules(call, kind, message):
 
 
 def noisy():
-    """Two blobs in uniform noise, which is scored last; the rims of the blobs first, so that the best lies inside."""
+    """Two blobs in uniform noise, which is scored last.
+
+    The rims of the blobs first, so that the best lies inside.
+    """
     blobs = make_blobs([80, 80], centers=[[0, 0], [4, 0]], cluster_std=0.5, random_state=0)[0]
     X = np.vstack([blobs, np.random.default_rng(0).uniform(-4, 8, (41, 2))])
     distance = np.minimum(np.linalg.norm(X, axis=1), np.linalg.norm(X - [4, 0], axis=1))
@@ -122,7 +151,10 @@ def quiet(*args, **options):
 
 
 def plain_loop(X, scores, k, coverages, seeds, *, init="k-means++", proxy=False, macro=False):
-    """Mean silhouettes (coverages, seeds), by scikit-learn alone but for the proxy; scores without ties."""
+    """Mean silhouettes (coverages, seeds), by scikit-learn alone but for the proxy.
+
+    Scores without ties.
+    """
     curve = []
     for c in coverages:
         m = round(round(c * len(X), 9))
@@ -148,15 +180,33 @@ def test_adaptive_is_the_plain_loop(init, geometry, average):
     X, scores = noisy()
     seeds = [123, 124, 125]
     clusterer = "kmeans" if init == "k-means++" else "kmeans-random"
-    found = quiet(X, scores, 3, clusterer=clusterer, random_state=seeds, geometry=geometry, average=average, n_jobs=1)
+    found = quiet(
+        X,
+        scores,
+        3,
+        clusterer=clusterer,
+        random_state=seeds,
+        geometry=geometry,
+        average=average,
+        n_jobs=1,
+    )
     curve = plain_loop(
-        X, scores, 3, COVERAGES, seeds, init=init, proxy=geometry == "centroid", macro=average == "macro"
+        X,
+        scores,
+        3,
+        COVERAGES,
+        seeds,
+        init=init,
+        proxy=geometry == "centroid",
+        macro=average == "macro",
     )
     assert_allclose(found.by_restart, curve, atol=1e-9)
     assert_allclose(found.silhouettes, curve.mean(axis=1), atol=1e-9)
     best = int(curve.mean(axis=1).argmax())
     assert found.coverage == COVERAGES[best]
-    assert_array_equal(np.flatnonzero(found.mask), np.sort(np.argsort(-scores)[: found.sizes[best]]))
+    assert_array_equal(
+        np.flatnonzero(found.mask), np.sort(np.argsort(-scores)[: found.sizes[best]])
+    )
     assert found.geometry == geometry
     assert_array_equal(found.to_frame()[["restart_0", "restart_1", "restart_2"]], found.by_restart)
 
@@ -165,8 +215,17 @@ def test_record_and_frame():
     X, scores = noisy()
     found = select_adaptive(X, scores, 2, n_restarts=2, n_jobs=1)
     frame = found.to_frame()
-    assert frame.columns.tolist() == ["coverage", "size", "silhouette", "restart_0", "restart_1", "chosen"]
-    assert_array_equal(frame["coverage"], [0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90])
+    assert frame.columns.tolist() == [
+        "coverage",
+        "size",
+        "silhouette",
+        "restart_0",
+        "restart_1",
+        "chosen",
+    ]
+    assert_array_equal(
+        frame["coverage"], [0.40, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.90]
+    )
     assert_array_equal(frame["silhouette"], frame[["restart_0", "restart_1"]].mean(axis=1))
     assert frame.loc[frame["chosen"], "coverage"].tolist() == [found.coverage]
     assert frame.loc[frame["chosen"], "size"].tolist() == [found.mask.sum()]
@@ -178,7 +237,8 @@ def test_record_and_frame():
 
 def test_sizes_are_rounded_half_to_even_on_paper_not_in_binary():
     X = np.random.default_rng(0).normal(size=(45, 2))
-    # 0.7 · 45 is 31.499999999999996 in floating point, and 31.5 rounds to 32; 0.5 · 45 = 22.5 rounds to 22
+    # 0.7 · 45 is 31.499999999999996 in floating point, and 31.5 rounds to 32; 0.5 · 45 = 22.5
+    # rounds to 22
     found = quiet(X, np.arange(45), 2, coverages=[0.7, 0.5, 0.9, 0.7], n_restarts=1, n_jobs=1)
     assert found.coverages.tolist() == [0.5, 0.7, 0.9]
     assert found.sizes.tolist() == [22, 32, 40]
@@ -197,16 +257,24 @@ def test_macro_gives_small_clusters_their_say():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 1, (180, 2)), rng.normal([9, 0], 0.2, (20, 2))])
     scores = np.r_[1 - np.linalg.norm(X[:180], axis=1) / 10, rng.uniform(0.95, 1, 20)]
-    plain, macro = (quiet(X, scores, 2, average=average, n_jobs=1, random_state=0) for average in ("plain", "macro"))
+    plain, macro = (
+        quiet(X, scores, 2, average=average, n_jobs=1, random_state=0)
+        for average in ("plain", "macro")
+    )
     assert_array_equal(plain.sizes, macro.sizes)
-    assert (macro.silhouettes > plain.silhouettes + 0.01).all()  # the small tight cluster counts as one half
+    assert (
+        macro.silhouettes > plain.silhouettes + 0.01
+    ).all()  # the small tight cluster counts as one half
     equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], n_jobs=1)
-    same = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro", n_jobs=1)
+    same = quiet(
+        np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro", n_jobs=1
+    )
     assert_allclose(equal.silhouettes, same.silhouettes)  # clusters of equal size
 
 
 def test_plain_and_macro_may_choose_differently():
-    # With coverage the large cluster gains its core and the small one its far points: more for most, worse for one.
+    # With coverage the large cluster gains its core and the small one its far points: more for
+    # most, worse for one.
     rng = np.random.default_rng(0)
     large, small = rng.normal(0, 1, (160, 2)), rng.normal([10, 0], 2, (40, 2))
     rank = np.r_[
@@ -214,14 +282,22 @@ def test_plain_and_macro_may_choose_differently():
         np.argsort(np.argsort(np.linalg.norm(small - [10, 0], axis=1))) / 40,
     ]
     choices = [
-        quiet(np.vstack([large, small]), -rank, 2, coverages=[0.4, 0.7, 1.0], average=average, n_jobs=1).coverage
+        quiet(
+            np.vstack([large, small]),
+            -rank,
+            2,
+            coverages=[0.4, 0.7, 1.0],
+            average=average,
+            n_jobs=1,
+        ).coverage
         for average in ("plain", "macro")
     ]
     assert choices == [1.0, 0.4]
 
 
 @pytest.mark.parametrize(
-    ("name", "k", "retained"), [("S2", 3, 2100), ("S4", 4, 1200), ("S6", 3, 2800), ("Bc", 2, 228), ("Dg", 10, 719)]
+    ("name", "k", "retained"),
+    [("S2", 3, 2100), ("S4", 4, 1200), ("S6", 3, 2800), ("Bc", 2, 228), ("Dg", 10, 719)],
 )
 def test_the_authors_choice(name, k, retained):
     """adaptive_filtering.csv and adaptive_filtering_notebook_only.csv, column `retained`."""
@@ -232,13 +308,19 @@ def test_the_authors_choice(name, k, retained):
 
 
 def test_warns_at_the_edges_of_the_grid():
-    X = paper_set("S4")[0][::5]  # four wide overlapping clusters: the fewer points, the higher the silhouette
+    X = paper_set("S4")[0][
+        ::5
+    ]  # four wide overlapping clusters: the fewer points, the higher the silhouette
     scores = CAKE(4, n_runs=5, random_state=0, n_jobs=1).fit(X).scores_
-    with pytest.warns(UserWarning, match=r"coverage chosen, 0.4, is the smallest of the grid.*smaller ones") as told:
+    with pytest.warns(
+        UserWarning, match=r"coverage chosen, 0.4, is the smallest of the grid.*smaller ones"
+    ) as told:
         select_adaptive(X, scores, 4, n_jobs=1)
     assert told[0].filename == __file__
     X, scores = noisy()
-    with pytest.warns(UserWarning, match=r"coverage chosen, 0.5, is the largest of the grid.*larger ones"):
+    with pytest.warns(
+        UserWarning, match=r"coverage chosen, 0.5, is the largest of the grid.*larger ones"
+    ):
         select_adaptive(X, -scores, 2, coverages=[0.3, 0.4, 0.5], n_jobs=1)  # the noise first
     select_adaptive(X, -scores, 2, coverages=[0.2, 1.0], n_jobs=1)  # nothing lies beyond 1
     select_adaptive(X, scores, 2, coverages=[0.5], n_jobs=1)  # there was no choice
@@ -247,11 +329,15 @@ def test_warns_at_the_edges_of_the_grid():
 def test_points_without_a_score():
     X, scores = noisy()
     scores[:60] = np.nan
-    with pytest.warns(UserWarning, match=r"Only 141 of 201 points have a score.*\[0.75, 0.9\] are left out"):
+    with pytest.warns(
+        UserWarning, match=r"Only 141 of 201 points have a score.*\[0.75, 0.9\] are left out"
+    ):
         found = quiet(X, scores, 2, coverages=[0.4, 0.5, 0.6, 0.75, 0.9], n_jobs=1)
     assert found.coverages.tolist() == [0.4, 0.5, 0.6]
     assert not found.mask[:60].any()
-    with pytest.raises(ValueError, match=r"coverages=0.8 keeps 161 points and only 141 of 201 have a score"):
+    with pytest.raises(
+        ValueError, match=r"coverages=0.8 keeps 161 points and only 141 of 201 have a score"
+    ):
         select_adaptive(X, scores, 2, coverages=[0.8], n_jobs=1)
 
 
@@ -272,14 +358,18 @@ def test_any_clusterer_kind_of_data_and_number_of_threads():
     X, scores = noisy()
     coverages = [0.5, 0.6, 0.7]
     by_name = quiet(X, scores, 2, coverages=coverages, n_jobs=1)
-    assert_array_equal(by_name.by_restart, quiet(X, scores, 2, coverages=coverages, n_jobs=2).by_restart)
+    assert_array_equal(
+        by_name.by_restart, quiet(X, scores, 2, coverages=coverages, n_jobs=2).by_restart
+    )
     given_one = quiet(X, scores, None, clusterer=KMeans(2, n_init=1), coverages=coverages, n_jobs=1)
     assert_array_equal(by_name.by_restart, given_one.by_restart)
     framed = quiet(pd.DataFrame(X), pd.Series(scores), 2, coverages=coverages, n_jobs=1)
     assert_array_equal(by_name.mask, framed.mask)
     thin = quiet(sparse.csr_matrix(X), scores, 2, coverages=coverages, n_jobs=1)
     assert_allclose(by_name.by_restart, thin.by_restart, atol=1e-9)
-    linked = quiet(X, scores, 2, clusterer="agglomerative", n_restarts=1, coverages=coverages, n_jobs=1)
+    linked = quiet(
+        X, scores, 2, clusterer="agglomerative", n_restarts=1, coverages=coverages, n_jobs=1
+    )
     Y = X[select_top(scores, 0.7)]
     expected = silhouette_samples(Y, AgglomerativeClustering(2).fit_predict(Y)).mean()
     assert select_top(scores, 0.7).sum() == 140
@@ -301,7 +391,9 @@ def test_points_that_a_refit_leaves_out_do_not_count(average):
     options = {"coverages": [1.0], "n_restarts": 2, "average": average, "n_jobs": 1}
     found = select_adaptive(X, np.arange(6), None, clusterer=refit, **options)
     assert_allclose(found.by_restart, expected)
-    nothing = select_adaptive(X, np.arange(6), None, clusterer=lambda Y, rng: np.full(6, -1), **options)
+    nothing = select_adaptive(
+        X, np.arange(6), None, clusterer=lambda Y, rng: np.full(6, -1), **options
+    )
     assert_array_equal(nothing.by_restart, 0)
 
 
@@ -310,24 +402,39 @@ def test_auto_geometry_is_settled_once(monkeypatch):
     X, scores = noisy()
     auto = quiet(X, scores, 2, coverages=[0.5, 0.9], n_jobs=1)  # 100 and 181 points, of 201
     assert auto.geometry == "rms"
-    assert_array_equal(auto.by_restart, quiet(X, scores, 2, coverages=[0.5, 0.9], geometry="rms", n_jobs=1).by_restart)
+    assert_array_equal(
+        auto.by_restart,
+        quiet(X, scores, 2, coverages=[0.5, 0.9], geometry="rms", n_jobs=1).by_restart,
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"average": "median"}, ValueError, r"average='median' is not known; choose one of \['macro', 'plain'\]"),
+        (
+            {"average": "median"},
+            ValueError,
+            r"average='median' is not known; choose one of \['macro', 'plain'\]",
+        ),
         ({"geometry": "round"}, ValueError, r"geometry='round' is not known"),
         ({"clusterer": "k"}, ValueError, r"clusterer='k' is not known"),
         ({"coverages": []}, ValueError, r"coverages is empty"),
-        ({"coverages": [0.5, 70]}, ValueError, r"coverages=\[0.5, 70.0\] must lie above 0 and at most at 1"),
+        (
+            {"coverages": [0.5, 70]},
+            ValueError,
+            r"coverages=\[0.5, 70.0\] must lie above 0 and at most at 1",
+        ),
         ({"coverages": [np.nan]}, ValueError, r"coverages=\[nan\]"),
         ({"coverages": 0.5}, TypeError, r"coverages=0.5 must be a sequence"),
         ({"coverages": "all"}, TypeError, r"coverages='all' must be a sequence"),
         ({"coverages": [0.001]}, ValueError, r"coverages=0.001 keeps 0 of 201 points; at least 2"),
         ({"n_restarts": 0}, ValueError, r"n_restarts=0 must be at least 1"),
         ({"random_state": [1, 2]}, ValueError, r"random_state has 2 seeds"),
-        ({"n_clusters": 50, "coverages": [0.2]}, ValueError, r"n_clusters=50 is more than the 40 points"),
+        (
+            {"n_clusters": 50, "coverages": [0.2]},
+            ValueError,
+            r"n_clusters=50 is more than the 40 points",
+        ),
         ({"scores": [0.5] * 200}, ValueError, r"X has 201 points and scores has 200"),
     ],
 )

@@ -12,7 +12,8 @@ X = load_iris().data
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"geometry": "rms"}, {"clusterer": ["kmeans", "gmm", "kmedoids"]}, {"resample": 0.8}]
+    "settings",
+    [{}, {"geometry": "rms"}, {"clusterer": ["kmeans", "gmm", "kmedoids"]}, {"resample": 0.8}],
 )
 def test_the_same_as_that_many_runs_at_once(settings):
     auto = CAKE(3, n_runs="auto", random_state=0, **settings).fit(X)
@@ -52,7 +53,10 @@ def test_seeds_cannot_be_listed_without_their_number():
 
 
 def test_the_error_is_a_share_of_the_spread():
-    scores, errors = np.array([0.0, 0.1, 0.2, 0.3, 0.4, np.nan]), np.array([0.1, 0.02, 0.02, 0.02, 0.0, 0.5])
+    scores, errors = (
+        np.array([0.0, 0.1, 0.2, 0.3, 0.4, np.nan]),
+        np.array([0.1, 0.02, 0.02, 0.02, 0.0, 0.5]),
+    )
     assert unsettled(scores, errors) == pytest.approx(0.02 / 0.2)
     assert unsettled(scores * 0.01, errors * 0.01) == pytest.approx(0.1)  # no scale
     assert unsettled(np.ones(3), np.zeros(3)) == 0

@@ -12,22 +12,29 @@ from strategies import few
 from clustertrust import confidence
 from clustertrust.stability import jaccard
 
-# Other BLAS kernels round otherwise, which moves a few points between clusters: with OpenBLAS for Prescott 62 of 245
-# means differ by more than 1e-4, the largest by 0.0041; with those for Haswell and SkylakeX none.
+# Other BLAS kernels round otherwise, which moves a few points between clusters: with OpenBLAS for
+# Prescott 62 of 245 means differ by more than 1e-4, the largest by 0.0041; with those for Haswell
+# and SkylakeX none.
 ANOTHER_PROCESSOR = 0.01
 
 
 def walk(labels, i, alpha):
-    """Where a walk within clusters is found that jumps back to point i with probability 1 - alpha at each step."""
+    """Where a walk within clusters is found that jumps back to point i with probability 1 - alpha
+    at each step.
+    """
     together = np.equal.outer(labels, labels).astype(float)
     step = together / together.sum(axis=1, keepdims=True)
     n = len(labels)
-    return np.linalg.solve((np.eye(n) - alpha * step).T, (1 - alpha) * np.eye(n)[i])  # p = (1 - α) home + α p step
+    return np.linalg.solve(
+        (np.eye(n) - alpha * step).T, (1 - alpha) * np.eye(n)[i]
+    )  # p = (1 - α) home + α p step
 
 
 @few
 @given(
-    st.integers(2, 8).flatmap(lambda n: st.tuples(*[st.lists(st.integers(0, 3), min_size=n, max_size=n)] * 2)),
+    st.integers(2, 8).flatmap(
+        lambda n: st.tuples(*[st.lists(st.integers(0, 3), min_size=n, max_size=n)] * 2)
+    ),
     st.sampled_from([0.3, 0.9]),
 )
 def test_element_centric_similarity_is_that_of_the_walks(runs, alpha):

@@ -28,7 +28,9 @@ def test_matching_is_the_share_of_run_pairs_that_agree(unassigned, labels):
 @given(labels=labelings())
 def test_jaccard_is_the_mean_overlap(unassigned, labels):
     expected = oracles.stability(labels, agreement="jaccard", unassigned=unassigned)
-    assert_allclose(pairwise_stability(labels, agreement="jaccard", unassigned=unassigned), expected, rtol=1e-12)
+    assert_allclose(
+        pairwise_stability(labels, agreement="jaccard", unassigned=unassigned), expected, rtol=1e-12
+    )
 
 
 @different_k
@@ -51,7 +53,9 @@ def test_in_0_to_1_and_nan_only_where_fewer_than_two_runs_count(agreement, unass
 @given(pair=renamings(labelings()))
 def test_label_names_never_matter(agreement, unassigned, pair):
     # Also where matchings tie: runs are renamed by first appearance before they are matched.
-    given_labels, renamed = (pairwise_stability(labels, agreement=agreement, unassigned=unassigned) for labels in pair)
+    given_labels, renamed = (
+        pairwise_stability(labels, agreement=agreement, unassigned=unassigned) for labels in pair
+    )
     assert_array_equal(renamed, given_labels)
 
 
@@ -63,7 +67,9 @@ def test_order_of_runs_and_points_does_not_matter_where_optima_are_unique(agreem
     points = data.draw(st.permutations(range(labels.shape[0])))
     runs = data.draw(st.permutations(range(labels.shape[1])))
     c = pairwise_stability(labels, agreement=agreement)
-    assert_allclose(pairwise_stability(labels[points][:, runs], agreement=agreement), c[points], rtol=1e-12)
+    assert_allclose(
+        pairwise_stability(labels[points][:, runs], agreement=agreement), c[points], rtol=1e-12
+    )
 
 
 @agreements
@@ -72,7 +78,9 @@ def test_order_of_runs_and_points_does_not_matter_where_optima_are_unique(agreem
 @given(run=labelings(unassigned=False), copies=st.integers(2, 5))
 def test_copies_of_one_run_agree(agreement, unassigned, run, copies):
     labels = np.repeat(run[:, :1], copies, axis=1)
-    assert_array_equal(pairwise_stability(labels, agreement=agreement, unassigned=unassigned), np.ones(len(run)))
+    assert_array_equal(
+        pairwise_stability(labels, agreement=agreement, unassigned=unassigned), np.ones(len(run))
+    )
 
 
 @few
@@ -84,10 +92,15 @@ def test_jaccard_never_exceeds_1_and_is_1_only_where_the_clusters_are_equal(labe
 
 
 def test_what_a_missing_point_counts_for():
-    labels = np.array([[0, 0, -1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1], [-1, -1, 0]])
-    # Point 0: one pair of one, or one pair of three. Point 6, in one run alone: no pair, or none of three.
+    labels = np.array(
+        [[0, 0, -1], [0, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 1], [1, 1, 1], [-1, -1, 0]]
+    )
+    # Point 0: one pair of one, or one pair of three. Point 6, in one run alone: no pair, or none of
+    # three.
     assert_allclose(pairwise_stability(labels), [1, 1, 1, 1, 1 / 3, 1, np.nan])
-    assert_allclose(pairwise_stability(labels, unassigned="disagree"), [1 / 3, 1, 1, 1, 1 / 3, 1, 0])
+    assert_allclose(
+        pairwise_stability(labels, unassigned="disagree"), [1 / 3, 1, 1, 1, 1 / 3, 1, 0]
+    )
 
 
 def test_a_cluster_without_a_partner_agrees_with_nothing():
@@ -109,7 +122,10 @@ def test_runs_of_different_k_hint_at_jaccard_once():
     [
         ([[0, 0, 1, 1], [0, 0, 1, 2]], "jaccard"),
         ([[0, 0, 1, 1], [5, 5, 5, 9]], "matching"),
-        ([[0, 0, 1, 1], [-1, -1, -1, -1]], "matching"),  # a run without a cluster leaves none without a partner
+        (
+            [[0, 0, 1, 1], [-1, -1, -1, -1]],
+            "matching",
+        ),  # a run without a cluster leaves none without a partner
     ],
 )
 def test_no_hint_where_none_is_needed(labels, agreement):

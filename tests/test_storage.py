@@ -1,4 +1,6 @@
-"""Files: what comes back is what went in, a crash loses nothing, and foreign or damaged files are told."""
+"""Files: what comes back is what went in, a crash loses nothing, and foreign or damaged files are
+told.
+"""
 
 import json
 import os
@@ -28,7 +30,9 @@ STORABLE = ["kmeans", "minibatch-kmeans", "gmm", "kmedoids", "birch", "spectral"
 @pytest.mark.parametrize("name", STORABLE)
 def test_an_ensemble_comes_back_whole(tmp_path, name, resample):
     settings = {"vary": {"linkage": ["ward", "average"]}} if name == "agglomerative" else {}
-    ensemble = build_ensemble(X, name, n_clusters=3, n_runs=3, resample=resample, random_state=0, **settings)
+    ensemble = build_ensemble(
+        X, name, n_clusters=3, n_runs=3, resample=resample, random_state=0, **settings
+    )
     ensemble.save(tmp_path / "ensemble.npz")
     back = Ensemble.load(tmp_path / "ensemble.npz")
     assert_array_equal(back.labels, ensemble.labels)
@@ -41,11 +45,17 @@ def test_an_ensemble_comes_back_whole(tmp_path, name, resample):
 
 
 def test_given_labels_come_back_with_their_names(tmp_path):
-    ensemble = Ensemble.from_labels([["a", "b", None, "a"], [True, False, True, True], [3, 9, -1, 3]])
+    ensemble = Ensemble.from_labels(
+        [["a", "b", None, "a"], [True, False, True, True], [3, 9, -1, 3]]
+    )
     ensemble.save(tmp_path / "e.npz")
     back = Ensemble.load(tmp_path / "e.npz")
     assert_array_equal(back.labels, ensemble.labels)
-    assert [None if n is None else n.tolist() for n in back.label_names] == [["a", "b"], [True, False], None]
+    assert [None if n is None else n.tolist() for n in back.label_names] == [
+        ["a", "b"],
+        [True, False],
+        None,
+    ]
     with pytest.raises(ValueError, match=r"runs \[0, 1, 2\] place unseen points is not known"):
         back.place(X)
 
@@ -88,7 +98,9 @@ def test_files_have_the_permissions_of_any_file(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o604
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "text", "empty", "pickle", "foreign", "version", "kind"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flip", "text", "empty", "pickle", "foreign", "version", "kind"]
+)
 def test_damaged_and_foreign_files_are_refused(tmp_path, damage):
     path = tmp_path / "e.npz"
     Ensemble.from_labels(np.arange(60).reshape(30, 2) % 3).save(path)
@@ -185,11 +197,20 @@ def test_what_a_killed_build_was_writing_is_cleaned(tmp_path, whole):
     assert len(list(runs.glob(".*.part"))) == 1
     assert len(list(runs.glob("[!.]*"))) == whole
     resumed = build_ensemble(X, n_clusters=3, n_runs=3, random_state=0, checkpoint=runs)
-    assert sorted(os.listdir(runs)) == ["run-00000.npz", "run-00001.npz", "run-00002.npz", "settings.json"]
-    assert_array_equal(resumed.labels, build_ensemble(X, n_clusters=3, n_runs=3, random_state=0).labels)
+    assert sorted(os.listdir(runs)) == [
+        "run-00000.npz",
+        "run-00001.npz",
+        "run-00002.npz",
+        "settings.json",
+    ]
+    assert_array_equal(
+        resumed.labels, build_ensemble(X, n_clusters=3, n_runs=3, random_state=0).labels
+    )
 
 
-@pytest.mark.parametrize("name", [".settings.json.backup.part", ".notes.0123abcd.part", "settings.json.0123abcd.part"])
+@pytest.mark.parametrize(
+    "name", [".settings.json.backup.part", ".notes.0123abcd.part", "settings.json.0123abcd.part"]
+)
 def test_what_only_looks_like_a_leftover_is_not_touched(tmp_path, name):
     for file in (name, ".settings.json.0123abcd.part"):
         (tmp_path / file).write_text("years of work")
@@ -210,7 +231,11 @@ def test_a_file_under_work_that_another_process_cleans_is_written_again(tmp_path
     monkeypatch.setattr(os, "replace", replace)
     build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
     assert len(taken) == 1
-    assert sorted(os.listdir(tmp_path / "runs")) == ["run-00000.npz", "run-00001.npz", "settings.json"]
+    assert sorted(os.listdir(tmp_path / "runs")) == [
+        "run-00000.npz",
+        "run-00001.npz",
+        "settings.json",
+    ]
 
 
 def test_a_folder_of_other_things_is_not_touched(tmp_path):
@@ -241,7 +266,10 @@ build_ensemble(load_iris().data, ["kmeans", "gmm"], n_clusters=3, n_runs=40, ran
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_killed_build_ends_as_an_undisturbed_one(tmp_path, seed):
-    """Killed at random moments, as often as it takes; the committed experiment does the same twenty times."""
+    """Killed at random moments, as often as it takes.
+
+    The committed experiment does the same twenty times.
+    """
     whole = build_ensemble(X, ["kmeans", "gmm"], n_clusters=3, n_runs=40, random_state=0)
     rng = np.random.default_rng(seed)
     command = [sys.executable, "-c", BUILD, str(tmp_path / "runs"), str(tmp_path / "out.npz")]

@@ -1,4 +1,6 @@
-"""Data larger than memory: the same labels and scores as in memory, whatever the blocks, the threads and the file."""
+"""Data larger than memory: the same labels and scores as in memory, whatever the blocks, the
+threads and the file.
+"""
 
 import gc
 from math import fsum
@@ -39,13 +41,17 @@ def points():
 
 @pytest.fixture
 def small_memory(monkeypatch):
-    """Every array on disk is larger than memory, the sample is a small part, and there are several blocks."""
+    """Every array on disk is larger than memory, the sample is a small part, and there are several
+    blocks.
+    """
     monkeypatch.setattr(stream, "SAMPLE_POINTS", 1500)
     with sklearn.config_context(working_memory=0.25):
         yield
 
 
-BLOCKWISE = [suffix for kind in FORMATS.values() if kind.blocks is not None for suffix in kind.suffixes]
+BLOCKWISE = [
+    suffix for kind in FORMATS.values() if kind.blocks is not None for suffix in kind.suffixes
+]
 
 
 @pytest.fixture(params=["memmap", "folder", *BLOCKWISE])
@@ -96,13 +102,21 @@ FAR_LABELS = np.column_stack([np.arange(100_000) % 3, np.arange(100_000) % 2])
 
 def exact_means(X, labels):
     """Means of clusters whose sums are rounded once."""
-    return np.array([[fsum(column) / len(column) for column in X[labels == label].T] for label in np.unique(labels)])
+    return np.array(
+        [
+            [fsum(column) / len(column) for column in X[labels == label].T]
+            for label in np.unique(labels)
+        ]
+    )
 
 
 def test_means_far_from_the_origin_lose_no_digits():
     """Numbers near 1e8 are 1.5e-8 apart; sums of 100,000 of them lost another two digits."""
     whole = cluster_moments(FAR, meet(FAR_LABELS))[0]
-    parts = [total(FAR[low : low + 30_000], FAR_LABELS[low : low + 30_000]) for low in range(0, len(FAR), 30_000)]
+    parts = [
+        total(FAR[low : low + 30_000], FAR_LABELS[low : low + 30_000])
+        for low in range(0, len(FAR), 30_000)
+    ]
     expected = np.vstack([exact_means(FAR, run) for run in FAR_LABELS.T])
     assert_allclose(whole, expected, rtol=0, atol=3e-8)
     assert_allclose(sum_in_pairs(parts).means, expected, rtol=0, atol=3e-8)
@@ -120,7 +134,9 @@ def centroid_oracle(X, labels):
     """Mean over two runs of two clusters of (b - a) / max(a, b), with distances to the means."""
     s = []
     for run in labels.T:
-        d = np.linalg.norm(X[:, None] - np.array([X[run == label].mean(axis=0) for label in (0, 1)]), axis=2)
+        d = np.linalg.norm(
+            X[:, None] - np.array([X[run == label].mean(axis=0) for label in (0, 1)]), axis=2
+        )
         a, b = np.where(run == 0, d.T, d.T[::-1])
         s.append((b - a) / np.maximum(a, b))
     return np.mean(s, axis=0)
@@ -128,13 +144,19 @@ def centroid_oracle(X, labels):
 
 @pytest.mark.parametrize("kind", ["memory", "dask"])
 def test_centroid_silhouettes_do_not_move_with_the_origin(kind):
-    """Multiples of 2**-20 stay the same to the last digit when 1e8 is added; the sums of so many did not."""
+    """Multiples of 2**-20 stay the same to the last digit when 1e8 is added.
+
+    The sums of so many did not.
+    """
     X = np.round(np.random.default_rng(6).normal(size=(120_000, 2)) * 2**20) / 2**20
     labels = (X + np.random.default_rng(7).normal(size=X.shape) > 0).astype(int)
     moved, runs = X + 1e8, labels
     if kind == "dask":
         array = pytest.importorskip("dask.array")
-        moved, runs = array.from_array(moved, chunks=(60_000, 2)), array.from_array(labels, chunks=(60_000, 2))
+        moved, runs = (
+            array.from_array(moved, chunks=(60_000, 2)),
+            array.from_array(labels, chunks=(60_000, 2)),
+        )
     found = confidence(moved, runs, geometry="centroid").silhouette_mean
     assert_allclose(np.asarray(found), centroid_oracle(X, labels), rtol=0, atol=1e-7)
 
@@ -173,14 +195,25 @@ def test_sample_is_uniform():
 @pytest.mark.parametrize("geometry", ["rms", "centroid"])
 def test_scores_are_those_of_the_runs_in_memory(points, tmp_path, clusterer, geometry):
     np.save(tmp_path / "x.npy", points)
-    cake = CAKE(4, clusterer=clusterer, n_runs=6, geometry=geometry, random_state=0).fit(tmp_path / "x.npy")
+    cake = CAKE(4, clusterer=clusterer, n_runs=6, geometry=geometry, random_state=0).fit(
+        tmp_path / "x.npy"
+    )
     ensemble = Ensemble.from_labels(cake.ensemble_.place(points))
     centers = cake.ensemble_.centers if geometry == "centroid" else None
     expected = confidence(points, ensemble, geometry=geometry, centers=centers)
     assert_array_equal(cake.labels_, expected.labels)
     assert_array_equal(cake.rival_, expected.rival)
-    for name in ("scores", "stability", "geometry", "standard_errors", "consensus_strength", "votes"):
-        assert_allclose(getattr(cake, f"{name}_"), getattr(expected, name), atol=1e-12, err_msg=name)
+    for name in (
+        "scores",
+        "stability",
+        "geometry",
+        "standard_errors",
+        "consensus_strength",
+        "votes",
+    ):
+        assert_allclose(
+            getattr(cake, f"{name}_"), getattr(expected, name), atol=1e-12, err_msg=name
+        )
 
 
 @pytest.mark.usefixtures("small_memory")
@@ -191,7 +224,10 @@ def test_runs_of_different_k(points, tmp_path):
         CAKE(**how).fit(tmp_path / "x.npy")
     cake = CAKE(agreement="jaccard", **how).fit(tmp_path / "x.npy")  # and nothing is told
     expected = confidence(
-        points, Ensemble.from_labels(cake.ensemble_.place(points)), agreement="jaccard", geometry="rms"
+        points,
+        Ensemble.from_labels(cake.ensemble_.place(points)),
+        agreement="jaccard",
+        geometry="rms",
     )
     assert_array_equal(cake.labels_, expected.labels)
     assert_allclose(cake.scores_, expected.scores, atol=1e-12)
@@ -241,7 +277,9 @@ def test_a_file_that_fits_into_memory_is_loaded(points, tmp_path):
     assert cake.feature_names_in_.tolist() == COLUMNS
 
 
-WRITTEN = [suffix for kind in FORMATS.values() if kind.write is not None for suffix in kind.suffixes]
+WRITTEN = [
+    suffix for kind in FORMATS.values() if kind.write is not None for suffix in kind.suffixes
+]
 
 
 @pytest.mark.parametrize("suffix", [*WRITTEN, ".CSV", ".Parquet", ".csv.GZ"])
@@ -264,12 +302,16 @@ def test_fit_reads_sparse_matrices_and_cells(points, tmp_path):
     cake = CAKE(4, n_runs=3, geometry="rms", random_state=0)
     expected = clone(cake).fit(matrix).scores_
     assert_array_equal(clone(cake).fit(tmp_path / "x.npz").scores_, expected)
-    with pytest.raises(ValueError, match=r"x\.npz holds a sparse matrix, which is not read in blocks"):
+    with pytest.raises(
+        ValueError, match=r"x\.npz holds a sparse matrix, which is not read in blocks"
+    ):
         next(open_source(tmp_path / "x.npz").read(10))
     cells = anndata.AnnData(np.zeros((300, 1)))
     cells.obsm["X_pca"] = points[:300]
     cells.write_h5ad(tmp_path / "x.h5ad")
-    assert_array_equal(clone(cake).fit(tmp_path / "x.h5ad").scores_, clone(cake).fit(points[:300]).scores_)
+    assert_array_equal(
+        clone(cake).fit(tmp_path / "x.h5ad").scores_, clone(cake).fit(points[:300]).scores_
+    )
 
 
 def test_columns_are_chosen_alike_in_blocks_and_whole(tmp_path):
@@ -324,9 +366,13 @@ def test_a_run_with_one_cluster_is_told(points, tmp_path):
 @pytest.mark.usefixtures("small_memory")
 def test_points_left_out_of_a_run_cannot_be_skipped(points, tmp_path):
     np.save(tmp_path / "x.npy", points)
-    with pytest.raises(ValueError, match=r"left_out='skip' with resample=0\.5 needs all points at once"):
+    with pytest.raises(
+        ValueError, match=r"left_out='skip' with resample=0\.5 needs all points at once"
+    ):
         CAKE(4, resample=0.5).fit(tmp_path / "x.npy")
-    cake = CAKE(4, resample=0.5, left_out="predict", n_runs=3, random_state=0).fit(tmp_path / "x.npy")
+    cake = CAKE(4, resample=0.5, left_out="predict", n_runs=3, random_state=0).fit(
+        tmp_path / "x.npy"
+    )
     assert np.isfinite(cake.scores_).all()
 
 
@@ -342,7 +388,9 @@ def test_empty_files_and_lines_change_nothing(points, tmp_path):
     (folder / "1.csv").write_text(frame.to_csv(index=False) + "\n" * 20_000)
     (folder / "2.csv").write_text("x,y,z\n\n")
     frame.to_csv(tmp_path / "x.csv", index=False)
-    cake, expected = (CAKE(4, n_runs=3, random_state=0).fit(path) for path in (folder, tmp_path / "x.csv"))
+    cake, expected = (
+        CAKE(4, n_runs=3, random_state=0).fit(path) for path in (folder, tmp_path / "x.csv")
+    )
     assert_array_equal(cake.scores_, expected.scores_)
 
 
@@ -358,7 +406,10 @@ def test_types_of_pandas_own_are_numbers_too(points, tmp_path):
     frame = pd.DataFrame(points.round(), columns=COLUMNS)
     frame.astype("Int64").to_parquet(tmp_path / "own.parquet")
     frame.to_parquet(tmp_path / "plain.parquet")
-    own, plain = (CAKE(4, n_runs=3, random_state=0).fit(tmp_path / f"{name}.parquet") for name in ("own", "plain"))
+    own, plain = (
+        CAKE(4, n_runs=3, random_state=0).fit(tmp_path / f"{name}.parquet")
+        for name in ("own", "plain")
+    )
     assert_array_equal(own.scores_, plain.scores_)
     frame.astype("Int64").drop(index=5000).reindex(range(6000)).to_parquet(tmp_path / "own.parquet")
     with pytest.raises(ValueError, match=r"X contains 3 value\(s\) that are missing"):
@@ -380,7 +431,9 @@ def test_a_missing_value_is_told_with_its_place(points, tmp_path):
     frame = pd.DataFrame(points, columns=COLUMNS, copy=True)
     frame.loc[4321, "y"] = np.nan
     frame.to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(ValueError, match=r"rows from \d+ on: X contains 1 value\(s\) .* column 1 \('y'\)"):
+    with pytest.raises(
+        ValueError, match=r"rows from \d+ on: X contains 1 value\(s\) .* column 1 \('y'\)"
+    ):
         CAKE(4).fit(tmp_path / "x.csv")
 
 
@@ -421,19 +474,25 @@ def test_text_columns_are_told_and_can_be_left_out(tmp_path):
     block = next(open_source(tmp_path / "x.csv", id="id", drop=["kind"]).read(10))
     assert block.ids.tolist() == ["007", "NA"]
     assert_array_equal(block.X, [[1.0], [2.0]])
-    with pytest.raises(ValueError, match=r"use='w': .*x\.csv has no such column; it has id, x, kind"):
+    with pytest.raises(
+        ValueError, match=r"use='w': .*x\.csv has no such column; it has id, x, kind"
+    ):
         open_source(tmp_path / "x.csv", use=["w"])
 
 
 @pytest.mark.parametrize("suffix", ["npy", "csv"])
 def test_every_pass_tells_how_far_it_is(points, tmp_path, monkeypatch, capsys, suffix):
     file = tmp_path / f"x.{suffix}"
-    np.save(file, points) if suffix == "npy" else pd.DataFrame(points, columns=list("abc")).to_csv(file, index=False)
+    np.save(file, points) if suffix == "npy" else pd.DataFrame(points, columns=list("abc")).to_csv(
+        file, index=False
+    )
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with sklearn.config_context(working_memory=0.1):
         cake = CAKE(3, n_runs=3, random_state=0, verbose=True).fit(file)
     n = len(points)
     told = [line.split("\r")[-1] for line in capsys.readouterr().err.split("\n")]
     bar = f"[{'#' * 30}] {n}/{n}"
-    assert told[0] == f"sampling {bar if suffix == 'npy' else n}"  # of a CSV only reading tells how many rows there are
+    assert (
+        told[0] == f"sampling {bar if suffix == 'npy' else n}"
+    )  # of a CSV only reading tells how many rows there are
     assert sum(line.endswith(bar) for line in told[1:]) == cake.n_passes_ - 1

@@ -1,7 +1,7 @@
 """The bounds against exact enumeration and simulation, and the inverses against counting up.
 
-As the bounds suppose, a single point is simulated: its aligned label in each run is drawn from a law of its own.
-Seeds are fixed.
+As the bounds suppose, a single point is simulated: its aligned label in each run is drawn from a
+law of its own. Seeds are fixed.
 """
 
 import math
@@ -36,9 +36,14 @@ forms = st.sampled_from(sorted(TAILS))
 
 
 def stabilities(labels):
-    """Share of the pairs of runs in which a point has one label; one point a row, aligned labels (points, R)."""
+    """Share of the pairs of runs in which a point has one label.
+
+    One point a row, aligned labels (points, R).
+    """
     R = labels.shape[1]
-    return sum((labels[:, r] == labels[:, q]).astype(float) for r in range(R) for q in range(r)) / (R * (R - 1) / 2)
+    return sum((labels[:, r] == labels[:, q]).astype(float) for r in range(R) for q in range(r)) / (
+        R * (R - 1) / 2
+    )
 
 
 def draw(law, size, seed):
@@ -46,7 +51,9 @@ def draw(law, size, seed):
 
 
 def test_simulated_stability_is_that_of_a_point_among_many():
-    """Beside two clusters that hold still a single point's drawn labels stay aligned: c is as simulated."""
+    """Beside two clusters that hold still a single point's drawn labels stay aligned: c is as
+    simulated.
+    """
     drawn = draw([0.5, 0.5], (1, 12), 0)
     still = np.repeat([[0], [1]], 20, axis=0) * np.ones((1, 12), dtype=int)
     assert_allclose(pairwise_stability(np.vstack([drawn, still]))[0], stabilities(drawn)[0])
@@ -57,9 +64,15 @@ def test_values():
     assert mis_ranking_bound(21, 0.8, form="sharp") == pytest.approx(2 * math.exp(-2 * 10 * 0.16))
     assert mis_ranking_bound(21, 0.8, form="joint") == pytest.approx(math.exp(-2 * 10 * 0.16))
     assert false_stability_bound(21, 0.75, n_clusters=4) == pytest.approx(math.exp(-21 / 2 * 0.25))
-    assert false_stability_bound(21, 0.75, n_clusters=4, form="sharp") == pytest.approx(math.exp(-20 * 0.25))
-    assert false_stability_bound(20, 0.75, expected_agreement=0.5) == pytest.approx(math.exp(-10 / 16))
-    assert expected_false_positives(20, 0.75, 1000, 0.2, n_clusters=4) == pytest.approx(200 * math.exp(-2.5))
+    assert false_stability_bound(21, 0.75, n_clusters=4, form="sharp") == pytest.approx(
+        math.exp(-20 * 0.25)
+    )
+    assert false_stability_bound(20, 0.75, expected_agreement=0.5) == pytest.approx(
+        math.exp(-10 / 16)
+    )
+    assert expected_false_positives(20, 0.75, 1000, 0.2, n_clusters=4) == pytest.approx(
+        200 * math.exp(-2.5)
+    )
     spread = 2 * math.log(80)
     deviation = math.sqrt(spread / 500) + 2 * math.sqrt(spread / 499) + math.sqrt(500 / 499) - 1
     assert geometry_deviation(500, 0.05) == pytest.approx(deviation)
@@ -122,7 +135,9 @@ def test_runs_for_false_stability_is_the_first(error, tau, k, form):
 @few
 @given(st.floats(0.01, 2000), st.floats(0.7, 1), st.integers(1, 5000), st.floats(0.01, 1), forms)
 def test_runs_for_false_positives_is_the_first(number, tau, n, phi, form):
-    expected = count_up(lambda R: expected_false_positives(R, tau, n, phi, n_clusters=3, form=form) <= number)
+    expected = count_up(
+        lambda R: expected_false_positives(R, tau, n, phi, n_clusters=3, form=form) <= number
+    )
     assert runs_for_false_positives(number, tau, n, phi, n_clusters=3, form=form) == expected
 
 
@@ -143,7 +158,10 @@ def test_closed_forms_of_the_inverses(error, margin):
     closed = max(2, math.ceil(2 * math.log(1 / error) / margin**2))
     assert abs(runs_for_false_stability(error, margin, expected_agreement=0) - closed) <= 1
     pairs = max(1, math.ceil(math.log(1 / error) / (2 * margin**2)))
-    assert abs(runs_for_false_stability(error, margin, expected_agreement=0, form="sharp") - 2 * pairs) <= 2
+    assert (
+        abs(runs_for_false_stability(error, margin, expected_agreement=0, form="sharp") - 2 * pairs)
+        <= 2
+    )
 
 
 # Do the bounds hold, and how loose are they?
@@ -151,16 +169,22 @@ def test_closed_forms_of_the_inverses(error, margin):
 
 @pytest.mark.parametrize(("k", "R"), [(2, 2), (2, 3), (2, 10), (3, 8), (4, 6)])
 def test_false_stability_by_every_sequence_of_labels(k, R):
-    """All k^R sequences are equally likely for uniform noise: the exact tail at every value that c can take."""
+    """All k^R sequences are equally likely for uniform noise: the exact tail at every value that c
+    can take.
+    """
     c = stabilities(np.array(list(product(range(k), repeat=R))))
     for tau in np.unique(np.r_[c[(c > 1 / k) & (c < 1)], np.linspace(1 / k, 1, 12)[1:]]):
         exact = (c > tau).mean()
         assert exact <= false_stability_bound(R, tau, n_clusters=k, form="sharp")
         assert exact <= false_stability_bound(R, tau, n_clusters=k, form="paper")
-        assert (c >= tau).mean() <= false_stability_bound(R, tau, n_clusters=k, form="sharp") + 1e-12
+        assert (c >= tau).mean() <= false_stability_bound(
+            R, tau, n_clusters=k, form="sharp"
+        ) + 1e-12
 
 
-@pytest.mark.parametrize("law", [[0.5, 0.5], [0.25] * 4, [0.1] * 10, [0.8, 0.2], [0.6, 0.2, 0.1, 0.1]])
+@pytest.mark.parametrize(
+    "law", [[0.5, 0.5], [0.25] * 4, [0.1] * 10, [0.8, 0.2], [0.6, 0.2, 0.1, 0.1]]
+)
 @pytest.mark.parametrize("R", [5, 20, 50])
 def test_false_stability_by_simulation(law, R):
     c = stabilities(draw(law, (20_000, R), 1))
@@ -169,24 +193,37 @@ def test_false_stability_by_simulation(law, R):
     for tau in theta + np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45]):
         if tau <= 1:
             for form in TAILS:
-                assert (c > tau).mean() <= false_stability_bound(R, tau, expected_agreement=theta, form=form)
+                assert (c > tau).mean() <= false_stability_bound(
+                    R, tau, expected_agreement=theta, form=form
+                )
 
 
 def test_how_loose_the_false_stability_bound_is():
     # 4 labels, 20 runs, τ = 0.4: exceeded 2 times in 1000, while the bounds allow 638 and 799.
     c = stabilities(draw([0.25] * 4, (100_000, 20), 2))
     assert (c > 0.4).mean() == pytest.approx(0.0018, rel=0.2)
-    assert false_stability_bound(20, 0.4, n_clusters=4, form="sharp") == pytest.approx(0.638, abs=5e-4)
+    assert false_stability_bound(20, 0.4, n_clusters=4, form="sharp") == pytest.approx(
+        0.638, abs=5e-4
+    )
     assert false_stability_bound(20, 0.4, n_clusters=4) == pytest.approx(0.799, abs=5e-4)
-    # Runs that the bounds ask for so that at most 1 in 100 noise points passes τ = 0.5, and runs that it takes.
-    assert [runs_for_false_stability(0.01, 0.5, n_clusters=4, form=form) for form in ("paper", "sharp")] == [148, 74]
-    enough = next(R for R in range(2, 60) if (stabilities(draw([0.25] * 4, (20_000, R), R)) > 0.5).mean() <= 0.01)
+    # Runs that the bounds ask for so that at most 1 in 100 noise points passes τ = 0.5, and runs
+    # that it takes.
+    assert [
+        runs_for_false_stability(0.01, 0.5, n_clusters=4, form=form) for form in ("paper", "sharp")
+    ] == [148, 74]
+    enough = next(
+        R
+        for R in range(2, 60)
+        if (stabilities(draw([0.25] * 4, (20_000, R), R)) > 0.5).mean() <= 0.01
+    )
     assert enough == 9
 
 
 def test_expected_number_of_false_positives_by_simulation():
     n, phi, k, R = 500, 0.2, 3, 10
-    c = stabilities(draw([1 / k] * k, (400 * 100, R), 3)).reshape(400, 100)  # 400 data sets with 100 noise points
+    c = stabilities(draw([1 / k] * k, (400 * 100, R), 3)).reshape(
+        400, 100
+    )  # 400 data sets with 100 noise points
     for tau in (0.4, 0.5, 0.6, 0.8):
         found = (c > tau).sum(axis=1).mean()
         for form in TAILS:
@@ -194,7 +231,9 @@ def test_expected_number_of_false_positives_by_simulation():
 
 
 def coupled(p, q, size, seed):
-    """Labels of two points in the same runs, the second by the same draw as the first as far as it can be."""
+    """Labels of two points in the same runs, the second by the same draw as the first as far as it
+    can be.
+    """
     u = np.random.default_rng(seed).random(size)
     return np.searchsorted(np.cumsum(p)[:-1], u), np.searchsorted(np.cumsum(q)[:-1], u)
 
@@ -261,7 +300,9 @@ def test_geometry_deviation_by_simulation(law, R):
 
 def test_how_loose_the_geometry_deviation_is():
     s = LAWS["rare"](np.random.default_rng(10), (20_000, 200))
-    off = np.abs(np.maximum(s.mean(axis=1) - s.std(axis=1), 0) - (0.805 - 1.9 * math.sqrt(0.05 * 0.95)))
+    off = np.abs(
+        np.maximum(s.mean(axis=1) - s.std(axis=1), 0) - (0.805 - 1.9 * math.sqrt(0.05 * 0.95))
+    )
     assert np.quantile(off, 0.95) == pytest.approx(0.165, rel=0.05)
     assert geometry_deviation(200, 0.05) == pytest.approx(0.632, abs=5e-4)
 
@@ -275,7 +316,9 @@ def test_the_divisor_changes_the_std_by_no_more_than_the_last_term(s):
 
 @pytest.mark.parametrize("R", [4, 100, 10_000])
 def test_one_value_can_move_the_std_by_about_2_over_root_r(R):
-    """Why McDiarmid's inequality does not bring the std term down: the squared differences do not vanish with R."""
+    """Why McDiarmid's inequality does not bring the std term down: the squared differences do not
+    vanish with R.
+    """
     s = np.ones(R)
     before = s.std()
     s[0] = -1
@@ -289,35 +332,84 @@ def test_one_value_can_move_the_std_by_about_2_over_root_r(R):
     [
         (lambda: mis_ranking_bound(1, 0.5), ValueError, r"n_runs=1 must be at least 2"),
         (lambda: mis_ranking_bound(2.5, 0.5), TypeError, r"n_runs=2.5 must be a whole number"),
-        (lambda: mis_ranking_bound(20, 0.0), ValueError, r"margin=0.0 must be above 0 and at most 1"),
+        (
+            lambda: mis_ranking_bound(20, 0.0),
+            ValueError,
+            r"margin=0.0 must be above 0 and at most 1",
+        ),
         (lambda: mis_ranking_bound(20, 1.1), ValueError, r"margin=1.1"),
         (lambda: mis_ranking_bound(20, math.nan), ValueError, r"margin=nan"),
         (lambda: mis_ranking_bound(20, "wide"), TypeError, r"margin='wide' must be a number"),
-        (lambda: mis_ranking_bound(20, 0.5, form="best"), ValueError, r"form='best'.*\['joint', 'paper', 'sharp'\]"),
-        (lambda: runs_for_mis_ranking(1.0, 0.5), ValueError, r"error=1.0 must be above 0 and below 1"),
+        (
+            lambda: mis_ranking_bound(20, 0.5, form="best"),
+            ValueError,
+            r"form='best'.*\['joint', 'paper', 'sharp'\]",
+        ),
+        (
+            lambda: runs_for_mis_ranking(1.0, 0.5),
+            ValueError,
+            r"error=1.0 must be above 0 and below 1",
+        ),
         (lambda: runs_for_mis_ranking(0.1, 1e-9), ValueError, r"margin=1e-09 would need more than"),
-        (lambda: runs_for_mis_ranking(0.1, 1e-200), ValueError, r"margin=1e-200 would need more than"),
+        (
+            lambda: runs_for_mis_ranking(0.1, 1e-200),
+            ValueError,
+            r"margin=1e-200 would need more than",
+        ),
         (
             lambda: false_stability_bound(20, 0.25, n_clusters=4),
             ValueError,
-            r"threshold=0.25 must be above the agreement to expect of such a point, 0.25 \(1/k .* and at most 1",
+            r"threshold=0.25 must be above the agreement to expect of such a point, 0.25 \(1/k .* "
+            r"and at most 1",
         ),
         (lambda: false_stability_bound(20, 1.01, n_clusters=4), ValueError, r"threshold=1.01"),
-        (lambda: false_stability_bound(20, 0.5), ValueError, r"n_clusters=None and expected_agreement=None: give one"),
-        (lambda: false_stability_bound(20, 0.5, n_clusters=4, expected_agreement=0.2), ValueError, r"give one of them"),
-        (lambda: false_stability_bound(20, 0.5, n_clusters=1), ValueError, r"n_clusters=1 must be at least 2"),
+        (
+            lambda: false_stability_bound(20, 0.5),
+            ValueError,
+            r"n_clusters=None and expected_agreement=None: give one",
+        ),
+        (
+            lambda: false_stability_bound(20, 0.5, n_clusters=4, expected_agreement=0.2),
+            ValueError,
+            r"give one of them",
+        ),
+        (
+            lambda: false_stability_bound(20, 0.5, n_clusters=1),
+            ValueError,
+            r"n_clusters=1 must be at least 2",
+        ),
         (
             lambda: false_stability_bound(20, 1.0, expected_agreement=1.0),
             ValueError,
             r"expected_agreement=1.0 must be at least 0 and below 1",
         ),
-        (lambda: false_stability_bound(20, 0.5, n_clusters=4, form="joint"), ValueError, r"form='joint' is not known"),
-        (lambda: expected_false_positives(20, 0.5, 0, 0.2, n_clusters=4), ValueError, r"n_points=0"),
-        (lambda: expected_false_positives(20, 0.5, 9, 0.0, n_clusters=4), ValueError, r"noise_share=0.0 must be above"),
-        (lambda: runs_for_false_positives(0, 0.5, 9, 0.5, n_clusters=4), ValueError, r"number=0 must be above 0\."),
+        (
+            lambda: false_stability_bound(20, 0.5, n_clusters=4, form="joint"),
+            ValueError,
+            r"form='joint' is not known",
+        ),
+        (
+            lambda: expected_false_positives(20, 0.5, 0, 0.2, n_clusters=4),
+            ValueError,
+            r"n_points=0",
+        ),
+        (
+            lambda: expected_false_positives(20, 0.5, 9, 0.0, n_clusters=4),
+            ValueError,
+            r"noise_share=0.0 must be above",
+        ),
+        (
+            lambda: runs_for_false_positives(0, 0.5, 9, 0.5, n_clusters=4),
+            ValueError,
+            r"number=0 must be above 0\.",
+        ),
         (lambda: geometry_deviation(1, 0.5), ValueError, r"n_runs=1"),
         (lambda: geometry_deviation(20, 0.0), ValueError, r"error=0.0"),
-        (lambda: runs_for_geometry(0.0, 0.1), ValueError, r"deviation=0.0 must be above 0 and below 1"),
+        (
+            lambda: runs_for_geometry(0.0, 0.1),
+            ValueError,
+            r"deviation=0.0 must be above 0 and below 1",
+        ),
         (lambda: runs_for_geometry(0.1, True), TypeError, r"error=True"),
     ],
 )

@@ -5,7 +5,8 @@ What is public is imported when it is first asked for, so that the command line 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know it; loading `typing` takes time in which Ctrl-C is not looked after yet
+# as type checkers know it; loading `typing` takes time in which Ctrl-C is not looked after yet
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any

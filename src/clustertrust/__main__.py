@@ -1,4 +1,7 @@
-"""`python -m clustertrust` and the command `clustertrust`. Nothing is imported before Ctrl-C is looked after."""
+"""`python -m clustertrust` and the command `clustertrust`.
+
+Nothing is imported before Ctrl-C is looked after.
+"""
 
 from __future__ import annotations
 

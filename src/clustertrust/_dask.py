@@ -1,8 +1,9 @@
 """Tasks on the workers of a Dask client, watched until each has its result.
 
-A task holds all that it takes to do it again, so that a worker that dies costs time and nothing else. Data that are
-scattered live on workers alone, and are lost with the last of them; here they are a task, too.
-Nobody waits for ever: the scheduler is asked at intervals whether it still knows the tasks and has workers.
+A task holds all that it takes to do it again, so that a worker that dies costs time and nothing
+else. Data that are scattered live on workers alone, and are lost with the last of them; here they
+are a task, too. Nobody waits for ever: the scheduler is asked at intervals whether it still knows
+the tasks and has workers.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ import joblib
 __all__ = ["client_of_joblib", "open_client", "results", "spread"]
 
 LOOK = 5.0  # seconds between two looks at the scheduler
-PATIENCE = 300.0  # seconds without a worker, or without an answer of the scheduler, that are waited for
-FORGOTTEN = 60.0  # seconds after which a task that the scheduler does not know is taken for lost: a graph takes time
+PATIENCE = (
+    300.0  # seconds without a worker, or without an answer of the scheduler, that are waited for
+)
+# seconds after which a task that the scheduler does not know is taken for lost: a graph takes time
+FORGOTTEN = 60.0
 ATTEMPTS = 3  # at a task that the scheduler has lost
 _LOST = ("cancelled", "lost")
 
 
 def open_client() -> Any:
-    """Return the `dask.distributed` client that is open and in use; None where there is none, or in a task of its own.
+    """Return the `dask.distributed` client that is open and in use; None where there is none, or in
+    a task of its own.
 
-    A task that waited for others would take up the thread that they need; Dask's own functions know how to leave it.
+    A task that waited for others would take up the thread that they need; Dask's own functions know
+    how to leave it.
     """
     distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
     if distributed is None:
@@ -50,7 +56,9 @@ def open_client() -> Any:
 
 
 def client_of_joblib() -> Any:
-    """Return the client of `joblib.parallel_config(backend="dask")` where that is in force, else None."""
+    """Return the client of `joblib.parallel_config(backend="dask")` where that is in force, else
+    None.
+    """
     backend = joblib.parallel.get_active_backend()[0]
     if type(backend).__name__ != "DaskDistributedBackend" or open_client() is None:
         return None
@@ -67,7 +75,9 @@ class _Kept:
         return self.data
 
 
-def spread(client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+def spread(
+    client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]
+) -> Iterator[Any]:
     """Yield function(data, *job) for each job, in order, worked on by the workers."""
     delayed = importlib.import_module("dask").delayed
 
@@ -96,7 +106,10 @@ def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
 
 
 def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], at: int) -> Any:
-    """What a future comes to, or the error of its task; new futures take the place of those that were lost."""
+    """What a future comes to, or the error of its task.
+
+    New futures take the place of those that were lost.
+    """
     distributed = importlib.import_module("distributed")
     lost = 0
     while True:
@@ -111,10 +124,12 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
             return futures[at].result(timeout=PATIENCE)
         except distributed.scheduler.KilledWorker as error:
             raise RuntimeError(
-                f"Several workers died, one after the other, at the same task, most often for want of memory: {error}"
+                "Several workers died, one after the other, at the same task, most often for want "
+                f"of memory: {error}"
             ) from error
         except (distributed.CancelledError, TimeoutError):
-            # The worker that had the result died before it could give it away: the task is done again.
+            # The worker that had the result died before it could give it away: the task is done
+            # again.
             if futures[at].status not in ("pending", *_LOST):
                 raise
 
@@ -122,11 +137,15 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
 def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
     """Futures of the tasks."""
     # What is large here is meant to be in the graph.
-    with importlib.import_module("dask").config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+    with importlib.import_module("dask").config.set(
+        {"distributed.admin.large-graph-warning-threshold": "1TB"}
+    ):
         return list(client.compute(list(tasks)))
 
 
-def _again(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int) -> list[Any]:
+def _again(
+    client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int
+) -> list[Any]:
     """The futures from `low` on, new ones in place of those that were lost."""
     lost = [at for at in range(low, len(futures)) if futures[at].status in _LOST]
     tasks = make()
@@ -135,7 +154,10 @@ def _again(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], l
 
 
 def _wait(client: Any, future: Any) -> None:
-    """Return when a future has come to an end, whatever end; raise where nobody is left to bring it about."""
+    """Return when a future has come to an end, whatever end.
+
+    Raise where nobody is left to bring it about.
+    """
     distributed = importlib.import_module("distributed")
     manned = known = time.monotonic()  # when there were workers last, and when the task was known
     while future.status == "pending":
@@ -150,15 +172,21 @@ def _wait(client: Any, future: Any) -> None:
         if now - known > FORGOTTEN:
             future.cancel()
         elif now - manned > PATIENCE:
-            missing = "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
+            missing = (
+                "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
+            )
             raise TimeoutError(
-                f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, or wait for those on "
+                f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, "
+                "or wait for those on "
                 "their way with client.wait_for_workers(1), and call again."
             )
 
 
 def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
-    """What the scheduler says of a task, and how many workers it has; None, None where it does not answer in time."""
+    """What the scheduler says of a task, and how many workers it has.
+
+    None, None where it does not answer in time.
+    """
 
     async def ask() -> tuple[str | None, int]:
         states = await client.scheduler.get_task_status(keys=[key])
@@ -166,5 +194,8 @@ def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
 
     try:
         return client.sync(ask, callback_timeout=LOOK)
-    except (OSError, TimeoutError):  # a connection that breaks is an OSError; the client opens it again
+    except (
+        OSError,
+        TimeoutError,
+    ):  # a connection that breaks is an OSError; the client opens it again
         return None, None

@@ -15,9 +15,12 @@ INTERRUPTED = 130  # 128 + the signal, as shells have it
 def leave_at_once() -> None:
     """End the process at Ctrl-C, from now on until `loaded`.
 
-    An exception would pass through half-loaded modules of others, some of which catch it or print it.
+    An exception would pass through half-loaded modules of others, some of which catch it or print
+    it.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has us ignore it
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # not where a shell has us ignore it
         signal.signal(signal.SIGINT, _leave)
 
 

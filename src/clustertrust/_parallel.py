@@ -28,15 +28,20 @@ def check_jobs(n_jobs: int | None) -> None:
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0 or abs(int(n_jobs)) > _MOST_THREADS):
         raise ValueError(
-            f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most {_MOST_THREADS}; -1 means every "
+            f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most "
+            f"{_MOST_THREADS}; -1 means every "
             "core."
         )
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's meaning."""
+    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's
+    meaning.
+    """
     check_jobs(n_jobs)
-    context = joblib.parallel.get_active_backend()[1]  # what `joblib.parallel_config(n_jobs=…)` asks for
+    context = joblib.parallel.get_active_backend()[
+        1
+    ]  # what `joblib.parallel_config(n_jobs=…)` asks for
     wanted = n_jobs if n_jobs is not None else context
     return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))
 
@@ -52,20 +57,25 @@ AT_ONCE = 8  # blocks that may be under work or wait to be taken
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
     """Cut range(n) into slices of at most `largest` rows, `AT_ONCE` of them within the budget.
 
-    Their size does not depend on the number of threads: matrix products of other sizes may round differently.
+    Their size does not depend on the number of threads: matrix products of other sizes may round
+    differently.
     """
     size = int(max(1, min(largest, memory_budget() // max(1, AT_ONCE * bytes_per_row))))
     return (slice(low, min(low + size, n)) for low in range(0, n, size))
 
 
-def map_blocks(function: Callable[[Block], Result], parts: Iterator[Block], threads: int) -> Iterator[Result]:
+def map_blocks(
+    function: Callable[[Block], Result], parts: Iterator[Block], threads: int
+) -> Iterator[Result]:
     """Yield function(part) for each part, in order, worked on by `threads` threads.
 
     The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
     """
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
-    if threads == 1 or len(first) < 2:  # one block alone is done here: to start a thread takes longer than little data
+    if (
+        threads == 1 or len(first) < 2
+    ):  # one block alone is done here: to start a thread takes longer than little data
         yield from map(function, parts)
         return
     with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
@@ -86,10 +96,11 @@ def _controller() -> ThreadpoolController:
 class _OneThread:
     """Holds BLAS to one thread while anyone is inside.
 
-    threadpoolctl remembers the limit it found and puts it back. Of two threads that enter one after the
-    other the second would find, and for ever put back, the first one's limit; so only the first to enter
-    sets the limit and only the last to leave lifts it. Newer versions listen to no thread but the first to set
-    a limit while that one lives, so that both is done by threads that do nothing else.
+    threadpoolctl remembers the limit it found and puts it back. Of two threads that enter one after
+    the other the second would find, and for ever put back, the first one's limit; so only the first
+    to enter sets the limit and only the last to leave lifts it. Newer versions listen to no thread
+    but the first to set a limit while that one lives, so that both is done by threads that do
+    nothing else.
     """
 
     def __init__(self) -> None:
@@ -124,7 +135,8 @@ one_blas_thread = _OneThread()
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run the libraries below us on one thread: the same bits for any `n_jobs`, and safe after a fork.
+    """Run the libraries below us on one thread: the same bits for any `n_jobs`, and safe after a
+    fork.
 
     OpenMP's limit belongs to the calling thread, BLAS's to the process.
     """
@@ -133,7 +145,9 @@ def one_thread() -> Iterator[None]:
 
 
 class _Show:
-    """Stands in for `warnings.showwarning`: to the list of the thread that warns where it has one, else to `before`."""
+    """Stands in for `warnings.showwarning`: to the list of the thread that warns where it has one,
+    else to `before`.
+    """
 
     def __init__(self, before: Any, local: threading.local) -> None:
         self.before, self._local = before, local
@@ -149,11 +163,12 @@ class _Show:
 class _Collector:
     """Collects the warnings of each thread apart.
 
-    `warnings.catch_warnings` swaps the filters of the whole process, so that two threads inside it can leave each
-    other's behind. Here one filter is added to the list in force and taken out of that same list again, and each
-    warning goes to the thread that gave it; those of other threads go where they went before. A `catch_warnings` of
-    another thread that begins while someone is inside and ends later puts our stand-in back, where it does no harm; the
-    next to enter looks behind it.
+    `warnings.catch_warnings` swaps the filters of the whole process, so that two threads inside it
+    can leave each other's behind. Here one filter is added to the list in force and taken out of
+    that same list again, and each warning goes to the thread that gave it; those of other threads
+    go where they went before. A `catch_warnings` of another thread that begins while someone is
+    inside and ends later puts our stand-in back, where it does no harm; the next to enter looks
+    behind it.
     """
 
     def __init__(self) -> None:
@@ -166,7 +181,9 @@ class _Collector:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                warnings.filterwarnings("always", message="(?#clustertrust collects)")  # matches all, equals no other
+                warnings.filterwarnings(
+                    "always", message="(?#clustertrust collects)"
+                )  # matches all, equals no other
                 self._filters: Any = warnings.filters
                 self._filter = self._filters[0]
                 before: Any = warnings.showwarning
@@ -196,7 +213,9 @@ collected_warnings = _Collector()
 
 
 def stop(results: Any) -> None:
-    """End the jobs of a joblib generator that are left, without joblib's warning that there were some."""
+    """End the jobs of a joblib generator that are left, without joblib's warning that there were
+    some.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results.close()

@@ -1,4 +1,6 @@
-"""A progress bar on standard error, for people: it is drawn where somebody asked for it and there is a terminal."""
+"""A progress bar on standard error, for people: it is drawn where somebody asked for it and there
+is a terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ def progress(
     verbose: bool,
     size: Callable[[Result], int] = lambda result: 1,
 ) -> Iterator[Result]:
-    """Yield the results, and tell after each how far it is; None: how much there is to do is not known.
+    """Yield the results, and tell after each how far it is; None: how much there is to do is not
+    known.
 
     `size` is how much of `total` a result stands for.
     """
@@ -30,7 +33,11 @@ def progress(
         yield result
         done += size(result)
         filled = WIDTH if not total else WIDTH * min(done, total) // total
-        told = f"{done}" if total is None else f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}"
+        told = (
+            f"{done}"
+            if total is None
+            else f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}"
+        )
         sys.stderr.write(f"\r{what} {told}")
         sys.stderr.flush()
     sys.stderr.write("\n")

@@ -1,4 +1,7 @@
-"""The checks that public functions call first. Each error names the argument, the value and the remedy."""
+"""The checks that public functions call first.
+
+Each error names the argument, the value and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -106,21 +109,31 @@ def check_names(name: str, value: Any, what: str) -> list[str]:
 def check_list(name: str, values: Any, such_as: str) -> list[Any]:
     """Return what an iterable holds, at most `MOST` values, as a list."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name}={values!r} must be a range or a list of values, such as {such_as}.")
+        raise TypeError(
+            f"{name}={values!r} must be a range or a list of values, such as {such_as}."
+        )
     found = list(itertools.islice(values, MOST + 1))
     if len(found) > MOST:
-        raise ValueError(f"{name} holds more than {MOST} values, such as {found[-1]!r}; give fewer.")
+        raise ValueError(
+            f"{name} holds more than {MOST} values, such as {found[-1]!r}; give fewer."
+        )
     return found
 
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars frame; neither is imported for the question."""
-    return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {"pandas", "polars"}
+    return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {
+        "pandas",
+        "polars",
+    }
 
 
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array or frame; Dask is not imported for the question."""
-    return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {"Array", "DataFrame"}
+    return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {
+        "Array",
+        "DataFrame",
+    }
 
 
 def check_columns(X: Any) -> None:
@@ -144,17 +157,25 @@ def check_columns(X: Any) -> None:
 
 def _is_numeric(column: Any) -> bool:
     kind = str(column.dtype).lower()
-    if not kind.startswith(("object", "str", "utf8", "categor", "enum", "date", "time", "duration", "period")):
+    if not kind.startswith(
+        ("object", "str", "utf8", "categor", "enum", "date", "time", "duration", "period")
+    ):
         return True
     found = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
     return found in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
 
-def check_finite(X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | None = None) -> None:
-    """Raise with the place of the first missing or infinite value, by the names of `columns` and `rows` too."""
+def check_finite(
+    X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | None = None
+) -> None:
+    """Raise with the place of the first missing or infinite value, by the names of `columns` and
+    `rows` too.
+    """
     values = X.data if sparse.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):  # one cheap pass; an overflowing sum is looked at below
+        if np.isfinite(
+            values.sum(dtype=np.float64)
+        ):  # one cheap pass; an overflowing sum is looked at below
             return
     bad = ~np.isfinite(values)
     count = int(bad.sum())
@@ -169,16 +190,19 @@ def check_finite(X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | 
     of_row = "" if rows is None or only_counts(rows) else f" ({rows[row : row + 1].tolist()[0]!r})"
     kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
     raise ValueError(
-        f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row {row}{of_row}, "
-        f"column {column}{name}. Drop those rows or impute them first (for example with sklearn.impute.SimpleImputer)."
+        f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row "
+        f"{row}{of_row}, "
+        f"column {column}{name}. Drop those rows or impute them first (for example with "
+        "sklearn.impute.SimpleImputer)."
     )
 
 
 def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
-    """Raise where squares of the values leave the range of their type: distances would be 0 or infinite, unnoticed.
+    """Raise where squares of the values leave the range of their type: distances would be 0 or
+    infinite, unnoticed.
 
-    `small=False` lets pass values that are all next to 0, as new points may be; `dtype` is the type that the values
-    will have, where it is another.
+    `small=False` lets pass values that are all next to 0, as new points may be; `dtype` is the type
+    that the values will have, where it is another.
     """
     values = X.data if sparse.issparse(X) else X
     if not values.size:
@@ -193,13 +217,17 @@ def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
     remedy = ", or convert it to float64" if dtype is None else ", or fit on float64"
     wider = remedy if kind.dtype == np.float32 else ""
     raise ValueError(
-        f"X has values of up to {largest:.3g}, whose squared distances are too {told} for {kind.dtype} ({low:.0e} to "
+        f"X has values of up to {largest:.3g}, whose squared distances are too {told} for "
+        f"{kind.dtype} ({low:.0e} to "
         f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
     )
 
 
 def as_type(X: Any, dtype: Any) -> Any:
-    """Return new points in the type of the data of the fit; raise where they are beyond its range."""
+    """Return new points in the type of the data of the fit.
+
+    Raise where they are beyond its range.
+    """
     if X.dtype == dtype:
         return X
     check_range(X, small=False, dtype=dtype)
@@ -207,17 +235,23 @@ def as_type(X: Any, dtype: Any) -> Any:
 
 
 def check_whole_numbers(X: Any) -> None:
-    """Raise for whole numbers that are no longer the same as floats: beyond 2**53 neighbours become one."""
+    """Raise for whole numbers that are no longer the same as floats: beyond 2**53 neighbours become
+    one.
+    """
     for name, values in _whole_columns(X):
         if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
             continue
         rounded = values.astype(np.float64)
-        beyond = rounded >= float(np.iinfo(values.dtype).max)  # rounded up to where the type ends: no way back
+        beyond = rounded >= float(
+            np.iinfo(values.dtype).max
+        )  # rounded up to where the type ends: no way back
         lost = beyond | (np.where(beyond, 0, rounded).astype(values.dtype) != values)
         if lost.any():
             raise ValueError(
-                f"X has whole numbers beyond 2**53 in column {name!r}, such as {int(values[lost][0])}, which floats of "
-                "64 bits cannot tell from their neighbours. Subtract the column's smallest from it, or leave it out if "
+                f"X has whole numbers beyond 2**53 in column {name!r}, such as "
+                f"{int(values[lost][0])}, which floats of "
+                "64 bits cannot tell from their neighbours. Subtract the column's smallest from "
+                "it, or leave it out if "
                 "it names the rows."
             )
 
@@ -229,7 +263,12 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
         for name, column in columns:
             if str(column.dtype).lower().startswith(("int64", "uint64")):
                 known = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
-                yield name, known.to_numpy().astype("u8" if str(column.dtype).lower().startswith("u") else "i8")
+                yield (
+                    name,
+                    known.to_numpy().astype(
+                        "u8" if str(column.dtype).lower().startswith("u") else "i8"
+                    ),
+                )
         return
     if isinstance(X, list | tuple):
         try:
@@ -250,7 +289,10 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     least = 2 if reset else 1
     check_columns(X)
     check_whole_numbers(X)
-    columns, rows = X.columns if is_frame(X) else None, X.index if isinstance(X, pd.DataFrame) else None
+    columns, rows = (
+        X.columns if is_frame(X) else None,
+        X.index if isinstance(X, pd.DataFrame) else None,
+    )
     if estimator is None:
         X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
     else:
@@ -262,19 +304,27 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
 
 
 def check_square(name: str, matrix: Any, n: int) -> Any:
-    """Return a precomputed (n, n) matrix, unchanged where it is an array already (memory-mapped ones stay so)."""
+    """Return a precomputed (n, n) matrix, unchanged where it is an array already (memory-mapped
+    ones stay so).
+    """
     if sparse.issparse(matrix):
         raise TypeError(f"{name} must be a dense array; use X.toarray().")
     matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
     if matrix.shape != (n, n):
-        raise ValueError(f"{name} has shape {matrix.shape}; a precomputed matrix of {n} labelled points is ({n}, {n}).")
+        raise ValueError(
+            f"{name} has shape {matrix.shape}; a precomputed matrix of {n} labelled points is "
+            f"({n}, {n})."
+        )
     return matrix
 
 
 def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
     """Raise unless both speak of the same number of points."""
     if len(a) != len(b):
-        raise ValueError(f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same points.")
+        raise ValueError(
+            f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same "
+            "points."
+        )
 
 
 def only_counts(index: pd.Index) -> bool:
@@ -283,7 +333,9 @@ def only_counts(index: pd.Index) -> bool:
 
 
 def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None:
-    """Raise where two frames with ids of their own, of equal length, do not list the same points in the same order."""
+    """Raise where two frames with ids of their own, of equal length, do not list the same points in
+    the same order.
+    """
     if only_counts(index) or only_counts(rows) or index.equals(rows):
         return  # rows that have no names are told apart by their place
     theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, rows))
@@ -291,36 +343,50 @@ def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None
     if differ.size:
         i = int(differ[0])
         raise ValueError(
-            f"Row {i} of {name} is {theirs[i]!r} and row {i} of {of} is {ours[i]!r}; both must list the same points in "
-            f"the same order: {name}.loc[{of}.index] puts them so, {name}.to_numpy() says that they are."
+            f"Row {i} of {name} is {theirs[i]!r} and row {i} of {of} is {ours[i]!r}; both must "
+            "list the same points in "
+            f"the same order: {name}.loc[{of}.index] puts them so, {name}.to_numpy() says that "
+            "they are."
         )
 
 
 def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
-    """Say that text such as "-1" is a cluster of that name, where the number would mean not assigned."""
-    negative = sorted({text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())})
+    """Say that text such as "-1" is a cluster of that name, where the number would mean not
+    assigned.
+    """
+    negative = sorted(
+        {text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())}
+    )
     if negative:
         tell(
-            f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For points that are not "
+            f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For "
+            "points that are not "
             "assigned give the number -1, None or NaN."
         )
 
 
-def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[NDArray[np.int64], NDArray]:
+def check_label_vector(
+    name: str, labels: Any, *, quiet: bool = False
+) -> tuple[NDArray[np.int64], NDArray]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code.
 
-    Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth values; missing
-    values mean not assigned. Text that looks like a negative number is a cluster, and is warned of unless `quiet`.
+    Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth
+    values; missing values mean not assigned. Text that looks like a negative number is a cluster,
+    and is warned of unless `quiet`.
     """
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
         if isinstance(labels, list | tuple) and values.dtype.kind in "US":
-            values = np.asarray(labels, dtype=object)  # NumPy would have made text of a missing value
+            values = np.asarray(
+                labels, dtype=object
+            )  # NumPy would have made text of a missing value
         if values.ndim != 1:
             raise ValueError(f"its shape is {values.shape}")
         codes, names = pd.factorize(values)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be one flat sequence of labels, one a point: {error}.") from error
+        raise ValueError(
+            f"{name} must be one flat sequence of labels, one a point: {error}."
+        ) from error
     names = np.asarray(names)
     kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
     _check_label_range(name, names, kind)
@@ -330,10 +396,13 @@ def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is no label; labels are whole numbers, text or categories."
+                f"{name} contains {fractional[0]!r}, which is no label; labels are whole numbers, "
+                "text or categories."
             )
         names = names.astype(np.int64)
-    negative = np.array([isinstance(name, numbers.Real) and name < 0 for name in names.tolist()], dtype=bool)
+    negative = np.array(
+        [isinstance(name, numbers.Real) and name < 0 for name in names.tolist()], dtype=bool
+    )
     if negative.any():
         keep = ~negative
         new_code = np.where(keep, np.cumsum(keep) - 1, -1)
@@ -348,16 +417,23 @@ def _check_label_range(name: str, names: NDArray, kind: str) -> None:
     """Raise for numbers that are too large for whole numbers of 64 bits."""
     if names.dtype.kind != "f" and kind not in {"integer", "floating", "mixed-integer-float"}:
         return
-    beyond = [value for value in names.tolist() if np.isfinite(float(value)) and not -(2**63) <= value < 2**63]
+    beyond = [
+        value
+        for value in names.tolist()
+        if np.isfinite(float(value)) and not -(2**63) <= value < 2**63
+    ]
     if beyond:
         raise ValueError(
-            f"{name} contains {beyond[0]!r}, which is too large for a label; labels are whole numbers of 64 bits, text "
+            f"{name} contains {beyond[0]!r}, which is too large for a label; labels are whole "
+            "numbers of 64 bits, text "
             "or categories."
         )
 
 
 def with_nothing(names: NDArray) -> NDArray:
-    """Names of labels with one more entry, for the index -1, that means none: -1 for numbers, None for other names."""
+    """Names of labels with one more entry, for the index -1, that means none: -1 for numbers, None
+    for other names.
+    """
     numeric = names.dtype.kind in "iu"
     kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1
     return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))
@@ -367,5 +443,7 @@ def check_scores(scores: Any) -> NDArray[np.float64]:
     """Return scores as one flat float array; missing values are NaN."""
     array = check_floats("scores", scores, "one flat sequence of numbers, one a point")
     if array.ndim != 1:
-        raise ValueError(f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}.")
+        raise ValueError(
+            f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}."
+        )
     return array

@@ -1,6 +1,8 @@
-"""Where points are drawn: two coordinates a point, what the axes are, and a sentence on where they come from.
+"""Where points are drawn: two coordinates a point, what the axes are, and a sentence on where they
+come from.
 
-Scatter display and report share this, so that the same data give the same picture under the same names.
+Scatter display and report share this, so that the same data give the same picture under the same
+names.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ __all__ = ["View", "data_view", "given_view", "principal_components"]
 
 Floats = NDArray[np.float64]
 
-_MORE, _STEPS = 10, 7  # directions beyond the two that are wanted, and iterations, to find these well
+_MORE, _STEPS = (
+    10,
+    7,
+)  # directions beyond the two that are wanted, and iterations, to find these well
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class View:
     xy : (n, 2) coordinates, NaN for points that have none
     names : what the two axes are
     origin : one sentence on where the coordinates come from
-    is_plane : whether it is the plane of stability and geometry, so that no other plot need show that
+    is_plane : whether it is the plane of stability and geometry, so that no other plot need show
+        that
     """
 
     xy: Floats
@@ -45,7 +51,9 @@ def given_view(embedding: Any, rows: pd.Index, told: str) -> View:
     """Coordinates that were given, one pair for each of the `rows` of what messages call `told`."""
     xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
-        raise ValueError(f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point.")
+        raise ValueError(
+            f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point."
+        )
     check_same_length("embedding", xy, told, rows)
     if isinstance(embedding, pd.DataFrame):
         check_same_rows("embedding", embedding.index, told, rows)
@@ -54,29 +62,43 @@ def given_view(embedding: Any, rows: pd.Index, told: str) -> View:
 
 
 def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) -> View:
-    """Two columns as they are, one against `beside`, more by their principal components; X is dense or CSR."""
+    """Two columns as they are, one against `beside`, more by their principal components.
+
+    X is dense or CSR.
+    """
     if len(columns) > 2:
         return _principal_view(X, f"{len(columns)} columns")
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if len(columns) == 2:
-        return View(dense, (columns[0], columns[1]), "Points are placed by the two columns of the data.")
+        return View(
+            dense, (columns[0], columns[1]), "Points are placed by the two columns of the data."
+        )
     xy = np.column_stack([dense[:, 0], beside])
-    return View(xy, (columns[0], beside_name), f"The data have one column: it is drawn against the {beside_name}.")
+    return View(
+        xy,
+        (columns[0], beside_name),
+        f"The data have one column: it is drawn against the {beside_name}.",
+    )
 
 
 def _principal_view(X: Any, told: str) -> View:
     xy, shares = principal_components(X)
-    x, y = (f"principal component {j} ({share:.0%} of the variance)" for j, share in enumerate(shares, start=1))
+    x, y = (
+        f"principal component {j} ({share:.0%} of the variance)"
+        for j, share in enumerate(shares, start=1)
+    )
     return View(
         xy,
         (x, y),
-        f"Points are placed by the first two principal components of {told}; what looks near here may lie apart in the "
+        f"Points are placed by the first two principal components of {told}; what looks near here "
+        "may lie apart in the "
         "others.",
     )
 
 
 def principal_components(X: Any) -> tuple[Floats, Floats]:
-    """Coordinates (n, 2) of the rows without missing values, NaN for the others, and shares of the variance.
+    """Coordinates (n, 2) of the rows without missing values, NaN for the others, and shares of the
+    variance.
 
     Sparse data are centred too, without becoming dense.
     """
@@ -92,15 +114,19 @@ def _of_dense(X: Any) -> tuple[Floats, Floats]:
     from sklearn.decomposition import PCA  # here: a scored ensemble does not need it
 
     pca = PCA(2, random_state=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # points that are all the same have no variance to share
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # points that are all the same have no variance to share
         xy = pca.fit_transform(X)
     return xy, pca.explained_variance_ratio_
 
 
 def _of_sparse(X: Any) -> tuple[Floats, Floats]:
-    """Subspace iteration on X less its means, which are never subtracted from the entries that are not there.
+    """Subspace iteration on X less its means, which are never subtracted from the entries that are
+    not there.
 
-    A few products with X: scikit-learn's PCA iterates until it is exact, several times as long where X is mostly noise.
+    A few products with X: scikit-learn's PCA iterates until it is exact, several times as long
+    where X is mostly noise.
     """
     X = X.astype(np.float64)
     means = np.asarray(X.mean(axis=0)).ravel()

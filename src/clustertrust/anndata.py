@@ -50,20 +50,21 @@ def score(
     Parameters
     ----------
     adata : AnnData
-        Annotated in place: `obs["cake_score"]` (0 to 1, higher is surer), `obs["cake_label"]` (the consensus,
-        categories of text as scanpy has them; missing where there is none), `obs["cake_reason"]` (why a cell is kept,
-        or what speaks against it, see :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under
-        names of the same kind, and the settings in `uns["cake"]`.
+        Annotated in place: `obs["cake_score"]` (0 to 1, higher is surer), `obs["cake_label"]` (the
+        consensus, categories of text as scanpy has them; missing where there is none),
+        `obs["cake_reason"]` (why a cell is kept, or what speaks against it, see
+        :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under names of the
+        same kind, and the settings in `uns["cake"]`.
     use_rep : str
         Where distances are taken: a key of `obsm`, or "X".
     key : str
         What the names of the results begin with.
     labels : sequence of str, optional
-        Columns of `obs` that hold the partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``. Nothing is
-        clustered then, and the parameters of clustering are left out.
+        Columns of `obs` that hold the partitions, at least two, such as ``["leiden_0.5",
+        "leiden_1.0"]``. Nothing is clustered then, and the parameters of clustering are left out.
     n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
-        See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters` is given; `n_runs`
-        None: 20.
+        See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
+        is given; `n_runs` None: 20.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
         See :class:`clustertrust.CAKE`.
     threshold : float
@@ -99,15 +100,24 @@ def score(
         "consensus": consensus,
         "n_jobs": n_jobs,
     }
-    settings = {"use_rep": use_rep} | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    settings = {"use_rep": use_rep} | {
+        name: value for name, value in scoring.items() if name != "n_jobs"
+    }
     if labels is not None:
-        building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs, "vary": vary}
+        building = {
+            "n_clusters": n_clusters,
+            "clusterer": clusterer,
+            "n_runs": n_runs,
+            "vary": vary,
+        }
         seeded = not (isinstance(random_state, int) and random_state == 0)  # 0 is the default
         _refuse(building | {"resample": resample, "random_state": random_state if seeded else None})
         scored = confidence(X, _partitions(adata, labels), **scoring)
         settings |= {"labels": list(labels)}
     else:
-        clusterer = ("leiden" if n_clusters is None else "kmeans") if clusterer is None else clusterer
+        clusterer = (
+            ("leiden" if n_clusters is None else "kmeans") if clusterer is None else clusterer
+        )
         building = {
             "n_clusters": n_clusters,
             "clusterer": clusterer,
@@ -131,7 +141,8 @@ def representation(adata: Any, use_rep: str) -> Any:
         raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
     if use_rep != "X" and use_rep not in adata.obsm:
         raise ValueError(
-            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of these or 'X', or "
+            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
+            "these or 'X', or "
             "compute it first (X_pca: scanpy.pp.pca(adata))."
         )
     X = adata.X if use_rep == "X" else adata.obsm[use_rep]
@@ -145,20 +156,29 @@ def representation(adata: Any, use_rep: str) -> Any:
 
 
 def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
-    """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into `uns`."""
+    """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into
+    `uns`.
+    """
     _check_key(key)
     _check_adata(adata)
     if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() does.")
+        raise TypeError(
+            f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() "
+            "does."
+        )
     check_same_length("table", table, "adata", adata)
     settings = check_mapping("settings", settings)
     for name, column in COLUMNS.items():
         to = f"{key}_{name}"
         if name in table:
-            adata.obs[to] = _categories(table[name]) if column.kind == "cluster" else table[name].array
+            adata.obs[to] = (
+                _categories(table[name]) if column.kind == "cluster" else table[name].array
+            )
         elif to in adata.obs:  # of earlier scores, and no part of these
             del adata.obs[to]
-    adata.uns[key] = {name: kept for name, value in settings.items() if (kept := _storable(value)) is not None}
+    adata.uns[key] = {
+        name: kept for name, value in settings.items() if (kept := _storable(value)) is not None
+    }
 
 
 def _categories(labels: pd.Series) -> pd.Categorical:
@@ -167,27 +187,37 @@ def _categories(labels: pd.Series) -> pd.Categorical:
     if pd.api.types.is_integer_dtype(labels.dtype):
         there &= labels.fillna(-1) >= 0
     order = [str(name) for name in sorted(labels[there].unique())]
-    return pd.Categorical([str(value) if known else None for value, known in zip(labels, there, strict=True)], order)
+    return pd.Categorical(
+        [str(value) if known else None for value, known in zip(labels, there, strict=True)], order
+    )
 
 
 def _partitions(adata: Any, labels: Sequence[str]) -> pd.DataFrame:
     names = check_names("labels", labels, "columns of adata.obs, at least two")
     missing = [name for name in names if name not in adata.obs]
     if missing:
-        raise ValueError(f"labels names {missing}, not in adata.obs, which has {list(adata.obs.columns)}.")
+        raise ValueError(
+            f"labels names {missing}, not in adata.obs, which has {list(adata.obs.columns)}."
+        )
     return adata.obs[names]
 
 
 def _refuse(given: Mapping[str, Any]) -> None:
     named = [name for name, value in given.items() if value is not None]
     if named:
-        raise ValueError(f"labels are given, so that nothing is clustered: leave out {', '.join(named)}.")
+        raise ValueError(
+            f"labels are given, so that nothing is clustered: leave out {', '.join(named)}."
+        )
 
 
 def _found(scored: Confidence) -> dict[str, Any]:
     from clustertrust import __version__
 
-    return {"geometry": scored.geometry_method, "n_runs": scored.n_runs, "clustertrust": __version__}
+    return {
+        "geometry": scored.geometry_method,
+        "n_runs": scored.n_runs,
+        "clustertrust": __version__,
+    }
 
 
 def _storable(value: Any) -> Any:
@@ -195,10 +225,16 @@ def _storable(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        return {str(name): kept for name, item in value.items() if (kept := _storable(item)) is not None}
+        return {
+            str(name): kept for name, item in value.items() if (kept := _storable(item)) is not None
+        }
     if isinstance(value, list | tuple | range | np.ndarray):
         array = np.asarray(value)
-        return array if array.dtype.kind in "biuf" else np.array([str(item) for item in value], dtype=object)
+        return (
+            array
+            if array.dtype.kind in "biuf"
+            else np.array([str(item) for item in value], dtype=object)
+        )
     return repr(value)
 
 

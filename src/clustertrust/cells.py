@@ -1,8 +1,8 @@
 """Labels of all runs → cells, the coarsest partition that refines every run.
 
-Two points share a cell when no run separates them. Whatever reads labels alone is constant on a cell, and
-every cluster of every run is a union of cells, so that most of the work is done on m cells instead of n
-points; m is often far below n.
+Two points share a cell when no run separates them. Whatever reads labels alone is constant on a
+cell, and every cluster of every run is a union of cells, so that most of the work is done on m
+cells instead of n points; m is often far below n.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger one
 def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     """Rename the clusters of each run 0, 1, … by first appearance; negative labels become -1.
 
-    Ties between optimal matchings are then settled by the partitions alone: what a run calls its clusters
-    never changes a score.
+    Ties between optimal matchings are then settled by the partitions alone: what a run calls its
+    clusters never changes a score.
 
     Returns
     -------
@@ -67,7 +67,9 @@ class Clusters(ABC):
 
     @cached_property
     def start(self) -> Ints:
-        """(R + 1,) with the clusters of all runs side by side, run r has columns start[r]:start[r + 1]."""
+        """(R + 1,) with the clusters of all runs side by side, run r has columns start[r]:start[r +
+        1].
+        """
         return np.concatenate([[0], np.cumsum(self.n_clusters)])
 
     def encode(self, labels: Ints) -> Ints:
@@ -79,7 +81,9 @@ class Clusters(ABC):
 
     @abstractmethod
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
-        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run,
+        Eq. (4).
+        """
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,9 @@ class Cells(Clusters):
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
-        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run,
+        Eq. (4).
+        """
         return np.asarray(backend().contingencies(self.rows, self.counts, run, others, k, k_others))
 
     def assigned_runs(self) -> Ints:

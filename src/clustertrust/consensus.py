@@ -33,11 +33,14 @@ class Votes:
     strength: Floats
 
 
-def count_votes(cells: Clusters, matchings: Matchings, reference: int, rows: Ints, runs: Ints) -> Votes:
+def count_votes(
+    cells: Clusters, matchings: Matchings, reference: int, rows: Ints, runs: Ints
+) -> Votes:
     """Let each run vote for the reference's cluster that its own is matched to.
 
-    The most votes win. A tie for the first place goes to the reference's own label; where the reference does not
-    assign the row, to the vote of the run that agrees most with it. `runs` (m,) is the number of runs that count.
+    The most votes win. A tie for the first place goes to the reference's own label; where the
+    reference does not assign the row, to the vote of the run that agrees most with it. `runs` (m,)
+    is the number of runs that count.
     """
     m, R = rows.shape
     counts = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
@@ -59,10 +62,14 @@ def count_votes(cells: Clusters, matchings: Matchings, reference: int, rows: Int
     return Votes(np.where(most > 0, labels, -1), votes, strength)
 
 
-def _vote_of_nearest_run(matchings: Matchings, reference: int, rows: Ints, leaders: NDArray[np.bool_]) -> Ints:
-    """Of the `leaders` (m, k) of each row the one that the run most like the reference votes for; the first on ties.
+def _vote_of_nearest_run(
+    matchings: Matchings, reference: int, rows: Ints, leaders: NDArray[np.bool_]
+) -> Ints:
+    """Of the `leaders` (m, k) of each row the one that the run most like the reference votes for;
+    the first on ties.
 
-    A run votes once, so that this settles every tie, and neither names nor the order of rows have a part in it.
+    A run votes once, so that this settles every tie, and neither names nor the order of rows have a
+    part in it.
     """
     labels = np.full(len(rows), -1)
     for r in np.argsort(-matchings.agreement[reference], kind="stable"):
@@ -94,4 +101,7 @@ def best_reference(cells: Cells, matchings: Matchings, runs: Ints) -> int:
     return int(np.argmax(np.round(means, 10)))
 
 
-CONSENSUS: dict[str, Callable[[Cells, Matchings, Ints], int]] = {"best-reference": best_reference, "medoid": medoid}
+CONSENSUS: dict[str, Callable[[Cells, Matchings, Ints], int]] = {
+    "best-reference": best_reference,
+    "medoid": medoid,
+}

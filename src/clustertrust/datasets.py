@@ -1,14 +1,16 @@
-"""The data sets of the paper: S1 to S7, drawn anew, and eight real ones, read or downloaded, checked and prepared.
+"""The data sets of the paper: S1 to S7, drawn anew, and eight real ones, read or downloaded,
+checked and prepared.
 
-Real sets that scikit-learn does not ship are read from the folder that the environment variable CLUSTERTRUST_DATA
-names, one .npz file a set with the arrays X and y; where it is not set they come from OpenML, once, into
-scikit-learn's data home. Either way a checksum over the arrays says whether they are those of the paper.
+Real sets that scikit-learn does not ship are read from the folder that the environment variable
+CLUSTERTRUST_DATA names, one .npz file a set with the arrays X and y; where it is not set they come
+from OpenML, once, into scikit-learn's data home. Either way a checksum over the arrays says whether
+they are those of the paper.
 
 References
 ----------
-Iris, breast cancer, digits: scikit-learn. Pendigits (Alpaydin and Alimoglu, 1998), letter (Slate, 1991), satimage
-(Srinivasan, 1993): UCI, CC BY 4.0. Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017): MIT. 20 Newsgroups (Lang, 1995),
-embedded by all-MiniLM-L6-v2 (Apache-2.0).
+Iris, breast cancer, digits: scikit-learn. Pendigits (Alpaydin and Alimoglu, 1998), letter (Slate,
+1991), satimage (Srinivasan, 1993): UCI, CC BY 4.0. Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017):
+MIT. 20 Newsgroups (Lang, 1995), embedded by all-MiniLM-L6-v2 (Apache-2.0).
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml, get_data_home, load_breast_cancer, load_digits, load_iris, make_blobs
+from sklearn.datasets import (
+    fetch_openml,
+    get_data_home,
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    make_blobs,
+)
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
@@ -59,12 +68,14 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     name : str
         Short or long name, upper or lower case; see `names`.
     raw : bool, default False
-        Leave out what the paper does to the points first: standardise (Lt), PCA to 30 components (Sa), both, to 10
-        or 100 components (Bc, Ng), whole numbers as float64 (Pd) or float32 (Fm). The other sets are used as they are.
+        Leave out what the paper does to the points first: standardise (Lt), PCA to 30 components
+        (Sa), both, to 10 or 100 components (Bc, Ng), whole numbers as float64 (Pd) or float32 (Fm).
+        The other sets are used as they are.
     block : int, default 1
-        S3 only: which block of 1500 noise points of NumPy's legacy generator. The authors drew them from a stream
-        that other cells of their notebook used too. Block 1 gives the paper's table of filtered k-means, block 2
-        the filtering and block 8 the correctness that the notebook stores.
+        S3 only: which block of 1500 noise points of NumPy's legacy generator. The authors drew them
+        from a stream that other cells of their notebook used too. Block 1 gives the paper's table
+        of filtered k-means, block 2 the filtering and block 8 the correctness that the notebook
+        stores.
 
     Returns
     -------
@@ -75,12 +86,12 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     -----
     The paper counts the noise of S3 as a class of its own where it sets k (4, not 3).
 
-    Embeddings made anew differ in their last digits from machine to machine, so of the newsgroups only the shape of
-    X and the checksum of y are checked.
+    Embeddings made anew differ in their last digits from machine to machine, so of the newsgroups
+    only the shape of X and the checksum of y are checked.
 
-    scikit-learn keeps a download as text, which for Fashion-MNIST takes half a minute to read each time. To be
-    spared that, save X and y of ``load("Fm", raw=True)`` with `numpy.savez_compressed` as fashion_mnist_train.npz, in
-    the folder that CLUSTERTRUST_DATA names.
+    scikit-learn keeps a download as text, which for Fashion-MNIST takes half a minute to read each
+    time. To be spared that, save X and y of ``load("Fm", raw=True)`` with `numpy.savez_compressed`
+    as fashion_mnist_train.npz, in the folder that CLUSTERTRUST_DATA names.
 
     Examples
     --------
@@ -91,12 +102,20 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     >>> int((datasets.load("S3").y == -1).sum())
     1500
     """
-    known = {alias.lower(): short for short, entry in _SETS.items() for alias in (short, entry.name)}
+    known = {
+        alias.lower(): short for short, entry in _SETS.items() for alias in (short, entry.name)
+    }
     short = known.get(str(name).lower(), name)
-    check_choice("name", short, [*_SETS, *(entry.name for entry in _SETS.values() if entry.name not in _SETS)])
+    check_choice(
+        "name",
+        short,
+        [*_SETS, *(entry.name for entry in _SETS.values() if entry.name not in _SETS)],
+    )
     block = check_count("block", block, at_least=1)
     if block != 1 and short != "S3":
-        raise ValueError(f"block={block!r} chooses the noise of S3, and {name!r} has none; leave block out.")
+        raise ValueError(
+            f"block={block!r} chooses the noise of S3, and {name!r} has none; leave block out."
+        )
     read, steps = _SETS[short].read, _SETS[short].steps
     X, y = read() if block == 1 else _noisy_blobs(block)
     for step in () if raw else steps:
@@ -122,15 +141,20 @@ def _blobs(centers: Sequence[Center], std: float, size: int, seed: int) -> Datas
 
 
 def _stacked_blobs(clusters: Sequence[tuple[Center, float, int, int]]) -> Dataset:
-    """Centre, standard deviation, size and seed of each cluster: one call a cluster, in the order of the classes."""
+    """Centre, standard deviation, size and seed of each cluster: one call a cluster, in the order
+    of the classes.
+    """
     parts = [_blobs([center], std, size, seed).X for center, std, size, seed in clusters]
-    return Dataset(np.vstack(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
+    return Dataset(
+        np.vstack(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    )
 
 
 def _noisy_blobs(block: int = 1) -> Dataset:
     """Three blobs, then 1500 points of uniform noise on [-10, 15]², labelled -1.
 
-    The authors' notebook had drawn 40 numbers from the same stream, for another figure, before its first noise.
+    The authors' notebook had drawn 40 numbers from the same stream, for another figure, before its
+    first noise.
     """
     blobs = _blobs([(0, 0), (5, 5), (10, 0)], 1.0, 3000, 10)
     stream = np.random.RandomState(42)
@@ -166,13 +190,17 @@ class _Stored:
         X, y = found
         if X.shape != self.shape or X.dtype != self.dtype:
             raise ValueError(
-                f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has {self.shape} and {self.dtype}. "
+                f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has "
+                f"{self.shape} and {self.dtype}. "
                 f"{remedy}"
             )
         for part, array, expected in (("X", X, self.hash_points), ("y", y, self.hash_classes)):
             actual = hash_data(array)
             if expected not in (None, actual):
-                raise ValueError(f"{part} of {origin} is not the paper's: checksum {actual}, not {expected}. {remedy}")
+                raise ValueError(
+                    f"{part} of {origin} is not the paper's: checksum {actual}, not {expected}. "
+                    f"{remedy}"
+                )
         return found
 
 
@@ -180,21 +208,32 @@ def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
     """Arrays of a file, where they came from, and what to do if they are wrong."""
     path = folder / stored.file
     if not path.is_file():
-        other = _RECIPE if stored.openml is None else f"Put it there, or unset {FOLDER} to download the data."
+        other = (
+            _RECIPE
+            if stored.openml is None
+            else f"Put it there, or unset {FOLDER} to download the data."
+        )
         raise FileNotFoundError(f"{FOLDER}={str(folder)!r} has no file {stored.file!r}. {other}")
-    other = _RECIPE if stored.openml is None else f"Replace the file, or unset {FOLDER} to download the data."
+    other = (
+        _RECIPE
+        if stored.openml is None
+        else f"Replace the file, or unset {FOLDER} to download the data."
+    )
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return _canonical(stored, file["X"], file["y"]), repr(str(path)), other
     except DAMAGE as error:
-        raise ValueError(f"{str(path)!r} is damaged or does not hold the arrays X and y ({error}). {other}") from error
+        raise ValueError(
+            f"{str(path)!r} is damaged or does not hold the arrays X and y ({error}). {other}"
+        ) from error
 
 
 def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     """The same of a download, or of its copy in scikit-learn's data home."""
     if stored.openml is None:
         raise FileNotFoundError(
-            f"{stored.file!r} cannot be downloaded ready-made, and {FOLDER} is not set; set it to the folder that "
+            f"{stored.file!r} cannot be downloaded ready-made, and {FOLDER} is not set; set it to "
+            "the folder that "
             f"holds the file. {_RECIPE}"
         )
     remedy = f"set {FOLDER} to a folder with the file {stored.file!r} (arrays X and y)"
@@ -208,11 +247,17 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     rows = stored.shape[0]  # Fashion-MNIST: the training part comes first
     found = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
     cache = str(Path(get_data_home()) / "openml")
-    return found, f"the OpenML data set {stored.openml!r}", f"Delete {cache!r} and try again, or {remedy}."
+    return (
+        found,
+        f"the OpenML data set {stored.openml!r}",
+        f"Delete {cache!r} and try again, or {remedy}.",
+    )
 
 
 def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
-    """The form that checksums are taken of: X in C order and in its type if that changes no value, y as 0, 1, …."""
+    """The form that checksums are taken of: X in C order and in its type if that changes no value,
+    y as 0, 1, ….
+    """
     with np.errstate(invalid="ignore"):
         cast = X.astype(stored.dtype, order="C")
     codes = np.unique(y, return_inverse=True)[1]
@@ -259,7 +304,10 @@ _LETTER = _Stored(
 )
 _SATIMAGE = _Stored(
     file="satimage.npz",
-    shape=(6430, 36),  # OpenML's form, standardised and five rows short of the original; so the paper's
+    shape=(
+        6430,
+        36,
+    ),  # OpenML's form, standardised and five rows short of the original; so the paper's
     dtype="float64",
     hash_points="1993a12b2bd3a64731cc0583a3cc2323a2fe0796c971edce4ee1b6934d50cd0c",
     hash_classes="1aef3b90bc2e7f165bf3257b616381e2cfdc5d09c85a8998559bb4b55e0fb8e4",
@@ -292,10 +340,15 @@ class _Entry:
     steps: tuple[Callable[[NDArray], NDArray], ...] = ()
 
 
-# Centres and seeds are those of the authors' notebook. So is the 2.3 of S2, which the printed numbers need; the paper
-# says 2.5.
+# Centres and seeds are those of the authors' notebook. So is the 2.3 of S2, which the printed
+# numbers need; the paper says 2.5.
 _S2 = [((0, 0), 2.0, 1000, 42), ((2, 0), 2.3, 1000, 43), ((8, 8), 1.5, 1000, 44)]
-_S4 = [((-3, -3), 1.9, 750, 20), ((-3, 3), 1.9, 750, 21), ((3, -3), 1.9, 750, 22), ((3, 3), 1.9, 750, 23)]
+_S4 = [
+    ((-3, -3), 1.9, 750, 20),
+    ((-3, 3), 1.9, 750, 21),
+    ((3, -3), 1.9, 750, 22),
+    ((3, 3), 1.9, 750, 23),
+]
 _S5 = [((0, 0), 0.2, 1000, 100), ((8, 0), 3.0, 2000, 101), ((4, 8), 1.0, 1000, 102)]
 _S6 = [((0, 0), 0.4, 1000, 200), ((4, 0), 2.5, 2000, 201), ((8, 0), 0.4, 1000, 202)]
 _S7 = [((0, 0), 0.3, 500, 400), ((5, 5), 1.5, 1000, 401), ((10, 0), 2.5, 2500, 402)]
@@ -309,7 +362,11 @@ _SETS = {
     "S6": _Entry("S6", partial(_stacked_blobs, _S6)),
     "S7": _Entry("S7", partial(_stacked_blobs, _S7)),
     "Ir": _Entry("iris", partial(_shipped, load_iris)),
-    "Bc": _Entry("breast-cancer", partial(_shipped, load_breast_cancer), (_standardise, partial(_project, 10))),
+    "Bc": _Entry(
+        "breast-cancer",
+        partial(_shipped, load_breast_cancer),
+        (_standardise, partial(_project, 10)),
+    ),
     "Dg": _Entry("digits", partial(_shipped, load_digits)),
     "Ng": _Entry("20newsgroups", _NEWSGROUPS.read, (_standardise, partial(_project, 100))),
     "Fm": _Entry("fashion-mnist", _FASHION_MNIST.read, (partial(_retype, "float32"),)),

@@ -1,4 +1,6 @@
-"""CAKE, the scikit-learn clusterer, and its function twin `confidence`: check, call the parts, store."""
+"""CAKE, the scikit-learn clusterer, and its function twin `confidence`: check, call the parts,
+store.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 # Fields of `Confidence` that are attributes of a fitted estimator, with an underscore behind.
-RESULTS = tuple(f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"})
+RESULTS = tuple(
+    f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
+)
 
 # Checks of scikit-learn that CAKE does not pass, with the reason for each.
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
@@ -67,15 +71,16 @@ def confidence(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
-        The points. Of a Dask array or frame the fields of the result are Dask arrays, and `geometry` is "rms" or
-        "centroid".
+        The points. Of a Dask array or frame the fields of the result are Dask arrays, and
+        `geometry` is "rms" or "centroid".
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        The partitions, at least two. Labels of any kind; negative numbers and missing values mean that the point
-        is not assigned. pandas labels that name their rows must do so as X does, in its order. With Dask data they may
-        be in a Dask array of whole numbers.
+        The partitions, at least two. Labels of any kind; negative numbers and missing values mean
+        that the point is not assigned. pandas labels that name their rows must do so as X does, in
+        its order. With Dask data they may be in a Dask array of whole numbers.
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement, unassigned, consensus
+    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement,
+    unassigned, consensus
         See :class:`CAKE`.
     n_jobs : int, optional
         Threads; None: every core. The result is the same for any number.
@@ -120,65 +125,72 @@ def confidence(
 class CAKE(ClusterMixin, BaseEstimator):
     """Clustering with a confidence score for every assignment.
 
-    The data are clustered many times. A point that the runs keep together with the same others is stable; a
-    point that lies well inside its cluster is well placed. Its score, between 0 and 1, is high where both hold
-    (Confidence in Assignments via K-partition Ensembles [1]_).
+    The data are clustered many times. A point that the runs keep together with the same others is
+    stable; a point that lies well inside its cluster is well placed. Its score, between 0 and 1, is
+    high where both hold (Confidence in Assignments via K-partition Ensembles [1]_).
 
     Parameters
     ----------
     n_clusters : int, optional
         Clusters of each run; None: 8 for names, and an estimator's own value.
     clusterer : str, estimator, function, or a list of these
-        A name: "kmeans" (k-means++), "kmeans-random", "minibatch-kmeans", "gmm", "kmedoids", "birch", "spectral",
-        "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any scikit-learn clusterer, mixture or Pipeline, which
-        is cloned and gets a new seed for each run; a function `(X, rng) -> labels`. From a list runs are dealt in turn.
+        A name: "kmeans" (k-means++), "kmeans-random", "minibatch-kmeans", "gmm", "kmedoids",
+        "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
+        scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
+        run; a function `(X, rng) -> labels`. From a list runs are dealt in turn.
     n_runs : int or "auto"
-        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median standard error of
-        the scores is at most a tenth of their interquartile range; 200 at most.
+        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median
+        standard error of the scores is at most a tenth of their interquartile range; 200 at most.
     vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``, or
-        ``{"n_clusters": range(8, 13)}`` in place of `n_clusters`, with `agreement="jaccard"`.
+        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10,
+        16)}``, or ``{"n_clusters": range(8, 13)}`` in place of `n_clusters`, with
+        `agreement="jaccard"`.
     resample : float or "bootstrap", optional
-        Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
+        Fit each run on this share of the points, drawn without replacement, or on n drawn with
+        replacement.
     left_out : {"skip", "predict"}
         Points that a resampled run left out are not assigned in it, or placed by its model.
     on_failure : {"raise", "drop"}
         Whether a run that fails ends the fit or is left out.
     fusion : {"harmonic", "product", "refined"}
-        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃. "refined" is the mean of the first and of
-        persistence (see :mod:`clustertrust.persistence`): not the paper's, often a better ranking, for dense points and
-        the Euclidean metric.
+        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
+        mean of the first and of persistence (see :mod:`clustertrust.persistence`): not the paper's,
+        often a better ranking, for dense points and the Euclidean metric.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
-        What a silhouette compares. "exact": mean distances to the members of clusters. "centroid": distances to
-        their centres. "rms": root-mean-square distances to the members, as cheap as "centroid" and closer to
-        "exact". "sampled": mean distances to some 2000 members, drawn from all cells; between "rms" and "exact" in
-        cost. "kernel": distances to the means of clusters in the space of a kernel. "auto": "exact" for up to
-        50,000 points while n² d ≤ 5·10¹¹ and for every metric but the Euclidean, otherwise "rms".
+        What a silhouette compares. "exact": mean distances to the members of clusters. "centroid":
+        distances to their centres. "rms": root-mean-square distances to the members, as cheap as
+        "centroid" and closer to "exact". "sampled": mean distances to some 2000 members, drawn from
+        all cells; between "rms" and "exact" in cost. "kernel": distances to the means of clusters
+        in the space of a kernel. "auto": "exact" for up to 50,000 points while n² d ≤ 5·10¹¹ and
+        for every metric but the Euclidean, otherwise "rms".
     metric, metric_params : str or callable, dict, optional
-        For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters. "precomputed"
-        is for :func:`confidence`.
+        For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters.
+        "precomputed" is for :func:`confidence`.
     kernel, kernel_params : str or callable, dict, optional
-        For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th neighbour), "rbf",
-        "linear", "polynomial" or a callable of two rows, and its parameters. "precomputed" is for
-        :func:`confidence`.
+        For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
+        neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
+        "precomputed" is for :func:`confidence`.
     normalization : {"clip", "affine"}
-        How mean less spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by (x + 1) / 2.
+        How mean less spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by (x
+        + 1) / 2.
     agreement : {"matching", "jaccard"}
-        When two runs agree on a point: its clusters are partners in the best matching, or by how far they overlap.
+        When two runs agree on a point: its clusters are partners in the best matching, or by how
+        far they overlap.
     unassigned : {"skip", "disagree"}
         Whether runs that do not assign a point are left out or count against it.
     consensus : {"medoid", "best-reference"}
-        The run whose labels the consensus is told in: the one that agrees most with all others, or the one that
-        gives the strongest consensus.
+        The run whose labels the consensus is told in: the one that agrees most with all others, or
+        the one that gives the strongest consensus.
     random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone, so that 40 runs begin with the same 20.
+        The seed of run r depends on `random_state` and r alone, so that 40 runs begin with the same
+        20.
     n_jobs : int, optional
         Threads; None: every core. The result is the same for any number.
     verbose : bool
         Show a progress bar while the runs are made, where there is a terminal.
     checkpoint : path, optional
-        A folder that keeps each finished run. A fit of the same data with the same settings goes on where another
-        stopped. Workers of Dask must all see it under the same path.
+        A folder that keeps each finished run. A fit of the same data with the same settings goes on
+        where another stopped. Workers of Dask must all see it under the same path.
 
     Attributes
     ----------
@@ -187,10 +199,10 @@ class CAKE(ClusterMixin, BaseEstimator):
     geometry_ : (n,) S̃, mean less spread of the point's silhouette over the runs
     geometry_method_ : str, the geometry used
     silhouette_mean_, silhouette_std_ : (n,)
-    persistence_ : (n,) share of its posterior that the label keeps when clusters take their own spread and shape; None
-        unless `fusion="refined"`
-    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. Where all runs but any one give the
-        score 0, it is 0; that is no certainty. `persistence_` is held fixed in it.
+    persistence_ : (n,) share of its posterior that the label keeps when clusters take their own
+        spread and shape; None unless `fusion="refined"`
+    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. Where all runs but any
+        one give the score 0, it is 0; that is no certainty. `persistence_` is held fixed in it.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -200,12 +212,14 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
     model_ : Model, what scores unseen points
-    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that runs were fitted on
+    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that
+        runs were fitted on
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     References
     ----------
-    .. [1] A. Semoglou and J. Pavlopoulos, "CAKE: Confidence in Assignments via K-partition Ensembles", Machine
+    .. [1] A. Semoglou and J. Pavlopoulos, "CAKE: Confidence in Assignments via K-partition
+    Ensembles", Machine
        Learning with Applications 24 (2026) 100915. https://doi.org/10.1016/j.mlwa.2026.100915
 
     Examples
@@ -271,13 +285,14 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder; Dask array or frame
-            Paths are of files that :func:`clustertrust.files.read_table` reads, or folders of CSV, TSV, Parquet or
-            Arrow files. Memory-mapped arrays and files of
-            more than a quarter of scikit-learn's `working_memory` are gone through in blocks of rows (see
-            :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has
-            the labels of the sample that the runs were fitted on. Of Dask data they are Dask arrays; where a
-            `dask.distributed` client is open, its workers fit the runs and go through the blocks.
+        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder; Dask array or
+            frame Paths are of files that :func:`clustertrust.files.read_table` reads, or folders of
+            CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files of more than a quarter
+            of scikit-learn's `working_memory` are gone through in blocks of rows (see
+            :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk,
+            and `ensemble_` has the labels of the sample that the runs were fitted on. Of Dask data
+            they are Dask arrays; where a `dask.distributed` client is open, its workers fit the
+            runs and go through the blocks.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -292,19 +307,26 @@ class CAKE(ClusterMixin, BaseEstimator):
         if isinstance(X, str | Path | Source | np.memmap):
             source = open_source(X)
             if source.n_bytes > memory_budget():
-                return self._fit_stream(passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings)
+                return self._fit_stream(
+                    passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings
+                )
             X = source.load()
         frame = frame_of(X)
         X = check_matrix(X, estimator=self)
         settings.check_points(X)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
-        # Clusters that were found here have no names but their numbers, the same in labels_ and to_frame().
-        self._keep(X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True))
+        # Clusters that were found here have no names but their numbers, the same in labels_ and
+        # to_frame().
+        self._keep(
+            X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True)
+        )
         return self
 
     def _forget(self) -> None:
-        """Drop what an earlier fit left, so that the next one equals that of a fresh estimator, also where it fails."""
+        """Drop what an earlier fit left, so that the next one equals that of a fresh estimator,
+        also where it fails.
+        """
         for name in list(vars(self)):
             if name.endswith("_") and not name.startswith("_"):
                 delattr(self, name)
@@ -314,7 +336,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         return hasattr(self, "confidence_")
 
     def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
-        """The runs, with their silhouettes where these were needed to tell how many runs are enough."""
+        """The runs, with their silhouettes where these were needed to tell how many runs are
+        enough.
+        """
         if settings.recipe.n_runs == "auto":
             return build_until_settled(X, settings)
         return build_runs(X, settings.recipe), None
@@ -343,7 +367,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         return tags
 
     def _place(self, X: Any) -> tuple[Any, Ints]:
-        """Check unseen points and place them in every run: (n_new, R), in the clusters' own numbers."""
+        """Check unseen points and place them in every run: (n_new, R), in the clusters' own
+        numbers.
+        """
         check_is_fitted(self)
         X = as_type(check_matrix(X, estimator=self, reset=False), self.X_fit_.dtype)
         if self.model_.scoring.refines:
@@ -356,9 +382,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         passes = DaskPasses(X)
         known = getattr(self, "feature_names_in_", None)
         if passes.n_features != self.n_features_in_:
-            raise ValueError(f"X has {passes.n_features} columns; this model was fitted on {self.n_features_in_}.")
+            raise ValueError(
+                f"X has {passes.n_features} columns; this model was fitted on "
+                f"{self.n_features_in_}."
+            )
         if known is not None and passes.columns is not None and passes.columns != list(known):
-            raise ValueError(f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this order.")
+            raise ValueError(
+                f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this "
+                "order."
+            )
         return passes.judge_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
 
     def predict(self, X: Any) -> Ints:
@@ -375,11 +407,12 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Notes
         -----
-        Every run places every point, so that training points get their `labels_` back but for three cases. With
-        `resample` and `left_out="skip"` the runs that left a point out vote here too. Copies of a point that a run
-        puts into different clusters, as methods without a model may ("leiden", "hdbscan", "spectral", functions), all
-        get the label of the first. And an estimator's `predict` may differ from its `labels_`:
-        `MeanShift(cluster_all=False)` labels noise too, and `AffinityPropagation` may part copies.
+        Every run places every point, so that training points get their `labels_` back but for three
+        cases. With `resample` and `left_out="skip"` the runs that left a point out vote here too.
+        Copies of a point that a run puts into different clusters, as methods without a model may
+        ("leiden", "hdbscan", "spectral", functions), all get the label of the first. And an
+        estimator's `predict` may differ from its `labels_`: `MeanShift(cluster_all=False)` labels
+        noise too, and `AffinityPropagation` may part copies.
         """
         if is_dask(X):
             return self._judge_dask(X, "labels")
@@ -389,8 +422,8 @@ class CAKE(ClusterMixin, BaseEstimator):
     def score_samples(self, X: Any) -> Floats:
         """CAKE score of unseen points, on the scale of `scores_`.
 
-        Each run places the point. Agreement comes from the matchings of the training runs, the silhouette from the
-        point's distances to the training clusters, of which it is no member.
+        Each run places the point. Agreement comes from the matchings of the training runs, the
+        silhouette from the point's distances to the training clusters, of which it is no member.
 
         Parameters
         ----------
@@ -421,7 +454,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         return float(np.mean(self.score_samples(X)))
 
     def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
-        """Label, score, reason and the rest of unseen points: a table with the columns of `to_frame`.
+        """Label, score, reason and the rest of unseen points: a table with the columns of
+        `to_frame`.
 
         Labels are those of `predict`, scores those of `score_samples`.
 
@@ -434,23 +468,28 @@ class CAKE(ClusterMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+            One row a point, as the kind of frame that came in (pandas with its index, polars), else
+            pandas.
         """
         if is_dask(X):
-            raise TypeError("judge makes a table in memory; give it X.compute(), or use predict and score_samples.")
+            raise TypeError(
+                "judge makes a table in memory; give it X.compute(), or use predict and "
+                "score_samples."
+            )
         frame = frame_of(X)
         X, rows = self._place(X)
         judged = self.model_.judge_new(X, rows)
         return self.model_.confidence(judged, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else
+        pandas.
 
         Parameters
         ----------
         threshold : float
-            The column "reason" says why a point is kept, or what speaks against it where its score is not above this
-            (:mod:`clustertrust.reasons`); no other column depends on it.
+            The column "reason" says why a point is kept, or what speaks against it where its score
+            is not above this (:mod:`clustertrust.reasons`); no other column depends on it.
 
         Returns
         -------
@@ -469,14 +508,16 @@ class CAKE(ClusterMixin, BaseEstimator):
         threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
-        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
+        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report`
+        has the parameters.
 
         Parameters
         ----------
         path : path of the file
         X : (n, d) array, CSR matrix or frame, optional
-            What to draw and to show of each point, in place of the data of the fit. Of data larger than memory, or
-            Dask's, a sample alone was kept: without `X` the scatter then shows stability and geometry.
+            What to draw and to show of each point, in place of the data of the fit. Of data larger
+            than memory, or Dask's, a sample alone was kept: without `X` the scatter then shows
+            stability and geometry.
         settings : dict, optional
             More names and values to print, after the parameters of this estimator.
         title, threshold, embedding
@@ -491,13 +532,18 @@ class CAKE(ClusterMixin, BaseEstimator):
                 else pd.DataFrame(self.X_fit_, columns=names)
             )
         known = self.get_params(deep=False)
-        if not isinstance(self.random_state, int):  # then the seeds alone can make the same runs again
+        if not isinstance(
+            self.random_state, int
+        ):  # then the seeds alone can make the same runs again
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
         known |= check_mapping("settings", settings)
-        self.confidence_.report(path, X, settings=known, title=title, threshold=threshold, embedding=embedding)
+        self.confidence_.report(
+            path, X, settings=known, title=title, threshold=threshold, embedding=embedding
+        )
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
-        """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at all.
+        """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at
+        all.
 
         A model of Dask data keeps the scores of the sample that its runs were fitted on.
 
@@ -505,14 +551,14 @@ class CAKE(ClusterMixin, BaseEstimator):
         ----------
         path : where to; a file that is there is replaced
         preparation : dict, optional
-            What was done to the columns before the fit, as the command keeps it: plain values, kept beside the model
-            and read by :func:`clustertrust.model_files.read_about`.
+            What was done to the columns before the fit, as the command keeps it: plain values, kept
+            beside the model and read by :func:`clustertrust.model_files.read_about`.
 
         Raises
         ------
         ValueError
-            Where the method cannot be stored: estimators, functions and callable metrics given in place of names, and
-            runs whose models arrays do not hold.
+            Where the method cannot be stored: estimators, functions and callable metrics given in
+            place of names, and runs whose models arrays do not hold.
         """
         check_is_fitted(self)
         kept = self.confidence_
@@ -521,7 +567,9 @@ class CAKE(ClusterMixin, BaseEstimator):
             found: dict[str, Any] = dict(judge(Block(self.X_fit_)))
             kept = replace(kept, **found)
         params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
-        about = about_columns(self.n_features_in_, getattr(self, "feature_names_in_", None), preparation)
+        about = about_columns(
+            self.n_features_in_, getattr(self, "feature_names_in_", None), preparation
+        )
         save_model(path, StoredModel(params, self.X_fit_, self.model_, kept, about))
 
     @classmethod
@@ -546,7 +594,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         try:
             cake = cls(**stored.params)
         except TypeError as error:
-            raise ValueError(f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error}).") from error
+            raise ValueError(
+                f"{str(path)!r} is damaged: its parameters are not those of CAKE ({error})."
+            ) from error
         cake._keep(stored.X, stored.model, stored.confidence)
         cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
         return cake
@@ -558,9 +608,11 @@ class CAKE(ClusterMixin, BaseEstimator):
             setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
-        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most ambiguous points.
+        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most
+        ambiguous points.
 
-        Clusters are told with the share of their points whose score is not above `threshold`, and reasons go by it.
+        Clusters are told with the share of their points whose score is not above `threshold`, and
+        reasons go by it.
         """
         check_is_fitted(self)
         return self.confidence_.summary(threshold, points)

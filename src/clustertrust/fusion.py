@@ -26,11 +26,16 @@ def harmonic(c: Floats, g: Floats) -> Floats:
 def refined(c: Floats, g: Floats, p: Floats) -> Floats:
     """(2 c g / (c + g) + p) / 2: the harmonic score and persistence p, halves of one.
 
-    A mean, where Eq. (8) lets the weaker component decide: where spreads differ, silhouettes put the border of a
-    cluster in the wrong place, and are too low on one side of it as much as they are too high on the other.
+    A mean, where Eq. (8) lets the weaker component decide: where spreads differ, silhouettes put
+    the border of a cluster in the wrong place, and are too low on one side of it as much as they
+    are too high on the other.
     """
     return (harmonic(c, g) + p) / 2
 
 
-FUSIONS: dict[str, Callable[..., Floats]] = {"harmonic": harmonic, "product": product, "refined": refined}
+FUSIONS: dict[str, Callable[..., Floats]] = {
+    "harmonic": harmonic,
+    "product": product,
+    "refined": refined,
+}
 WITH_PERSISTENCE = frozenset({"refined"})  # those of FUSIONS that take p as well

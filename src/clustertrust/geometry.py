@@ -1,7 +1,7 @@
 """Silhouettes s (n, R) of all runs → the geometric component g = S̃, Eqs. (1) to (3).
 
-`clustertrust.distances.dissimilarity` answers, for a block of rows, how far each point is from each cluster of each
-run. From there the silhouette is one formula for every geometry.
+`clustertrust.distances.dissimilarity` answers, for a block of rows, how far each point is from each
+cluster of each run. From there the silhouette is one formula for every geometry.
 """
 
 from __future__ import annotations
@@ -48,19 +48,31 @@ __all__ = [
     "silhouettes_of",
 ]
 
-SQUARING = ("euclidean", "l2", "sqeuclidean", "nan_euclidean", "seuclidean", "cosine", "correlation")  # metrics
+SQUARING = (
+    "euclidean",
+    "l2",
+    "sqeuclidean",
+    "nan_euclidean",
+    "seuclidean",
+    "cosine",
+    "correlation",
+)  # metrics
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
-EXACT_PACE = 1e10  # n² d a second and thread, roughly: what one sees on today's machines (benchmarks/fashion.py)
+# n² d a second and thread, roughly: what one sees on today's machines (benchmarks/fashion.py)
+EXACT_PACE = 1e10
 LONG = 1800.0  # seconds, from which on a warning says what is cheaper
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
-    """μ and σ over the runs that count, Eq. (2); `s` is (n, R) with NaN elsewhere; σ divides by their number."""
+    """μ and σ over the runs that count, Eq.
+
+    (2); `s` is (n, R) with NaN elsewhere; σ divides by their number.
+    """
     counts = np.isfinite(s)
     if counts.all():
         mean = s.mean(axis=1)
@@ -108,7 +120,10 @@ class GeometryOptions:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> GeometryOptions:
-        """Check what the user asked for: parameters of `silhouettes` by name; others are passed over."""
+        """Check what the user asked for: parameters of `silhouettes` by name.
+
+        Others are passed over.
+        """
         names = [f.name for f in fields(cls) if f.name in params]
         method = {"method": params["geometry"]} if "geometry" in params else {}
         options = cls(**method, **{name: params[name] for name in names})
@@ -121,22 +136,36 @@ class GeometryOptions:
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
         if not callable(self.metric) and not isinstance(self.metric, str):
-            raise TypeError(f"metric={self.metric!r} must be a name, such as 'manhattan', or a function of two rows.")
+            raise TypeError(
+                f"metric={self.metric!r} must be a name, such as 'manhattan', or a function of two "
+                "rows."
+            )
         for name in ("metric_params", "kernel_params"):
             params = getattr(self, name)
             if params is not None and not isinstance(params, dict):
                 raise TypeError(f"{name}={params!r} must be a dict of parameters, or None.")
-        used_by = {"metric": ("exact", "auto"), "metric_params": ("exact", "auto"), "centers": ("centroid",)}
+        used_by = {
+            "metric": ("exact", "auto"),
+            "metric_params": ("exact", "auto"),
+            "centers": ("centroid",),
+        }
         used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
         for name, methods in used_by.items():
             value = getattr(self, name)
-            given = value is not None if name == "centers" else (value or None) != getattr(GeometryOptions, name)
+            given = (
+                value is not None
+                if name == "centers"
+                else (value or None) != getattr(GeometryOptions, name)
+            )
             if given and self.method not in methods:
                 raise ValueError(
                     f"{name} is used by geometry={' or '.join(map(repr, methods))} alone, not by "
                     f"geometry={self.method!r}; leave {name} out or change the geometry."
                 )
-        plain = {"metric": ("euclidean", "precomputed"), "kernel": ("self-tuning", "linear", "precomputed")}
+        plain = {
+            "metric": ("euclidean", "precomputed"),
+            "kernel": ("self-tuning", "linear", "precomputed"),
+        }
         for name, without in plain.items():
             value = getattr(self, name)
             if getattr(self, f"{name}_params") and isinstance(value, str) and value in without:
@@ -149,7 +178,9 @@ class GeometryOptions:
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether the mean over a cluster follows from its mean and variance or its mean direction alone."""
+        """Whether the mean over a cluster follows from its mean and variance or its mean direction
+        alone.
+        """
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
 
     @property
@@ -158,13 +189,17 @@ class GeometryOptions:
         return self.method in {"exact", "auto"}
 
     def check_points(self, X: Any, n: int) -> Any:
-        """Return X as the geometry needs it: points, or a square matrix; the metric is tried on a row."""
+        """Return X as the geometry needs it: points, or a square matrix.
+
+        The metric is tried on a row.
+        """
         if self.is_precomputed:
             return check_square("X", X, n)
         X = check_matrix(X, squares=not self.takes_metric or self.metric in SQUARING)
         if X.shape[0] != n:
             raise ValueError(
-                f"X has {X.shape[0]} points and labels has {n}; both must describe the same points. An array of labels "
+                f"X has {X.shape[0]} points and labels has {n}; both must describe the same "
+                "points. An array of labels "
                 "is (n, R), a list holds one label vector a run."
             )
         self.try_metric(X)
@@ -173,10 +208,17 @@ class GeometryOptions:
     def try_metric(self, X: Any) -> None:
         """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
         metric = self.metric
-        if not self.takes_metric or metric == "euclidean" or self.has_closed_form or self.is_precomputed:
+        if (
+            not self.takes_metric
+            or metric == "euclidean"
+            or self.has_closed_form
+            or self.is_precomputed
+        ):
             return
         if sparse.issparse(X) and metric not in PAIRWISE_DISTANCE_FUNCTIONS:
-            raise ValueError(f"metric={metric!r} needs dense data; use X.toarray() or another metric.")
+            raise ValueError(
+                f"metric={metric!r} needs dense data; use X.toarray() or another metric."
+            )
         params = fixed_parameters(X, metric) | (self.metric_params or {})
         try:
             pairwise_distances(as_truths(X[:1], metric), metric=metric, **params)
@@ -184,7 +226,8 @@ class GeometryOptions:
             if "'metric' parameter" not in str(error):
                 raise
             raise ValueError(
-                f"metric={metric!r} is not known; choose one that sklearn.metrics.pairwise_distances has, such as "
+                f"metric={metric!r} is not known; choose one that "
+                "sklearn.metrics.pairwise_distances has, such as "
                 "'manhattan', 'cosine' or 'correlation'."
             ) from error
 
@@ -201,7 +244,9 @@ def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
         return Cosine(X, cells, n_jobs=options.n_jobs)
     if options.metric == "euclidean" and not sparse.issparse(X):
         return Euclidean(X, cells, n_jobs=options.n_jobs)
-    return Pairwise(X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs)
+    return Pairwise(
+        X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs
+    )
 
 
 def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
@@ -209,8 +254,11 @@ def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     if options.centers is None:
         centers = cluster_means(X, cells)
     else:
-        # Row ℓ belongs to label ℓ; names[r] are the labels that occur, so that centres of empty clusters drop out.
-        centers = np.vstack([given[names] for given, names in zip(options.centers, cells.names, strict=True)])
+        # Row ℓ belongs to label ℓ; names[r] are the labels that occur, so that centres of empty
+        # clusters drop out.
+        centers = np.vstack(
+            [given[names] for given, names in zip(options.centers, cells.names, strict=True)]
+        )
     return Centers(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
 
 
@@ -228,7 +276,9 @@ def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
-    return KernelMeans(X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs)
+    return KernelMeans(
+        X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs
+    )
 
 
 def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Centers:
@@ -246,24 +296,32 @@ GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = 
 
 
 def choose_geometry(n: int, d: int, metric: Any) -> str:
-    """Resolve `auto`: exact where it is affordable, and for any metric but the Euclidean; else rms."""
+    """Resolve `auto`: exact where it is affordable, and for any metric but the Euclidean.
+
+    Else rms.
+    """
     affordable = n <= EXACT_POINTS and n * n * d <= EXACT_WORK
     return "exact" if affordable or metric != "euclidean" else "rms"
 
 
-def silhouettes_of(geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False) -> tuple[Floats, Ints]:
-    """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own` (n, R).
+def silhouettes_of(
+    geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False
+) -> tuple[Floats, Ints]:
+    """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own`
+    (n, R).
 
-    X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose mean over a
-    cluster is over all its members.
-    NaN and -1 where the point is not assigned. A point alone in its cluster has silhouette 0.
+    X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose
+    mean over a cluster is over all its members. NaN and -1 where the point is not assigned. A point
+    alone in its cluster has silhouette 0.
     """
     cells = geometry.cells
     training = training or X is None
     s = np.empty(own.shape)
     nearest = np.empty(own.shape, dtype=np.int32)
     noise = np.broadcast_to(np.asarray(geometry.noise(X), np.float64), len(own))
-    own_dissimilarity = 0.0 if geometry.self_dissimilarity is None or not training else geometry.self_dissimilarity
+    own_dissimilarity = (
+        0.0 if geometry.self_dissimilarity is None or not training else geometry.self_dissimilarity
+    )
     itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
 
     def keep(points: Any, means: Floats) -> None:
@@ -286,10 +344,12 @@ def silhouettes_of(geometry: Dissimilarity, own: Ints, X: Any = None, *, trainin
 
 
 def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
-    """Standard error of a silhouette by sampling its members, root mean square over some points; 0 without sampling.
+    """Standard error of a silhouette by sampling its members, root mean square over some points; 0
+    without sampling.
 
-    From the spread over the sample and `times` others of the same size. It is what samples of this size err on average.
-    All points share one sample, so what one sample errs differs from that: mostly by less than a factor of two.
+    From the spread over the sample and `times` others of the same size. It is what samples of this
+    size err on average. All points share one sample, so what one sample errs differs from that:
+    mostly by less than a factor of two.
     """
     if not isinstance(geometry, SampledMeans) or geometry.is_drawn.all():
         return 0.0
@@ -301,13 +361,17 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
 
 
 def warn_of_long_work(n: int, d: int, threads: int) -> None:
-    """Say how long exact silhouettes will take, roughly, where that is long, and what else there is."""
+    """Say how long exact silhouettes will take, roughly, where that is long, and what else there
+    is.
+    """
     seconds = n * n * d / (EXACT_PACE * threads)
     if seconds > LONG:
         told = f"{seconds / 3600:.1f} hours" if seconds > 3600 else f"{seconds / 60:.0f} minutes"
         tell(
-            f"Exact silhouettes of {n} points with {d} columns take {told}, roughly, on {threads} threads. "
-            "geometry='sampled' is near them in a small part of the time, geometry='rms' in seconds."
+            f"Exact silhouettes of {n} points with {d} columns take {told}, roughly, on {threads} "
+            "threads. "
+            "geometry='sampled' is near them in a small part of the time, geometry='rms' in "
+            "seconds."
         )
 
 
@@ -315,8 +379,13 @@ def warn_of_single_clusters(cells: Clusters) -> None:
     """Say once which runs have no other cluster to compare with."""
     single = np.flatnonzero(cells.n_clusters == 1).tolist()
     if single:
-        which = f"All {len(single)} runs" if len(single) == len(cells.n_clusters) else f"Runs {single}"
-        tell(f"{which} have one cluster, so there is no other to compare with: their silhouettes are 0.")
+        which = (
+            f"All {len(single)} runs" if len(single) == len(cells.n_clusters) else f"Runs {single}"
+        )
+        tell(
+            f"{which} have one cluster, so there is no other to compare with: their silhouettes "
+            "are 0."
+        )
 
 
 def silhouettes(
@@ -338,8 +407,8 @@ def silhouettes(
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
     centers : sequence of R arrays, optional
-        For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ. Otherwise the centres
-        of the Ensemble, or else the means of the clusters.
+        For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
+        Otherwise the centres of the Ensemble, or else the means of the clusters.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         What stands for the distance to a cluster; see :class:`clustertrust.CAKE`.
     metric, metric_params : for "exact"
@@ -358,7 +427,9 @@ def silhouettes(
     [[0.8, 0.0], [0.75, -0.75], [0.0, 0.2]]
     """
     ensemble = as_ensemble(labels)
-    options = GeometryOptions(geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs)
+    options = GeometryOptions(
+        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs
+    )
     options.check()
     X = options.check_points(X, len(ensemble.labels))
     _, built = build_geometry(X, ensemble, meet(ensemble.labels), options)
@@ -366,7 +437,9 @@ def silhouettes(
     return silhouettes_of(built, built.cells.rows[built.cells.of])[0]
 
 
-def build_geometry(X: Any, ensemble: Ensemble, cells: Cells, options: GeometryOptions) -> tuple[str, Dissimilarity]:
+def build_geometry(
+    X: Any, ensemble: Ensemble, cells: Cells, options: GeometryOptions
+) -> tuple[str, Dissimilarity]:
     """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
     n, d = X.shape
     method = options.resolved(n, d)
@@ -383,4 +456,6 @@ def build_geometry(X: Any, ensemble: Ensemble, cells: Cells, options: GeometryOp
 def check_centers(ensemble: Ensemble, d: int) -> None:
     """Raise where centres have other columns than the data."""
     if ensemble.centers is not None and ensemble.centers[0].shape[1] != d:
-        raise ValueError(f"centers have {ensemble.centers[0].shape[1]} columns and X has {d}; they must agree.")
+        raise ValueError(
+            f"centers have {ensemble.centers[0].shape[1]} columns and X has {d}; they must agree."
+        )

@@ -20,9 +20,11 @@ _TABLE_BYTES = 2**26  # contingency tables held at once
 
 
 def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
-    """Yield (r, others, M) with M[t, a, b] the points in cluster a of run r and b of run others[t], Eq. (4).
+    """Yield (r, others, M) with M[t, a, b] the points in cluster a of run r and b of run others[t],
+    Eq. (4).
 
-    Each pair of runs comes once, r the smaller number. Only points assigned in both runs are counted.
+    Each pair of runs comes once, r the smaller number. Only points assigned in both runs are
+    counted.
     """
     k = cells.n_clusters
     for r in range(cells.n_runs - 1):
@@ -49,8 +51,10 @@ class Matchings:
 
     Attributes
     ----------
-    to : (R, k, R) cluster of run q matched to cluster a of run r is to[r, a, q]; -2, which is no label, for none
-    agreement : (R, R) share of the points assigned in both runs on which the two agree; 1 on the diagonal
+    to : (R, k, R) cluster of run q matched to cluster a of run r is to[r, a, q]; -2, which is no
+        label, for none
+    agreement : (R, R) share of the points assigned in both runs on which the two agree; 1 on the
+        diagonal
     """
 
     to: Ints
@@ -73,7 +77,9 @@ def match_runs(cells: Clusters) -> Matchings:
         to[r, a, others[pair]] = b
         to[others[pair], b, r] = a
         agreed = np.bincount(pair, weights=tables[pair, a, b], minlength=others.size)
-        agreement[r, others] = agreement[others, r] = agreed / np.maximum(tables.sum(axis=(1, 2)), 1)
+        agreement[r, others] = agreement[others, r] = agreed / np.maximum(
+            tables.sum(axis=(1, 2)), 1
+        )
     return Matchings(to, agreement)
 
 
@@ -88,8 +94,8 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
     Returns
     -------
     (n,) array
-        `source` in the names of `target`. Points of source clusters without a partner, and points that
-        `source` does not assign, get -1 (None where the names of `target` are not numbers).
+        `source` in the names of `target`. Points of source clusters without a partner, and points
+        that `source` does not assign, get -1 (None where the names of `target` are not numbers).
 
     Examples
     --------

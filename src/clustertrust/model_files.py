@@ -66,7 +66,10 @@ class StoredModel:
 
 def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[str, Any]:
     """What a file says of the columns that a model was fitted on."""
-    about = {"n_features_in": n_features, "feature_names": [] if names is None else [str(name) for name in names]}
+    about = {
+        "n_features_in": n_features,
+        "feature_names": [] if names is None else [str(name) for name in names],
+    }
     return about if preparation is None else about | {"preparation": preparation}
 
 
@@ -77,7 +80,8 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
     if lost:
         raise ValueError(
-            f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and JSON do not hold. "
+            f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and "
+            "JSON do not hold. "
             "The labels alone can be: cake.ensemble_.save(path)."
         )
     plain = {name: _plain(name, value, ensemble) for name, value in stored.params.items()}
@@ -110,13 +114,22 @@ def load_model(path: str | Path) -> StoredModel:
         params = meta["params"]
         X = _data_from_arrays(arrays)
         _check_about(meta["about"], X.shape[1])
-        part = {name.removeprefix("ensemble/"): a for name, a in arrays.items() if name.startswith("ensemble/")}
+        part = {
+            name.removeprefix("ensemble/"): a
+            for name, a in arrays.items()
+            if name.startswith("ensemble/")
+        }
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
         fields = _fields(meta, arrays, ensemble)
         model = _model(params, meta, arrays, X, ensemble)
-        confidence = model.confidence(fields, frame=_frame_from_arrays(meta["frame"], arrays), numbered=True)
+        confidence = model.confidence(
+            fields, frame=_frame_from_arrays(meta["frame"], arrays), numbered=True
+        )
         if confidence.votes.shape[1] != max(1, len(confidence.label_names)):
-            raise ValueError(f"it has votes for {confidence.votes.shape[1]} of {len(confidence.label_names)} clusters")
+            raise ValueError(
+                f"it has votes for {confidence.votes.shape[1]} of {len(confidence.label_names)} "
+                "clusters"
+            )
     except DAMAGE as error:
         raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
     _warn_of_scales(meta["about"])
@@ -142,7 +155,9 @@ def _check_about(about: dict[str, Any], n_features: int) -> None:
                 told[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
     for name, count in told.items():
         if count != n_features:
-            raise ValueError(f"its {name} tell of {count!r} columns, and the data have {n_features}")
+            raise ValueError(
+                f"its {name} tell of {count!r} columns, and the data have {n_features}"
+            )
 
 
 def _warn_of_scales(about: dict[str, Any]) -> None:
@@ -150,8 +165,10 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
     preparation = about.get("preparation")
     if preparation is not None and preparation["scales"] is not None:
         tell(
-            "This model was fitted on standardised columns: give it (X - means) / scales, with the means and scales of "
-            "clustertrust.model_files.read_about(path)['preparation'], or use `clustertrust predict`."
+            "This model was fitted on standardised columns: give it (X - means) / scales, with the "
+            "means and scales of "
+            "clustertrust.model_files.read_about(path)['preparation'], or use `clustertrust "
+            "predict`."
         )
 
 
@@ -164,29 +181,46 @@ def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[st
     for name in ("labels", "rival"):
         found = fields[name]
         if found.size and not -1 <= found.min() <= found.max() < votes.shape[1]:
-            raise ValueError(f"its {name} are not all among the {votes.shape[1]} clusters of its votes")
+            raise ValueError(
+                f"its {name} are not all among the {votes.shape[1]} clusters of its votes"
+            )
     if "confidence/persistence" in arrays:
         fields["persistence"] = expect(arrays, "confidence/persistence", (len(votes),))
     _check_ranges(fields, ensemble.n_runs)
     if meta["reference_run"] not in range(ensemble.n_runs):
-        raise ValueError(f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs")
+        raise ValueError(
+            f"its reference_run is {meta['reference_run']!r}, of {ensemble.n_runs} runs"
+        )
     return fields
 
 
 def _check_ranges(fields: dict[str, Any], R: int) -> None:
-    """Raise for values that no fit gives; NaN, of points that fewer than two runs assign, is one of those it does."""
+    """Raise for values that no fit gives.
+
+    NaN, of points that fewer than two runs assign, is one of those it does.
+    """
     lowest = {"silhouette_mean": -1.0}
     highest = {"standard_errors": float(np.sqrt(R))}
     for name in {*fields} - {"labels", "rival", "sampling_error"}:
-        found, low, high = fields[name], lowest.get(name, 0.0) - ROUNDING, highest.get(name, 1.0) + ROUNDING
+        found, low, high = (
+            fields[name],
+            lowest.get(name, 0.0) - ROUNDING,
+            highest.get(name, 1.0) + ROUNDING,
+        )
         if not ((found >= low) & (found <= high) | np.isnan(found)).all():
             raise ValueError(f"its {name} are not all between {low:.3g} and {high:.3g}")
     error = fields["sampling_error"]
-    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1 + ROUNDING:
+    if (
+        isinstance(error, bool)
+        or not isinstance(error, int | float)
+        or not 0 <= error <= 1 + ROUNDING
+    ):
         raise ValueError(f"its sampling_error is {error!r}")
 
 
-def _model(params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble) -> Model:
+def _model(
+    params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble
+) -> Model:
     """Cells, matchings and geometry follow from the labels and the data."""
     method, reference = meta["geometry_method"], meta["reference_run"]
     scoring = Scoring.of(params)
@@ -204,7 +238,10 @@ def _totals_to_arrays(totals: Totals) -> Arrays:
     return {
         "totals/names": np.concatenate(totals.names),
         "totals/clusters": totals.n_clusters,
-        **{f"totals/{name}": getattr(totals, name) for name in ("sizes", "means", "squares", "tables")},
+        **{
+            f"totals/{name}": getattr(totals, name)
+            for name in ("sizes", "means", "squares", "tables")
+        },
     }
 
 
@@ -212,14 +249,21 @@ def _totals_from_arrays(arrays: Arrays, R: int, d: int) -> Totals:
     clusters = expect(arrays, "totals/clusters", (R,), "i")
     flat = expect(arrays, "totals/names", (int(clusters.sum()),), "i")
     names = np.split(flat, np.cumsum(clusters)[:-1])
-    for name, shape in {"sizes": (flat.size,), "means": (flat.size, d), "squares": (flat.size,)}.items():
+    for name, shape in {
+        "sizes": (flat.size,),
+        "means": (flat.size, d),
+        "squares": (flat.size,),
+    }.items():
         expect_finite(arrays, f"totals/{name}", shape)
     widest = int(clusters.max(initial=1))
     tables = expect(arrays, "totals/tables", (R, R, widest, widest), "i")
     twice = any(len(np.unique(given)) < len(given) for given in names)
     if clusters.min() < 0 or flat.min(initial=0) < 0 or twice or tables.min(initial=0) < 0:
         raise ValueError("its totals name a cluster twice, or count below 0")
-    return Totals(tuple(names), *(arrays[f"totals/{name}"] for name in ("sizes", "means", "squares", "tables")))
+    return Totals(
+        tuple(names),
+        *(arrays[f"totals/{name}"] for name in ("sizes", "means", "squares", "tables")),
+    )
 
 
 def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
@@ -235,14 +279,20 @@ def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
     if isinstance(value, dict):
         return {key: _plain(name, item, ensemble) for key, item in value.items()}
     raise ValueError(
-        f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, metric and kernel "
+        f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, "
+        "metric and kernel "
         "by name, or store the labels alone: cake.ensemble_.save(path)."
     )
 
 
 def _data_to_arrays(X: Any) -> Arrays:
     if sparse.issparse(X):
-        return {"X/data": X.data, "X/indices": X.indices, "X/indptr": X.indptr, "X/shape": np.array(X.shape)}
+        return {
+            "X/data": X.data,
+            "X/indices": X.indices,
+            "X/indptr": X.indptr,
+            "X/shape": np.array(X.shape),
+        }
     return {"X": X}
 
 
@@ -251,7 +301,9 @@ def _data_from_arrays(arrays: Arrays) -> Any:
         return expect_finite(arrays, "X", (None, None), FARTHEST)
     data = expect_finite(arrays, "X/data", (None,), FARTHEST)
     parts = (data, *(expect(arrays, f"X/{name}", (None,), "i") for name in ("indices", "indptr")))
-    return checked_csr(sparse.csr_array(parts, shape=tuple(expect(arrays, "X/shape", (2,), "i").tolist())))
+    return checked_csr(
+        sparse.csr_array(parts, shape=tuple(expect(arrays, "X/shape", (2,), "i").tolist()))
+    )
 
 
 def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:

@@ -1,15 +1,18 @@
-"""X and consensus labels → persistence: how far each label stands when clusters may have their own spread and shape.
+"""X and consensus labels → persistence: how far each label stands when clusters may have their own
+spread and shape.
 
-Stability and silhouettes judge a point by runs that all draw borders in the same way: k-means cuts half-way between
-two centres, whatever the spreads of the clusters. Here the consensus clusters become the components of a Gaussian
-mixture, a few EM steps let them take their own covariances, and a uniform background takes the points that none of them
-explains. Persistence is the posterior that the point's own label keeps, averaged over the steps.
+Stability and silhouettes judge a point by runs that all draw borders in the same way: k-means cuts
+half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
+become the components of a Gaussian mixture, a few EM steps let them take their own covariances, and
+a uniform background takes the points that none of them explains. Persistence is the posterior that
+the point's own label keeps, averaged over the steps.
 
 References
 ----------
-EM for mixtures: Dempster, Laird and Rubin, J. R. Stat. Soc. B 39 (1977) 1-38. A uniform component for noise: Banfield
-and Raftery, Biometrics 49 (1993) 803-821. Own covariances drawn towards a common one: Friedman, J. Am. Stat. Assoc. 84
-(1989) 165-175; by a prior worth d + 2 points: Fraley and Raftery, J. Classif. 24 (2007) 155-181.
+EM for mixtures: Dempster, Laird and Rubin, J. R. Stat. Soc. B 39 (1977) 1-38. A uniform component
+for noise: Banfield and Raftery, Biometrics 49 (1993) 803-821. Own covariances drawn towards a
+common one: Friedman, J. Am. Stat. Assoc. 84 (1989) 165-175; by a prior worth d + 2 points: Fraley
+and Raftery, J. Classif. 24 (2007) 155-181.
 """
 
 from __future__ import annotations
@@ -29,18 +32,28 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
-__all__ = ["Refinement", "check_coordinates", "check_dense", "noise_weight", "persistence", "refine"]
+__all__ = [
+    "Refinement",
+    "check_coordinates",
+    "check_dense",
+    "noise_weight",
+    "persistence",
+    "refine",
+]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-STEPS = 5  # of EM: borders move to where the spreads want them, and clusters do not yet wander off to others
+# of EM: borders move to where the spreads want them, and clusters do not yet wander off to others
+STEPS = 5
 MISTAKEN = 0.05  # share of typical members of the clusters that may be taken for noise, at most
 
 
 @dataclass(frozen=True)
 class Step:
-    """The mixture of one EM step: shares of the clusters, their means and Cholesky factors, and the noise's share."""
+    """The mixture of one EM step: shares of the clusters, their means and Cholesky factors, and the
+    noise's share.
+    """
 
     shares: Floats
     means: Floats
@@ -52,7 +65,9 @@ class Step:
         out = np.zeros((len(Z), len(self.shares)))
         for j, (mean, root) in enumerate(zip(self.means, self.roots, strict=True)):
             if root.size:  # 0 where the data have no spread at all, which not every SciPy can solve
-                out[:, j] = -0.5 * (solve_triangular(root, (Z - mean).T, lower=True) ** 2).sum(axis=0)
+                out[:, j] = -0.5 * (solve_triangular(root, (Z - mean).T, lower=True) ** 2).sum(
+                    axis=0
+                )
         return out + np.log(self.shares) + self.peaks
 
     @property
@@ -68,7 +83,8 @@ class Refinement:
 
     Attributes
     ----------
-    center, axes : (D,) and (D, d), the directions in which the data vary, scaled to a mean variance of 1
+    center, axes : (D,) and (D, d), the directions in which the data vary, scaled to a mean variance
+        of 1
     clusters : (k,) consensus labels that have points, in order; component j is clusters[j]
     background : log of the uniform density over the box that holds the data
     steps : the mixtures
@@ -81,7 +97,10 @@ class Refinement:
     steps: tuple[Step, ...]
 
     def persistence(self, X: Any, labels: Ints) -> Floats:
-        """Mean posterior of the own label over the steps: (n,); 0 where the label is -1 or of no component."""
+        """Mean posterior of the own label over the steps: (n,).
+
+        0 where the label is -1 or of no component.
+        """
         own = _positions(self.clusters, labels)
         kept = np.zeros(len(own))
         with one_thread():
@@ -115,10 +134,12 @@ def _posterior(joint: Floats, background: float, noise: float) -> Floats:
 
 
 def noise_weight(ratios: Floats) -> float:
-    """The w in [0, 1] that maximises Σ log(1 - w + w b/f), from ratios b/f of the densities of noise and clusters.
+    """The w in [0, 1] that maximises Σ log(1 - w + w b/f), from ratios b/f of the densities of
+    noise and clusters.
 
-    The sum is concave in w and its slope at 0 is Σ (b/f - 1): for points drawn from f the mean of b/f is at most 1, as
-    b integrates to 1, and w is 0 but for chance. Noise comes in where the data ask for it.
+    The sum is concave in w and its slope at 0 is Σ (b/f - 1): for points drawn from f the mean of
+    b/f is at most 1, as b integrates to 1, and w is 0 but for chance. Noise comes in where the data
+    ask for it.
     """
     if not ratios.size or ratios.mean() <= 1:
         return 0.0
@@ -126,7 +147,10 @@ def noise_weight(ratios: Floats) -> float:
 
 
 def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """The largest w in [0, high] for which `holds`, by bisection; it holds up to some w and not beyond."""
+    """The largest w in [0, high] for which `holds`, by bisection.
+
+    It holds up to some w and not beyond.
+    """
     low = 0.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -135,21 +159,27 @@ def _largest(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _bounded(weight: float, step: Step, background: float, mistaken: float) -> float:
-    """`weight`, or less: such that of typical members of the clusters at most a share of `mistaken` is called noise.
+    """`weight`, or less: such that of typical members of the clusters at most a share of `mistaken`
+    is called noise.
 
-    Where the clusters fill the box (two half-moons, a ring), noise cannot be told from clusters: a uniform density then
-    explains the middle of a cluster as well as a Gaussian does. A typical member is one at the median distance.
+    Where the clusters fill the box (two half-moons, a ring), noise cannot be told from clusters: a
+    uniform density then explains the middle of a cluster as well as a Gaussian does. A typical
+    member is one at the median distance.
     """
     typical = np.log(step.shares) + step.peaks - 0.5 * chi2.median(step.means.shape[1])
 
     def few(w: float) -> bool:
-        return bool(step.shares @ expit(background + np.log(w) - np.log1p(-w) - typical) <= mistaken)
+        return bool(
+            step.shares @ expit(background + np.log(w) - np.log1p(-w) - typical) <= mistaken
+        )
 
     return weight if weight == 0 or (weight < 1 and few(weight)) else _largest(few, weight)
 
 
 def _directions(X: NDArray) -> tuple[Floats, Floats]:
-    """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean variance of 1."""
+    """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
+    variance of 1.
+    """
     center = X.mean(axis=0, dtype=np.float64)
     centred = X - center
     n, D = X.shape
@@ -188,22 +218,28 @@ def _maximise(Z: Floats, P: Floats, prior: Floats) -> Step:
 
 
 def _common(Z: Floats, P: Floats) -> tuple[Floats, float]:
-    """The prior and its smallest variance: covariance within all clusters, drawn towards a sphere by d + 2 points."""
+    """The prior and its smallest variance: covariance within all clusters, drawn towards a sphere
+    by d + 2 points.
+    """
     d = Z.shape[1]
     sizes, means = _means(Z, P)
     deviation = (Z - P @ means) * P.sum(axis=1, keepdims=True)  # of points that no cluster has: 0
     n = sizes.sum()
-    # Clusters of equal points have no spread at all; a millionth of the data's keeps what follows finite.
+    # Clusters of equal points have no spread at all; a millionth of the data's keeps what follows
+    # finite.
     sphere = max(float((deviation**2).sum()) / max(d * n, 1.0), 1e-12)
     floor = (d + 2) * sphere / (n + d + 2)
     return deviation.T @ deviation / (n + d + 2) + floor * np.eye(d), floor
 
 
-def refine(X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN) -> Refinement:
+def refine(
+    X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN
+) -> Refinement:
     """Start a Gaussian mixture at the clusters of `labels` (n,) and take EM steps.
 
-    O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one point is of one.
-    `mistaken` bounds the background: 0 leaves it out, 1 lets it grow as the likelihood wants.
+    O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one
+    point is of one. `mistaken` bounds the background: 0 leaves it out, 1 lets it grow as the
+    likelihood wants.
     """
     with one_thread():
         center, axes = _directions(X)
@@ -211,15 +247,18 @@ def refine(X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MIS
         clusters = np.unique(labels[labels >= 0])
         P = (labels[:, None] == clusters).astype(np.float64)
         prior, floor = _common(Z, P)
-        # As wide as the data, and where they hardly vary as wide as the prior makes a cluster of mean size there, so
-        # that such directions speak neither for noise nor against it. An edge has a variance of edge² / 12.
+        # As wide as the data, and where they hardly vary as wide as the prior makes a cluster of
+        # mean size there, so that such directions speak neither for noise nor against it. An edge
+        # has a variance of edge² / 12.
         extra = Z.shape[1] + 2
         least = 12 * floor * extra / (P.sum() / len(clusters) + extra)
         background = -0.5 * float(np.log(np.ptp(Z, axis=0) ** 2 + least).sum())
         steps = []
         for _ in range(n_steps):
             step = _maximise(Z, P, prior)
-            joint = np.vstack([step.log_joint(Z[rows]) for rows in _blocks(len(Z), X.shape[1], len(clusters))])
+            joint = np.vstack(
+                [step.log_joint(Z[rows]) for rows in _blocks(len(Z), X.shape[1], len(clusters))]
+            )
             ratios = np.exp(np.minimum(background - logsumexp(joint, axis=1), 600.0))
             step = replace(step, noise=_bounded(noise_weight(ratios), step, background, mistaken))
             P = _posterior(joint, background, step.noise)
@@ -229,10 +268,15 @@ def refine(X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MIS
 
 def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
     """Raise where there are no coordinates in which a Gaussian could be fitted."""
-    if geometry == "kernel" or not isinstance(metric, str) or metric not in ("euclidean", "sqeuclidean"):
+    if (
+        geometry == "kernel"
+        or not isinstance(metric, str)
+        or metric not in ("euclidean", "sqeuclidean")
+    ):
         what = "geometry='kernel'" if geometry == "kernel" else f"metric={metric!r}"
         raise ValueError(
-            f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does not judge by; choose "
+            f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
+            "not judge by; choose "
             "metric='euclidean' and another geometry, or fusion='harmonic'."
         )
     check_dense(X)
@@ -242,24 +286,28 @@ def check_dense(X: Any) -> None:
     """Raise for sparse points, known or new."""
     if sparse.issparse(X):
         raise ValueError(
-            "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() where that fits, "
+            "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() "
+            "where that fits, "
             "fewer columns (for example sklearn.decomposition.TruncatedSVD), or fusion='harmonic'."
         )
 
 
 def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
-    """Share of its posterior that each point's own label keeps when clusters take their own spread and shape.
+    """Share of its posterior that each point's own label keeps when clusters take their own spread
+    and shape.
 
-    A Gaussian mixture with a uniform background starts at the clusters of `labels` and takes a few EM steps; the
-    posterior of the point's own label is averaged over them. It is low where another cluster, of another spread or
-    shape, explains the point better, and where no cluster explains it.
+    A Gaussian mixture with a uniform background starts at the clusters of `labels` and takes a few
+    EM steps; the posterior of the point's own label is averaged over them. It is low where another
+    cluster, of another spread or shape, explains the point better, and where no cluster explains
+    it.
 
     Parameters
     ----------
     X : (n, d) array or frame
         The points; not sparse.
     labels : (n,) labels of any kind
-        One partition, such as the consensus. Negative numbers and missing values mean that the point is not assigned.
+        One partition, such as the consensus. Negative numbers and missing values mean that the
+        point is not assigned.
     n_steps : int
         EM steps, at least 1.
 
@@ -269,10 +317,11 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
 
     Notes
     -----
-    A covariance counts d + 2 points more that have the covariance within all clusters together, so that clusters of few
-    points, of one point too, have one. Directions in which the data do not vary are left out. The result does not
-    change when X is moved, scaled or rotated (as far as principal axes are determined), nor when labels are renamed.
-    Memory: a copy of X and n × k numbers. Time: O(n k d²) a step.
+    A covariance counts d + 2 points more that have the covariance within all clusters together, so
+    that clusters of few points, of one point too, have one. Directions in which the data do not
+    vary are left out. The result does not change when X is moved, scaled or rotated (as far as
+    principal axes are determined), nor when labels are renamed. Memory: a copy of X and n × k
+    numbers. Time: O(n k d²) a step.
 
     Examples
     --------
@@ -286,11 +335,17 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
     (True, True)
     """
     if sparse.issparse(X):
-        raise ValueError("X is sparse; persistence needs dense data: use X.toarray() where that fits into memory.")
+        raise ValueError(
+            "X is sparse; persistence needs dense data: use X.toarray() where that fits into "
+            "memory."
+        )
     X = check_matrix(X)
     codes = read_labels([labels])[0][:, 0]
     if len(codes) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same points.")
+        raise ValueError(
+            f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same "
+            "points."
+        )
     n_steps = check_count("n_steps", n_steps, at_least=1, at_most=MOST)
     if codes.max() < 0:
         return np.zeros(len(codes))

@@ -1,8 +1,10 @@
-"""Label, score, components → one reason a point: why its assignment is kept, or what speaks against it.
+"""Label, score, components → one reason a point: why its assignment is kept, or what speaks against
+it.
 
-The reason is one of six (`REASONS`), and every table, page and explanation takes it from here. It is made so that it
-cannot contradict what stands beside it: a point is *core* where it has a label and its score is above the threshold,
-*unassigned* where it has no label or no score, and only other points get one of the four doubts.
+The reason is one of six (`REASONS`), and every table, page and explanation takes it from here. It
+is made so that it cannot contradict what stands beside it: a point is *core* where it has a label
+and its score is above the threshold, *unassigned* where it has no label or no score, and only other
+points get one of the four doubts.
 """
 
 from __future__ import annotations
@@ -16,26 +18,45 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import check_same_length
 
-__all__ = ["INSIDE", "REASONS", "SENTENCES", "STABLE", "THRESHOLD", "above", "doubts", "margins", "reasons"]
+__all__ = [
+    "INSIDE",
+    "REASONS",
+    "SENTENCES",
+    "STABLE",
+    "THRESHOLD",
+    "above",
+    "doubts",
+    "margins",
+    "reasons",
+]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
-# Above this a score is kept where the user names no other threshold. It is a place to begin: no number is right for all
-# data, since silhouettes are low wherever there are many dimensions.
+# Above this a score is kept where the user names no other threshold. It is a place to begin: no
+# number is right for all data, since silhouettes are low wherever there are many dimensions.
 THRESHOLD = 0.5
-# From this stability on the runs are said to agree. It is the c of a point that two clusters share 9 to 1 in the votes
-# (0.9² + 0.1² = 0.82), rounded down; one that they share half and half has 0.5.
+# From this stability on the runs are said to agree. It is the c of a point that two clusters share
+# 9 to 1 in the votes (0.9² + 0.1² = 0.82), rounded down; one that they share half and half has 0.5.
 STABLE = 0.8
-# Above this mean-less-spread of the silhouette a point is said to lie inside its cluster. Kaufman and Rousseeuw,
-# "Finding Groups in Data" (1990), read silhouettes up to 0.25 as no structure worth the name. It is taken of the
-# silhouette itself, not of S̃, so that the normalisation changes no reason.
+# Above this mean-less-spread of the silhouette a point is said to lie inside its cluster. Kaufman
+# and Rousseeuw, "Finding Groups in Data" (1990), read silhouettes up to 0.25 as no structure worth
+# the name. It is taken of the silhouette itself, not of S̃, so that the normalisation changes no
+# reason.
 INSIDE = 0.25
 
-REASONS = ("core", "fringe", "boundary", "stable but isolated", "compact but unstable", "unassigned")
+REASONS = (
+    "core",
+    "fringe",
+    "boundary",
+    "stable but isolated",
+    "compact but unstable",
+    "unassigned",
+)
 CORE, FRINGE, BOUNDARY, ISOLATED, UNSTABLE, UNASSIGNED = range(len(REASONS))
 
-# What each says. Silhouettes alone cannot tell an outlier from a point at a firm border, so that neither is claimed.
+# What each says. Silhouettes alone cannot tell an outlier from a point at a firm border, so that
+# neither is claimed.
 SENTENCES = {
     "core": "its score is above the threshold.",
     "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above the threshold.",
@@ -48,12 +69,18 @@ SENTENCES = {
 
 
 def above(scores: Any, threshold: float) -> NDArray[np.bool_]:
-    """Which scores are kept, the one rule everywhere: score > threshold, strictly, as in Eq. (11); NaN never is."""
+    """Which scores are kept, the one rule everywhere: score > threshold, strictly, as in Eq.
+
+    (11); NaN never is.
+    """
     return np.asarray(scores) > threshold
 
 
 def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
-    """Votes for the label less votes for the rival; who is not there (-1), or not voted on, has none."""
+    """Votes for the label less votes for the rival.
+
+    Who is not there (-1), or not voted on, has none.
+    """
     votes, labels, rival = np.asarray(votes), np.asarray(labels), np.asarray(rival)
     at = np.arange(len(votes))
     ours, theirs = (np.where(who >= 0, votes[at, who], 0.0) for who in (labels, rival))
@@ -63,10 +90,11 @@ def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
 def doubts(stability: Floats, placement: Floats) -> NDArray[np.int8]:
     """What would speak against each point if its score were too low: numbers of `REASONS`.
 
-    `placement` is the mean of the silhouette less its spread. Where the runs agree (c ≥ `STABLE`) and it is above
-    `INSIDE`, nothing does but the threshold: *fringe*. Inside, and the runs do not agree: *compact but unstable*.
-    Not inside, and the runs do not agree, or in some runs another cluster is nearer (it is below 0): *boundary*. What
-    is left, agreed on and not inside: *stable but isolated*; a point alone in its cluster, with silhouette 0, is one.
+    `placement` is the mean of the silhouette less its spread. Where the runs agree (c ≥ `STABLE`)
+    and it is above `INSIDE`, nothing does but the threshold: *fringe*. Inside, and the runs do not
+    agree: *compact but unstable*. Not inside, and the runs do not agree, or in some runs another
+    cluster is nearer (it is below 0): *boundary*. What is left, agreed on and not inside: *stable
+    but isolated*; a point alone in its cluster, with silhouette 0, is one.
     """
     agreed, inside = stability >= STABLE, placement > INSIDE
     found = np.where(inside, np.where(agreed, FRINGE, UNSTABLE), BOUNDARY)
@@ -111,7 +139,8 @@ def reasons(
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.kind not in "iuf":
             raise ValueError(
-                f"{name} must be one flat sequence of numbers, one a point; its shape is {array.shape} and its type "
+                f"{name} must be one flat sequence of numbers, one a point; its shape is "
+                f"{array.shape} and its type "
                 f"{array.dtype}."
             )
         check_same_length(name, array, "labels", arrays["labels"])

@@ -39,7 +39,8 @@ class Column:
     stored: bool = True
 
 
-# The one list of the columns of `Confidence.to_frame`, of the files of results and of the annotations of AnnData.
+# The one list of the columns of `Confidence.to_frame`, of the files of results and of the
+# annotations of AnnData.
 COLUMNS = {
     "label": Column("labels", "cluster"),
     "score": Column("scores"),
@@ -56,13 +57,18 @@ COLUMNS = {
 }
 _TYPES = {"number": "f8", "cluster": "i8"}
 # The fields of `Confidence` that have one entry a point, with their types.
-FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {"votes": "f8"}
+FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {
+    "votes": "f8"
+}
 
 _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
 }
-_WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}  # reasons that name a component
+_WEAK = {
+    "stable but isolated": "geometry",
+    "compact but unstable": "stability",
+}  # reasons that name a component
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,13 @@ class Explanation:
     point : position of the point
     label, score, standard_error, stability, geometry, silhouette_mean, silhouette_std : its values
     votes : share of the runs voting for each label, largest first, labels without a vote left out
-    rival : the label with the second most votes, or, where all votes agree, the nearest other cluster of the
-        reference run; None where there is no other cluster
+    rival : the label with the second most votes, or, where all votes agree, the nearest other
+        cluster of the reference run; None where there is no other cluster
     margin : votes for the label less votes for the rival
     reason : one of :data:`clustertrust.reasons.REASONS`, at this `threshold`
     threshold : above this a score is kept
-    weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason has it, else the
-        smallest; None for core and unassigned points
+    weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
+        has it, else the smallest; None for core and unassigned points
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     persistence : its persistence; None where that is no part of the score
     name : what the index of the pandas frame calls the point; None where that only counts rows
@@ -109,10 +115,14 @@ class Explanation:
         point = f"Point {self.point}" if self.name is None else f"Point {self.point} ({self.name})"
         label = "no cluster" if self.label is None else f"cluster {self.label}"
         scored = not np.isnan(self.score)
-        lines = [f"{point}: {label}, " + (f"score {self.score:.3f}{error}." if scored else "no score.")]
+        lines = [
+            f"{point}: {label}, " + (f"score {self.score:.3f}{error}." if scored else "no score.")
+        ]
         shares = [f"{share:.0%} for {label}" for label, share in self.votes.items()]
         left = 1 - sum(self.votes.values())
-        if shares and left > 1e-9:  # their cluster has no partner in the reference run, or they do not have the point
+        if (
+            shares and left > 1e-9
+        ):  # their cluster has no partner in the reference run, or they do not have the point
             shares.append(f"{left:.0%} for none")
         lines.append(f"Votes of the runs: {', '.join(shares) or 'none'}.")
         if self.rival is not None:
@@ -124,12 +134,14 @@ class Explanation:
         """What the score is made of, a line each."""
         lines = [
             f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
-            f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over the runs, "
+            f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
+            "the runs, "
             f"less its spread of {self.silhouette_std:.3f}.",
         ]
         if self.persistence is not None:
             lines.append(
-                f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take their own spread."
+                f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take "
+                "their own spread."
             )
         return lines
 
@@ -141,7 +153,9 @@ class Explanation:
             return "Unassigned: no cluster, since no run has a vote for this point."
         name = self.reason.capitalize()
         if self.reason == "core":
-            return f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
+            return (
+                f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
+            )
         if self.reason == "boundary" and self.rival is not None:
             ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
             shares = f"{ours:.0%} and {theirs:.0%} of the votes"
@@ -166,20 +180,22 @@ class Confidence:
     stability : (n,) c, the share of run pairs that agree on the point
     geometry : (n,) S̃, mean less spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
-    standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where the score is 0
-    persistence : (n,) share of its posterior that the label keeps when clusters take their own spread and shape; None
-        where it is no part of the score
+    standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where
+        the score is 0
+    persistence : (n,) share of its posterior that the label keeps when clusters take their own
+        spread and shape; None where it is no part of the score
     labels : (n,) consensus label, -1 where no run has a vote
     label_names : (k,) what the reference run calls each label
     consensus_strength : (n,) share of the runs voting for the label
     votes : (n, k) share of the runs voting for each label
-    rival : (n,) label with the second most votes, else the nearest other cluster of the reference run; -1: none
+    rival : (n,) label with the second most votes, else the nearest other cluster of the reference
+        run; -1: none
     reference_run : the run whose labels the consensus is told in
     geometry_method : the geometry used, also where `auto` was asked for
     ensemble : the runs
     n_runs : their number
-    sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean square over points;
-        0 where nothing is sampled
+    sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean
+        square over points; 0 where nothing is sampled
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     """
 
@@ -201,7 +217,9 @@ class Confidence:
     sampling_error: float = 0.0
     agreement: str = "matching"
     persistence: Floats | None = None
-    frame: Any = field(default=None, repr=False)  # an empty frame of the kind that came in, with its index
+    frame: Any = field(
+        default=None, repr=False
+    )  # an empty frame of the kind that came in, with its index
 
     def __repr__(self) -> str:
         """One line: all arrays would fill a screen."""
@@ -209,13 +227,20 @@ class Confidence:
         return f"<Confidence: {told}, {self.geometry_method} silhouettes; scores, labels, to_frame(), summary(), …>"
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
-        """Return the record with its arrays in memory where they are Dask's, all in one go; of some `rows` alone."""
+        """Return the record with its arrays in memory where they are Dask's, all in one go.
+
+        Of some `rows` alone.
+        """
         if not is_dask(self.scores):
             return self
-        names = [f.name for f in fields(self) if f.name != "frame" and is_dask(getattr(self, f.name))]
+        names = [
+            f.name for f in fields(self) if f.name != "frame" and is_dask(getattr(self, f.name))
+        ]
         found: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
         found = importlib.import_module("dask").compute(found)[0]
-        if is_dask(self.frame):  # apart: Dask warns of arrays and frames together, and its frames have no positions
+        if is_dask(
+            self.frame
+        ):  # apart: Dask warns of arrays and frames together, and its frames have no positions
             found["frame"] = self.frame.compute() if rows == slice(None) else None
         return replace(self, **found)
 
@@ -226,9 +251,17 @@ class Confidence:
         return margins(whole.votes, whole.labels, whole.rival)
 
     def reasons(self, threshold: float = THRESHOLD) -> pd.Categorical:
-        """(n,) why each point is kept, or what speaks against it: :func:`clustertrust.reasons.reasons`."""
+        """(n,) why each point is kept, or what speaks against it:
+        :func:`clustertrust.reasons.reasons`.
+        """
         whole = self.compute()
-        parts = (whole.labels, whole.scores, whole.stability, whole.silhouette_mean, whole.silhouette_std)
+        parts = (
+            whole.labels,
+            whole.scores,
+            whole.stability,
+            whole.silhouette_mean,
+            whole.silhouette_std,
+        )
         return reasons(*parts, threshold=threshold)
 
     def to_columns(self, threshold: float = THRESHOLD) -> dict[str, Any]:
@@ -245,11 +278,12 @@ class Confidence:
         return self._named(values) if column.kind == "cluster" else values
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else pandas.
+        """One row a point, as the kind of frame that came in (pandas with its index, polars), else
+        pandas.
 
-        Of a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason" says why a point is
-        kept, or what speaks against it where its score is not above `threshold` (:mod:`clustertrust.reasons`); no other
-        column depends on that.
+        Of a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason"
+        says why a point is kept, or what speaks against it where its score is not above `threshold`
+        (:mod:`clustertrust.reasons`); no other column depends on that.
         """
         if is_dask(self.scores):
             return self.compute().to_frame(threshold)
@@ -259,8 +293,12 @@ class Confidence:
         polars = importlib.import_module("polars")
         names = columns.pop("reason")
         # polars takes text from lists, not from arrays of objects
-        frame = polars.DataFrame({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
-        return frame.with_columns(reason=polars.Series(names.tolist(), dtype=polars.Enum(names.categories.tolist())))
+        frame = polars.DataFrame(
+            {name: c.tolist() if c.dtype == object else c for name, c in columns.items()}
+        )
+        return frame.with_columns(
+            reason=polars.Series(names.tolist(), dtype=polars.Enum(names.categories.tolist()))
+        )
 
     def row_names(self) -> pd.Index:
         """The index of the pandas frame that came in, else positions."""
@@ -278,23 +316,34 @@ class Confidence:
         threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
-        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report` has the parameters.
+        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report`
+        has the parameters.
 
         Without `X` and `embedding` the scatter shows stability and geometry.
         """
-        from clustertrust.report import write_report  # here: scoring does not need it, and it reads this module
+        from clustertrust.report import (
+            write_report,
+        )  # here: scoring does not need it, and it reads this module
 
         if is_dask(self.scores):
-            self.compute().report(path, X, settings=settings, title=title, threshold=threshold, embedding=embedding)
+            self.compute().report(
+                path, X, settings=settings, title=title, threshold=threshold, embedding=embedding
+            )
             return
         index = self.row_names()
-        known = {"runs": self.n_runs, "silhouettes": self.geometry_method, "reference run": self.reference_run}
+        known = {
+            "runs": self.n_runs,
+            "silhouettes": self.geometry_method,
+            "reference run": self.reference_run,
+        }
         known |= {"agreement": self.agreement}
         write_report(
             path,
             pd.DataFrame(self.to_columns(threshold), index=index),
             X,
-            votes=pd.DataFrame(self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))),
+            votes=pd.DataFrame(
+                self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))
+            ),
             settings=known | check_mapping("settings", settings),
             title=title,
             threshold=threshold,
@@ -302,13 +351,18 @@ class Confidence:
         )
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
-        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most ambiguous points."""
+        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most
+        ambiguous points.
+        """
         from clustertrust.summary import summarize  # here: it reads this module
 
         return summarize(self, threshold=threshold, points=points)
 
     def _named(self, labels: Ints) -> NDArray:
-        """Labels in the names of the reference run; -1 stays -1 for numbers and is None for other names."""
+        """Labels in the names of the reference run.
+
+        -1 stays -1 for numbers and is None for other names.
+        """
         return with_nothing(self.label_names)[labels]
 
     def _name(self, i: int) -> Any:
@@ -336,24 +390,39 @@ class Confidence:
             i = operator.index(point)
         except TypeError as error:
             raise TypeError(
-                f"point={point!r} must be a whole number, the position of a point; that of a name is "
+                f"point={point!r} must be a whole number, the position of a point; that of a name "
+                "is "
                 "to_frame().index.get_loc(name)."
             ) from error
         if not -n <= i < n:
-            raise IndexError(f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}.")
+            raise IndexError(
+                f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}."
+            )
         i %= n
         if is_dask(self.scores):
-            return replace(self.compute(slice(i, i + 1)).explain(0, threshold), point=i, name=self._name(i))
+            return replace(
+                self.compute(slice(i, i + 1)).explain(0, threshold), point=i, name=self._name(i)
+            )
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
-        order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])  # the label first, also in a tie
-        votes = {names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0}
+        order = sorted(
+            by_votes.tolist(), key=lambda label: label != self.labels[i]
+        )  # the label first, also in a tie
+        votes = {
+            names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
+        }
         label, rival = int(self.labels[i]), int(self.rival[i])
         components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
         if self.persistence is not None:
             components["persistence"] = float(self.persistence[i])
         one = slice(i, i + 1)
-        parts = (self.labels, self.scores, self.stability, self.silhouette_mean, self.silhouette_std)
+        parts = (
+            self.labels,
+            self.scores,
+            self.stability,
+            self.silhouette_mean,
+            self.silhouette_std,
+        )
         (reason,) = reasons(*(part[one] for part in parts), threshold=threshold)
         return Explanation(
             point=i,
@@ -375,7 +444,10 @@ class Confidence:
 
 
 def _weakest(reason: str, components: dict[str, float]) -> str | None:
-    """The component to blame: the smallest, of equals the last; of two, the one that the reason names."""
+    """The component to blame: the smallest, of equals the last.
+
+    Of two, the one that the reason names.
+    """
     if reason in {"core", "unassigned"}:
         return None
     weakest = min(reversed(components), key=components.__getitem__)
@@ -383,7 +455,9 @@ def _weakest(reason: str, components: dict[str, float]) -> str | None:
 
 
 def frame_of(X: Any) -> Any:
-    """What `to_frame` needs to know of the data: its kind of frame and its index, without its columns."""
+    """What `to_frame` needs to know of the data: its kind of frame and its index, without its
+    columns.
+    """
     if not is_frame(X):
         return None
     return X[[]] if isinstance(X, pd.DataFrame) else X.clear()

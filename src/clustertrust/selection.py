@@ -1,4 +1,6 @@
-"""Scores → a mask of the points to keep: the top share, those above a threshold, or a share that the data choose."""
+"""Scores → a mask of the points to keep: the top share, those above a threshold, or a share that
+the data choose.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ from clustertrust.ensemble.record import assemble
 from clustertrust.geometry import GeometryOptions, silhouettes
 from clustertrust.reasons import above, check_threshold
 
-__all__ = ["AVERAGES", "COVERAGES", "AdaptiveSelection", "select_above", "select_adaptive", "select_top"]
+__all__ = [
+    "AVERAGES",
+    "COVERAGES",
+    "AdaptiveSelection",
+    "select_above",
+    "select_adaptive",
+    "select_top",
+]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.integer]
@@ -43,9 +52,15 @@ def plain_mean(s: Floats, labels: Ints) -> float:
 
 
 def macro_mean(s: Floats, labels: Ints) -> float:
-    """Mean over the clusters of the mean of s in each, so that a cluster counts alike whatever its size."""
+    """Mean over the clusters of the mean of s in each, so that a cluster counts alike whatever its
+    size.
+    """
     clusters = np.unique(labels[labels >= 0])
-    return float(np.mean([s[labels == cluster].mean() for cluster in clusters])) if clusters.size else 0.0
+    return (
+        float(np.mean([s[labels == cluster].mean() for cluster in clusters]))
+        if clusters.size
+        else 0.0
+    )
 
 
 AVERAGES: dict[str, Callable[[Floats, Ints], float]] = {"macro": macro_mean, "plain": plain_mean}
@@ -75,7 +90,9 @@ class AdaptiveSelection:
     geometry: str
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a coverage: points kept, mean silhouette, that of each restart, and whether it was chosen."""
+        """One row a coverage: points kept, mean silhouette, that of each restart, and whether it
+        was chosen.
+        """
         columns = {"coverage": self.coverages, "size": self.sizes, "silhouette": self.silhouettes}
         columns |= {f"restart_{r}": values for r, values in enumerate(self.by_restart.T)}
         return pd.DataFrame(columns | {"chosen": self.coverages == self.coverage})
@@ -89,15 +106,16 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     scores : (n,) sequence of numbers
         Higher is surer. NaN, no score, is never kept, though the point counts in n.
     share : float
-        From 0 to 1. The 1e-9 is for shares such as 0.29, of which 100 points are 28.999… in floating point.
+        From 0 to 1. The 1e-9 is for shares such as 0.29, of which 100 points are 28.999… in
+        floating point.
     random_state : int, RandomState or None
         Which of the points that tie at the cut are kept.
 
     Returns
     -------
     (n,) bool array
-        Where fewer points have a score than were asked for, all of those, with a warning: the rest could only be
-        drawn blindly.
+        Where fewer points have a score than were asked for, all of those, with a warning: the rest
+        could only be drawn blindly.
 
     Examples
     --------
@@ -113,7 +131,8 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     scored = int((~np.isnan(scores)).sum())
     if scored < asked:
         tell(
-            f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a score; those are kept. "
+            f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a "
+            "score; those are kept. "
             "A point has none (NaN) where fewer than two runs assign it."
         )
     return _keep(_ranking(scores, random_state), min(asked, scored))
@@ -154,34 +173,38 @@ def select_adaptive(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> AdaptiveSelection:
-    """Keep the top share of the points whose re-fit has the largest mean silhouette, over a grid of shares.
+    """Keep the top share of the points whose re-fit has the largest mean silhouette, over a grid of
+    shares.
 
-    For each coverage c the m = round(c n) points with the highest scores are clustered anew, a few times, and the
-    silhouettes of these re-fits are averaged (the paper's appendix on adaptive filtering). The rule looks at no
-    labels, and it favours small, compact subsets: it often ends at the lower edge of the grid, where it says so, and
-    there a share fixed in advance may serve better.
+    For each coverage c the m = round(c n) points with the highest scores are clustered anew, a few
+    times, and the silhouettes of these re-fits are averaged (the paper's appendix on adaptive
+    filtering). The rule looks at no labels, and it favours small, compact subsets: it often ends at
+    the lower edge of the grid, where it says so, and there a share fixed in advance may serve
+    better.
 
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame
     scores : (n,) sequence of numbers
-        Higher is surer; NaN is never kept. Points that tie are ordered at random, once for all coverages, by the seed
-        of the first restart.
+        Higher is surer; NaN is never kept. Points that tie are ordered at random, once for all
+        coverages, by the seed of the first restart.
     n_clusters : int or None
         Clusters of each re-fit; None: as in :func:`clustertrust.build_ensemble`.
     coverages : iterable of float
-        Shares of all n points to try, above 0 and at most 1; sorted, each once. m is rounded half to even, after c n
-        is rounded to nine decimals. Shares that keep more points than have a score are left out, with a warning.
+        Shares of all n points to try, above 0 and at most 1; sorted, each once. m is rounded half
+        to even, after c n is rounded to nine decimals. Shares that keep more points than have a
+        score are left out, with a warning.
     clusterer : str, estimator, function, or a list of these
         As in :func:`clustertrust.build_ensemble`.
     n_restarts : int
         Re-fits at each coverage, at least 1. All coverages have the same seeds.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
-        Of the silhouettes; see :class:`clustertrust.CAKE`. "auto" is settled by the size of X, not of the subsets, so
-        that the curve is of one kind. The paper says "exact"; its authors ran "centroid".
+        Of the silhouettes; see :class:`clustertrust.CAKE`. "auto" is settled by the size of X, not
+        of the subsets, so that the curve is of one kind. The paper says "exact"; its authors ran
+        "centroid".
     average : {"plain", "macro"}
-        Mean over the points, or over the clusters of the mean in each, which keeps small clusters in view. Points that
-        a re-fit does not assign do not count.
+        Mean over the points, or over the clusters of the mean in each, which keeps small clusters
+        in view. Points that a re-fit does not assign do not count.
     random_state : int, RandomState, sequence of `n_restarts` seeds or None
         The authors' choice: ``clusterer="kmeans-random", random_state=[123, 124, 125]``.
     n_jobs : int, optional
@@ -190,7 +213,8 @@ def select_adaptive(
     Returns
     -------
     AdaptiveSelection
-        Mask, coverage and curve. Values within 1e-9 of the largest are equal to it; of these the largest subset wins.
+        Mask, coverage and curve. Values within 1e-9 of the largest are equal to it; of these the
+        largest subset wins.
 
     Examples
     --------
@@ -212,7 +236,9 @@ def select_adaptive(
     options = GeometryOptions.of({"geometry": geometry})
     check_choice("average", average, AVERAGES)
     grid, sizes = _check_coverages(coverages, scores)
-    _, seeds = draw_seeds(random_state, check_count("n_restarts", n_restarts, at_least=1, at_most=MOST))
+    _, seeds = draw_seeds(
+        random_state, check_count("n_restarts", n_restarts, at_least=1, at_most=MOST)
+    )
     recipe = Recipe.of({"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs})
     recipe.check_size(int(sizes[0]))
     geometry = options.resolved(*X.shape)
@@ -224,11 +250,15 @@ def select_adaptive(
         recipe.tell(runs)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
-        by_restart[at] = [AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)]
+        by_restart[at] = [
+            AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)
+        ]
     means = by_restart.mean(axis=1)
     best = int(np.flatnonzero(means >= means.max() - NEAR)[-1])
     _warn_of_edge(grid, best)
-    return AdaptiveSelection(_keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, geometry)
+    return AdaptiveSelection(
+        _keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, geometry
+    )
 
 
 def _ranking(scores: Floats, random_state: Any) -> Ints:
@@ -245,11 +275,15 @@ def _keep(order: Ints, size: int) -> Bools:
 
 
 def _warn_of_edge(grid: Floats, best: int) -> None:
-    """Say where the grid, not the data, may have made the choice; beyond a coverage of 1 there is nothing."""
+    """Say where the grid, not the data, may have made the choice.
+
+    Beyond a coverage of 1 there is nothing.
+    """
     if len(grid) > 1 and (best == 0 or (best == len(grid) - 1 and grid[best] < 1)):
         side, further = ("smallest", "smaller") if best == 0 else ("largest", "larger")
         tell(
-            f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean silhouette may rise still at "
+            f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean "
+            "silhouette may rise still at "
             f"{further} ones. Look at the curve, widen coverages, or fix the share with select_top."
         )
 
@@ -257,21 +291,33 @@ def _warn_of_edge(grid: Floats, best: int) -> None:
 def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
     """Coverages, rising, and the number of points each keeps."""
     if isinstance(coverages, str) or not isinstance(coverages, Iterable):
-        raise TypeError(f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9].")
+        raise TypeError(
+            f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9]."
+        )
     grid = np.unique([check_number("coverages", coverage) for coverage in coverages])
     if grid.size == 0:
         raise ValueError("coverages is empty; give at least one share.")
     if not ((grid > 0) & (grid <= 1)).all():
-        raise ValueError(f"coverages={grid.tolist()} must lie above 0 and at most at 1; 0.7 keeps 70 % of the points.")
+        raise ValueError(
+            f"coverages={grid.tolist()} must lie above 0 and at most at 1; 0.7 keeps 70 % of the "
+            "points."
+        )
     n, scored = len(scores), int((~np.isnan(scores)).sum())
     sizes = np.round(np.round(grid * n, 9)).astype(np.int64)
     if sizes[0] < 2:
-        raise ValueError(f"coverages={grid[0]:g} keeps {sizes[0]} of {n} points; at least 2 are needed to cluster.")
+        raise ValueError(
+            f"coverages={grid[0]:g} keeps {sizes[0]} of {n} points; at least 2 are needed to "
+            "cluster."
+        )
     possible = sizes <= scored
     if not possible.any():
         raise ValueError(
-            f"coverages={grid[0]:g} keeps {sizes[0]} points and only {scored} of {n} have a score (not NaN)."
+            f"coverages={grid[0]:g} keeps {sizes[0]} points and only {scored} of {n} have a score "
+            "(not NaN)."
         )
     if not possible.all():
-        tell(f"Only {scored} of {n} points have a score (not NaN): coverages {grid[~possible].tolist()} are left out.")
+        tell(
+            f"Only {scored} of {n} points have a score (not NaN): coverages "
+            f"{grid[~possible].tolist()} are left out."
+        )
     return grid[possible], sizes[possible]

@@ -15,32 +15,49 @@ from clustertrust.ensemble.record import as_ensemble
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, contingency_tables, match_runs
 
-__all__ = ["AGREEMENTS", "UNASSIGNED", "Stability", "overlap_sums", "pairwise_stability", "stability"]
+__all__ = [
+    "AGREEMENTS",
+    "UNASSIGNED",
+    "Stability",
+    "overlap_sums",
+    "pairwise_stability",
+    "stability",
+]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-Overlap = Callable[[NDArray, NDArray, NDArray], Floats]  # shared points and the sizes of two clusters → [0, 1]
+Overlap = Callable[
+    [NDArray, NDArray, NDArray], Floats
+]  # shared points and the sizes of two clusters → [0, 1]
 
 
 def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where the matching maps label r to label q, Eq. (6)."""
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where the matching maps label r to label
+    q, Eq. (6).
+    """
     return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
 
 
 def jaccard(shared: NDArray, first: NDArray, second: NDArray) -> Floats:
-    """|A ∩ B| / |A ∪ B| from the points that two clusters share and the size of each; 0 where both are empty."""
+    """|A ∩ B| / |A ∪ B| from the points that two clusters share and the size of each.
+
+    0 where both are empty.
+    """
     union = first + second - shared
     return np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
 
 
 def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) the `overlap` of the two clusters that hold it.
+    """Σ_q A(r, q) for each row and run r, with A(r, q) the `overlap` of the two clusters that hold
+    it.
 
     Sizes count the points assigned in both runs. No matching enters.
     """
     sums = np.zeros(rows.shape)
     for r, others, tables in contingency_tables(cells):
-        overlaps = overlap(tables, tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True))
+        overlaps = overlap(
+            tables, tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
+        )
         for q, of_pair in zip(others, overlaps, strict=True):
             both = np.flatnonzero((rows[:, r] >= 0) & (rows[:, q] >= 0))
             agreement = of_pair[rows[both, r], rows[both, q]]
@@ -50,7 +67,9 @@ def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
 
 
 def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
-    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two clusters that hold it."""
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = |C_r ∩ C_q| / |C_r ∪ C_q| of the two
+    clusters that hold it.
+    """
     return overlap_sums(cells, rows, jaccard)
 
 
@@ -84,18 +103,22 @@ def pairs(runs: NDArray) -> Floats:
     return runs * (runs - 1) / 2.0
 
 
-def stability(cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str) -> Stability:
+def stability(
+    cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str
+) -> Stability:
     """Stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
 
-    `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair with
-    the row absent from either run agrees on nothing.
+    `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair
+    with the row absent from either run agrees on nothing.
     """
     sums = AGREEMENTS[agreement](cells, matchings, rows)
     counted = rows >= 0 if unassigned == "skip" else np.ones(rows.shape, dtype=bool)
     runs = counted.sum(axis=1)
     c = np.full(len(rows), np.nan)
     enough = runs >= 2
-    c[enough] = np.minimum(sums[enough].sum(axis=1) / 2 / pairs(runs[enough]), 1.0)  # 1 + 1e-16 is 1
+    c[enough] = np.minimum(
+        sums[enough].sum(axis=1) / 2 / pairs(runs[enough]), 1.0
+    )  # 1 + 1e-16 is 1
     return Stability(c, sums, runs, counted)
 
 
@@ -104,12 +127,15 @@ def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():
         tell(
-            f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a partner agrees "
+            f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
+            "partner agrees "
             "with nothing. agreement='jaccard' is made for runs of different numbers of clusters."
         )
 
 
-def pairwise_stability(labels: Any, *, agreement: str = "matching", unassigned: str = "skip") -> Floats:
+def pairwise_stability(
+    labels: Any, *, agreement: str = "matching", unassigned: str = "skip"
+) -> Floats:
     """Share of run pairs that put a point into the same cluster, Eq. (7).
 
     Parameters
@@ -117,7 +143,8 @@ def pairwise_stability(labels: Any, *, agreement: str = "matching", unassigned: 
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
     agreement : {"matching", "jaccard"}
-        Whether the two clusters are partners in the best matching of the two runs, or how far they overlap.
+        Whether the two clusters are partners in the best matching of the two runs, or how far they
+        overlap.
     unassigned : {"skip", "disagree"}
         Whether a run that does not assign the point is left out or counts against it.
 
@@ -137,4 +164,6 @@ def pairwise_stability(labels: Any, *, agreement: str = "matching", unassigned: 
     cells = meet(as_ensemble(labels, at_least=2).labels)
     hint_at_jaccard(cells, agreement)
     matchings = match_runs(cells)
-    return stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned).c[cells.of]
+    return stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned).c[
+        cells.of
+    ]

@@ -1,4 +1,6 @@
-"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle, written whole or not at all."""
+"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle, written whole or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,33 @@ __all__ = [
 
 VERSION = 1
 _META = "meta.json"
-# A small file may stand for large arrays: deflate packs a thousand equal bytes into one. What a file unpacks to is
-# refused beyond this many bytes, unless the file is large itself (a share of at least one byte in `DENSEST`).
+# A small file may stand for large arrays: deflate packs a thousand equal bytes into one. What a
+# file unpacks to is refused beyond this many bytes, unless the file is large itself (a share of at
+# least one byte in `DENSEST`).
 LARGEST = 2**31
 DENSEST = 50
 FARTHEST = 1e154  # of any coordinate: its square is still a number
 # What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
 DAMAGE: tuple[type[Exception], ...] = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, SyntaxError),
-    *(TypeError, ValueError, TokenError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
+    *(
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+    ),
+    *(
+        TypeError,
+        ValueError,
+        TokenError,
+        lzma.LZMAError,
+        struct.error,
+        zipfile.BadZipFile,
+        zlib.error,
+    ),
 )
 
 
@@ -61,7 +81,10 @@ def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: dict[str, 
 
 
 def pack(file: Any, arrays: dict[str, Any]) -> None:
-    """Write an NPZ archive, never by pickling. NumPy before 2.1 would take `allow_pickle` for the name of an array."""
+    """Write an NPZ archive, never by pickling.
+
+    NumPy before 2.1 would take `allow_pickle` for the name of an array.
+    """
     for name, array in arrays.items():
         if array.dtype.hasobject:
             raise TypeError(f"The array {name!r} holds Python objects, which cannot be stored.")
@@ -82,7 +105,9 @@ def _replace_once(path: Path, write: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as file:  # with the permissions of any new file; tempfile's are for its owner alone
+        with part.open(
+            "xb"
+        ) as file:  # with the permissions of any new file; tempfile's are for its owner alone
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -91,17 +116,24 @@ def _replace_once(path: Path, write: Any) -> None:
         os.replace(part, path)
     except BaseException as error:
         part.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:  # say where, too
+        if (
+            isinstance(error, OSError) and error.errno is not None and error.filename is None
+        ):  # say where, too
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
 def leftovers(folder: Path, names: str) -> list[Path]:
-    """What killed processes left of files whose names match the pattern, before these were in their place.
+    """What killed processes left of files whose names match the pattern, before these were in their
+    place.
 
     Some of it may be under work by another process, which writes it again where it is removed.
     """
-    return [path for path in folder.glob(".*.part") if re.fullmatch(rf"\.({names})\.[0-9a-f]{{8}}\.part", path.name)]
+    return [
+        path
+        for path in folder.glob(".*.part")
+        if re.fullmatch(rf"\.({names})\.[0-9a-f]{{8}}\.part", path.name)
+    ]
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -122,21 +154,33 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
             check_archive(opened)
             with np.load(opened, allow_pickle=False) as file:
                 meta = json.loads(bytes(file[_META]).decode())
-                arrays = {name: file[name] for name in file.files if name != _META} if with_arrays else {}
+                arrays = (
+                    {name: file[name] for name in file.files if name != _META}
+                    if with_arrays
+                    else {}
+                )
     except DAMAGE as error:
-        raise ValueError(f"{str(path)!r} is damaged or was not written by clustertrust ({error}).") from error
-    if not isinstance(meta, dict) or meta.get("format") != "clustertrust" or meta.get("kind") != kind:
+        raise ValueError(
+            f"{str(path)!r} is damaged or was not written by clustertrust ({error})."
+        ) from error
+    if (
+        not isinstance(meta, dict)
+        or meta.get("format") != "clustertrust"
+        or meta.get("kind") != kind
+    ):
         raise ValueError(f"{str(path)!r} does not hold a clustertrust {kind}.")
     if meta.get("version") != VERSION:
         raise ValueError(
-            f"{str(path)!r} has version {meta.get('version')!r}, and this clustertrust reads {VERSION}; install the "
+            f"{str(path)!r} has version {meta.get('version')!r}, and this clustertrust reads "
+            f"{VERSION}; install the "
             "version that wrote it."
         )
     return meta, arrays
 
 
 def check_archive(file: Any) -> None:
-    """Raise unless an open .npz file holds plain arrays of the sizes that it claims, and not too much of them.
+    """Raise unless an open .npz file holds plain arrays of the sizes that it claims, and not too
+    much of them.
 
     Nothing is unpacked for it but the first bytes of each array. The file is left at its start.
     """
@@ -145,7 +189,9 @@ def check_archive(file: Any) -> None:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
         if total > max(LARGEST, DENSEST * packed):
-            raise ValueError(f"its {packed:,} bytes claim to unpack to {total:,}, more than is trusted")
+            raise ValueError(
+                f"its {packed:,} bytes claim to unpack to {total:,}, more than is trusted"
+            )
         names = [member.filename for member in members]
         if len(set(names)) < len(names):
             raise ValueError("it holds two arrays of one name")
@@ -159,7 +205,10 @@ def check_archive(file: Any) -> None:
 
 
 def check_array_file(file: Any) -> None:
-    """Raise unless an open .npy file holds a plain array of the size that it claims; leave it at its start."""
+    """Raise unless an open .npy file holds a plain array of the size that it claims.
+
+    Leave it at its start.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     _check_size(file, size, "the array")
@@ -167,12 +216,18 @@ def check_array_file(file: Any) -> None:
 
 
 def _check_size(file: Any, size: int, name: str) -> None:
-    """Raise unless what an array claims to be takes up the bytes that are there: NumPy reserves what it is told."""
+    """Raise unless what an array claims to be takes up the bytes that are there: NumPy reserves
+    what it is told.
+    """
     version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0), (3, 0)}:
         raise ValueError(f"{name} is an array file of the unknown version {version}")
     # Versions 2 and 3 differ in how names of columns are spelled, which does not matter here.
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, _, dtype = read(file)
     if dtype.hasobject:
         raise ValueError(f"{name} holds Python objects, which would have to be unpickled")
@@ -180,16 +235,27 @@ def _check_size(file: Any, size: int, name: str) -> None:
     for length in shape:  # in Python's numbers, which do not overflow
         count *= length
     if min(shape, default=0) < 0 or file.tell() + count * dtype.itemsize > size:
-        raise ValueError(f"{name} claims to have shape {shape}, for which {size:,} bytes are too few")
+        raise ValueError(
+            f"{name} claims to have shape {shape}, for which {size:,} bytes are too few"
+        )
 
 
-def expect(arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
-    """The array of this name; raise unless it has this shape (None: any length) and one of these kinds of numbers."""
+def expect(
+    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], kinds: str = "f"
+) -> NDArray:
+    """The array of this name.
+
+    Raise unless it has this shape (None: any length) and one of these kinds of numbers.
+    """
     array = arrays[name]
-    fits = len(shape) == array.ndim and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    fits = len(shape) == array.ndim and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
     if not fits or array.dtype.kind not in kinds:
         told = "×".join("any" if want is None else str(want) for want in shape)
-        raise ValueError(f"the array {name!r} is {array.dtype} of shape {array.shape}, and {told} is expected")
+        raise ValueError(
+            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {told} is expected"
+        )
     return array
 
 
@@ -200,12 +266,17 @@ def expect_finite(
     array = expect(arrays, name, shape)
     farthest = float(np.abs(array).max(initial=0.0))
     if not np.isfinite(farthest) or farthest > largest:
-        raise ValueError(f"the array {name!r} has values that are missing, infinite or beyond all bounds")
+        raise ValueError(
+            f"the array {name!r} has values that are missing, infinite or beyond all bounds"
+        )
     return array
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
-    """A sparse matrix from a file as rows; raise where its positions lie outside of it, which compiled loops trust."""
+    """A sparse matrix from a file as rows.
+
+    Raise where its positions lie outside of it, which compiled loops trust.
+    """
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
     return sparse.csr_array(matrix)
@@ -213,7 +284,9 @@ def checked_csr(matrix: Any) -> sparse.csr_array:
 
 def hash_data(X: Any) -> str:
     """A fingerprint of the data: values, shape and type."""
-    digest = hashlib.sha256(f"{type(X).__name__ if sparse.issparse(X) else 'dense'} {X.shape} {X.dtype}".encode())
+    digest = hashlib.sha256(
+        f"{type(X).__name__ if sparse.issparse(X) else 'dense'} {X.shape} {X.dtype}".encode()
+    )
     for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
         digest.update(np.ascontiguousarray(part).view(np.uint8).data)
     return digest.hexdigest()

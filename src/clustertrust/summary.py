@@ -1,6 +1,7 @@
 """Results → a short text for a person: quantiles, clusters, reasons, the most ambiguous points.
 
-A :class:`Summary` is taken from a whole table (:func:`summary_of`), or added up over blocks of one (:class:`Tally`).
+A :class:`Summary` is taken from a whole table (:func:`summary_of`), or added up over blocks of one
+(:class:`Tally`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ __all__ = [
     "summary_of",
 ]
 
-# What is shown of each ambiguous point, and the columns whose means are shown of each cluster, where they are there.
+# What is shown of each ambiguous point, and the columns whose means are shown of each cluster,
+# where they are there.
 SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
 PARTS = ["score", "stability", "geometry", "persistence"]
 QUANTILES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
@@ -76,8 +78,13 @@ class Summary:
         )
 
 
-def summary_of(table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> Summary:
-    """Sum up a table with the columns of `Confidence.to_frame(threshold)`; its index names the points."""
+def summary_of(
+    table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+) -> Summary:
+    """Sum up a table with the columns of `Confidence.to_frame(threshold)`.
+
+    Its index names the points.
+    """
     threshold = check_threshold(threshold)
     return Summary(
         _quantiles(table["score"].to_numpy(np.float64)),
@@ -88,7 +95,9 @@ def summary_of(table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int
     )
 
 
-def summarize(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> str:
+def summarize(
+    confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+) -> str:
     """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
@@ -119,22 +128,35 @@ def quantiles(confidence: Confidence) -> pd.Series:
 
 
 def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """One row a consensus cluster: size, mean score, and the share of its points with a score up to `threshold`."""
+    """One row a consensus cluster: size, mean score, and the share of its points with a score up to
+    `threshold`.
+    """
     return _by_cluster(_table(confidence, threshold), check_threshold(threshold))
 
 
 def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
-    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`; those that no point has are left out."""
+    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
+
+    Those that no point has are left out.
+    """
     return _by_reason(pd.Series(confidence.reasons(threshold)))
 
 
-def ambiguous_points(confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS) -> pd.DataFrame:
-    """The points with the lowest scores, the least sure first; equal scores by how little the runs agree."""
+def ambiguous_points(
+    confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+) -> pd.DataFrame:
+    """The points with the lowest scores, the least sure first.
+
+    Equal scores by how little the runs agree.
+    """
     return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
-    """Which points have a score that is not above the threshold; those without a score are neither kept nor counted."""
+    """Which points have a score that is not above the threshold.
+
+    Those without a score are neither kept nor counted.
+    """
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
 
 
@@ -147,7 +169,9 @@ def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
 
 def _quantiles(scores: NDArray[np.float64]) -> pd.Series:
     known = scores[~np.isnan(scores)]
-    values = np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)
+    values = (
+        np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)
+    )
     return pd.Series(values, index=list(QUANTILES), name="score")
 
 
@@ -167,7 +191,9 @@ def _by_reason(reasons: pd.Series) -> pd.Series:
 
 
 def _ambiguous(table: pd.DataFrame, points: int) -> pd.DataFrame:
-    worst = table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
+    worst = (
+        table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
+    )
     return worst[[name for name in SHOWN if name in worst]]
 
 
@@ -188,9 +214,12 @@ class Tally:
         self.rows += len(table)
         self.left_out += int(table["label"].isna().sum())
         known = table["score"].notna()
-        self.bins += np.bincount((table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1)
+        self.bins += np.bincount(
+            (table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1
+        )
         dropped = not_kept(table["score"], self.threshold).astype(float)
-        # A point that one run alone assigns has a silhouette and no score: each column has a count of its own.
+        # A point that one run alone assigns has a silhouette and no score: each column has a count
+        # of its own.
         parts = [name for name in PARTS if name in table]
         counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
         counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
@@ -199,7 +228,9 @@ class Tally:
         scored = table.loc[table["label"].notna(), "reason"].cat.codes
         self.reasons += np.bincount(scored, minlength=len(REASONS))
         worst = _ambiguous(table, AMBIGUOUS)
-        self.worst = worst if self.worst is None else _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
+        self.worst = (
+            worst if self.worst is None else _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
+        )
 
     def summary(self) -> Summary:
         """The summary so far; quantiles to the width of a bin."""
@@ -211,7 +242,9 @@ class Tally:
         quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
         sums = self.clusters
         means = pd.DataFrame({"points": sums["points"].astype(int)})
-        means = means.assign(**{f"mean {name}": sums[name] / sums[f"known {name}"] for name in PARTS if name in sums})
+        means = means.assign(
+            **{f"mean {name}": sums[name] / sums[f"known {name}"] for name in PARTS if name in sums}
+        )
         means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
         return Summary(quantiles, means, reasons[reasons > 0], self.worst, self.threshold)

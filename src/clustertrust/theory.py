@@ -1,19 +1,21 @@
 """How many runs are enough: the paper's bounds for stability and geometry, and their inverses.
 
-All of them take the R runs to be independent and identically distributed, and the agreement A of two runs on a point
-to depend on these two alone. Under alignment that holds for a point that does not itself sway the matching: one among
-many. Bounds are upper limits, far from sharp: they say which R is surely enough, not which is needed.
+All of them take the R runs to be independent and identically distributed, and the agreement A of
+two runs on a point to depend on these two alone. Under alignment that holds for a point that does
+not itself sway the matching: one among many. Bounds are upper limits, far from sharp: they say
+which R is surely enough, not which is needed.
 
-**Forms.** Stability c is a U-statistic of order 2: a mean over all pairs of runs. Hoeffding writes it as an average
-over all orderings of the runs of the mean of ⌊R/2⌋ disjoint, hence independent, pairs; so
-Pr[c - θ ≥ ε] ≤ exp(-2 ⌊R/2⌋ ε²), and the same for the lower tail. This is `form="sharp"`. The paper prints
-exp(-R ε² / 2), `form="paper"`, which follows because 2 ⌊R/2⌋ ≥ R - 1 ≥ R/2. For even R the sharp exponent is twice the
-printed one: the same guarantee for half the runs.
+**Forms.** Stability c is a U-statistic of order 2: a mean over all pairs of runs. Hoeffding writes
+it as an average over all orderings of the runs of the mean of ⌊R/2⌋ disjoint, hence independent,
+pairs; so Pr[c - θ ≥ ε] ≤ exp(-2 ⌊R/2⌋ ε²), and the same for the lower tail. This is `form="sharp"`.
+The paper prints exp(-R ε² / 2), `form="paper"`, which follows because 2 ⌊R/2⌋ ≥ R - 1 ≥ R/2. For
+even R the sharp exponent is twice the printed one: the same guarantee for half the runs.
 
 References
 ----------
-W. Hoeffding, "Probability inequalities for sums of bounded random variables", JASA 58 (1963) 13-30, section 5a.
-A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, theorem 10.
+W. Hoeffding, "Probability inequalities for sums of bounded random variables", JASA 58 (1963) 13-30,
+section 5a. A. Maurer and M. Pontil, "Empirical Bernstein bounds and sample variance penalization",
+COLT 2009, theorem 10.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ def hoeffding_ranking_tail(R: int, gamma: float) -> float:
 
 
 def joint_ranking_tail(R: int, gamma: float) -> float:
-    """exp(-2 ⌊R/2⌋ γ² / 4): c_i - c_j is itself a U-statistic, of A_i - A_j in [-1, 1], a range of 2, with mean ≥ γ."""
+    """exp(-2 ⌊R/2⌋ γ² / 4): c_i - c_j is itself a U-statistic, of A_i - A_j in [-1, 1], a range of
+    2, with mean ≥ γ.
+    """
     return hoeffding_tail(R, gamma / 2)
 
 
@@ -80,8 +84,8 @@ RANKING_TAILS: dict[str, Callable[[int, float], float]] = {
 def mis_ranking_bound(n_runs: int, margin: float, *, form: str = "paper") -> float:
     """Pr[c_i < c_j] ≤ 2 exp(-R γ² / 8) where θ_i ≥ θ_j + γ, Eq. (10).
 
-    Two points whose true stabilities, the expected agreements θ, differ by γ are ranked the wrong way round by R runs
-    with at most this probability: then c_i is too low by γ/2, or c_j too high.
+    Two points whose true stabilities, the expected agreements θ, differ by γ are ranked the wrong
+    way round by R runs with at most this probability: then c_i is too low by γ/2, or c_j too high.
 
     Parameters
     ----------
@@ -90,9 +94,10 @@ def mis_ranking_bound(n_runs: int, margin: float, *, form: str = "paper") -> flo
     margin : float
         γ, above 0 and at most 1.
     form : {"paper", "sharp", "joint"}
-        "sharp": 2 exp(-2 ⌊R/2⌋ γ² / 4), Hoeffding's own tail for each of the two points. "joint": the same without
-        the factor 2. Both scores come from the same runs, so that their difference is one U-statistic, whose kernel
-        has range 2 and mean γ, and no sum over two events is needed.
+        "sharp": 2 exp(-2 ⌊R/2⌋ γ² / 4), Hoeffding's own tail for each of the two points. "joint":
+        the same without the factor 2. Both scores come from the same runs, so that their difference
+        is one U-statistic, whose kernel has range 2 and mean γ, and no sum over two events is
+        needed.
 
     Returns
     -------
@@ -131,7 +136,9 @@ def runs_for_mis_ranking(error: float, margin: float, *, form: str = "paper") ->
     [119, 60, 48]
     """
     _check_inside("error", error, 0.0, 1.0)
-    return _smallest(lambda R: mis_ranking_bound(R, margin, form=form) <= error, f"margin={margin!r}")
+    return _smallest(
+        lambda R: mis_ranking_bound(R, margin, form=form) <= error, f"margin={margin!r}"
+    )
 
 
 def false_stability_bound(
@@ -144,9 +151,9 @@ def false_stability_bound(
 ) -> float:
     """Pr[c > τ] ≤ exp(-(R/2) (τ - θ)²) for τ > θ, with θ = 1/k for uniform noise, Eq. (11).
 
-    A point that gets any of k labels with the same probability in each run agrees with itself in a share 1/k of the
-    pairs of runs, in expectation. That R runs make it look stable nevertheless, with a share above τ, has at most
-    this probability.
+    A point that gets any of k labels with the same probability in each run agrees with itself in a
+    share 1/k of the pairs of runs, in expectation. That R runs make it look stable nevertheless,
+    with a share above τ, has at most this probability.
 
     Parameters
     ----------
@@ -157,8 +164,8 @@ def false_stability_bound(
     n_clusters : int, optional
         k, at least 2, for uniform noise.
     expected_agreement : float, optional
-        θ of any other point, at least 0 and below 1: Σ_ℓ p_ℓ² if its label is ℓ with probability p_ℓ. Give this or
-        `n_clusters`.
+        θ of any other point, at least 0 and below 1: Σ_ℓ p_ℓ² if its label is ℓ with probability
+        p_ℓ. Give this or `n_clusters`.
     form : {"paper", "sharp"}
         "sharp": exp(-2 ⌊R/2⌋ (τ - θ)²), Hoeffding's own.
 
@@ -192,7 +199,8 @@ def runs_for_false_stability(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> int:
-    """Smallest R ≥ 2 with `false_stability_bound` ≤ error; in the paper's form ⌈2 ln(1 / error) / (τ - θ)²⌉.
+    """Smallest R ≥ 2 with `false_stability_bound` ≤ error; in the paper's form ⌈2 ln(1 / error) /
+    (τ - θ)²⌉.
 
     Parameters
     ----------
@@ -211,7 +219,12 @@ def runs_for_false_stability(
     [31, 16]
     """
     _check_inside("error", error, 0.0, 1.0)
-    bound = partial(false_stability_bound, n_clusters=n_clusters, expected_agreement=expected_agreement, form=form)
+    bound = partial(
+        false_stability_bound,
+        n_clusters=n_clusters,
+        expected_agreement=expected_agreement,
+        form=form,
+    )
     return _smallest(lambda R: bound(R, threshold) <= error, f"threshold={threshold!r}")
 
 
@@ -225,7 +238,8 @@ def expected_false_positives(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> float:
-    """E[#{noise points with c > τ}] ≤ n φ exp(-(R/2) (τ - θ)²), the bound of Eq. (11) summed over a data set.
+    """E[#{noise points with c > τ}] ≤ n φ exp(-(R/2) (τ - θ)²), the bound of Eq. (11) summed over a
+    data set.
 
     Parameters
     ----------
@@ -251,7 +265,11 @@ def expected_false_positives(
         n
         * noise_share
         * false_stability_bound(
-            n_runs, threshold, n_clusters=n_clusters, expected_agreement=expected_agreement, form=form
+            n_runs,
+            threshold,
+            n_clusters=n_clusters,
+            expected_agreement=expected_agreement,
+            form=form,
         )
     )
 
@@ -266,7 +284,8 @@ def runs_for_false_positives(
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> int:
-    """Smallest R ≥ 2 with `expected_false_positives` ≤ number; in the paper's form ⌈2 ln(n φ / number) / (τ - θ)²⌉.
+    """Smallest R ≥ 2 with `expected_false_positives` ≤ number; in the paper's form ⌈2 ln(n φ /
+    number) / (τ - θ)²⌉.
 
     Parameters
     ----------
@@ -286,25 +305,34 @@ def runs_for_false_positives(
     68
     """
     _check_inside("number", number, 0.0, math.inf)
-    bound = partial(expected_false_positives, n_clusters=n_clusters, expected_agreement=expected_agreement, form=form)
-    return _smallest(lambda R: bound(R, threshold, n_points, noise_share) <= number, f"threshold={threshold!r}")
+    bound = partial(
+        expected_false_positives,
+        n_clusters=n_clusters,
+        expected_agreement=expected_agreement,
+        form=form,
+    )
+    return _smallest(
+        lambda R: bound(R, threshold, n_points, noise_share) <= number, f"threshold={threshold!r}"
+    )
 
 
 def geometry_deviation(n_runs: int, error: float) -> float:
-    """|S̃ - g| ≤ √(2 ln(4/δ) / R) + 2 √(2 ln(4/δ) / (R-1)) + √(R / (R-1)) - 1 with probability at least 1 - δ.
+    """|S̃ - g| ≤ √(2 ln(4/δ) / R) + 2 √(2 ln(4/δ) / (R-1)) + √(R / (R-1)) - 1 with probability at
+    least 1 - δ.
 
-    S̃ = max(0, mean - std) of the silhouettes of a point in R runs, Eq. (3), and g = max(0, μ - σ) of the law that
-    these come from. The three terms: Hoeffding for the mean of values in [-1, 1]; Maurer and Pontil for the standard
-    deviation with divisor R - 1, both its tails; and what the divisor R of Eq. (2) changes in it. Each inequality may
-    fail with probability δ/2 (both tails together), and max(0, ·) brings no two numbers further apart.
+    S̃ = max(0, mean - std) of the silhouettes of a point in R runs, Eq. (3), and g = max(0, μ - σ)
+    of the law that these come from. The three terms: Hoeffding for the mean of values in [-1, 1];
+    Maurer and Pontil for the standard deviation with divisor R - 1, both its tails; and what the
+    divisor R of Eq. (2) changes in it. Each inequality may fail with probability δ/2 (both tails
+    together), and max(0, ·) brings no two numbers further apart.
 
-    The paper sketches this with McDiarmid's inequality, which cannot give it: among R equal values one can change and
-    move the standard deviation by up to 2 √(R-1) / R, about 2/√R. The squares of these R differences add up to about
-    4 whatever R is, so that the bound for the std term would not fall with R. Theirs is also the distance to E[S̃],
-    which itself moves with R; g does not.
+    The paper sketches this with McDiarmid's inequality, which cannot give it: among R equal values
+    one can change and move the standard deviation by up to 2 √(R-1) / R, about 2/√R. The squares of
+    these R differences add up to about 4 whatever R is, so that the bound for the std term would
+    not fall with R. Theirs is also the distance to E[S̃], which itself moves with R; g does not.
 
-    Two points with g_i ≥ g_j + γ are ranked the right way round with probability at least 1 - δ if R is
-    ``runs_for_geometry(γ / 2, δ / 2)``.
+    Two points with g_i ≥ g_j + γ are ranked the right way round with probability at least 1 - δ if
+    R is ``runs_for_geometry(γ / 2, δ / 2)``.
 
     Parameters
     ----------
@@ -352,11 +380,16 @@ def runs_for_geometry(deviation: float, error: float) -> int:
     7899
     """
     _check_inside("deviation", deviation, 0.0, 1.0)
-    return _smallest(lambda R: geometry_deviation(R, error) <= deviation, f"deviation={deviation!r}")
+    return _smallest(
+        lambda R: geometry_deviation(R, error) <= deviation, f"deviation={deviation!r}"
+    )
 
 
 def _smallest(enough: Callable[[int], bool], asked: str) -> int:
-    """Smallest R ≥ 2 that is enough; a bound never rises with R, so doubling and halving find it to the run."""
+    """Smallest R ≥ 2 that is enough.
+
+    A bound never rises with R, so doubling and halving find it to the run.
+    """
     high = 2
     while not enough(high):
         high *= 2
@@ -373,7 +406,8 @@ def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:
     """θ: 1/k for uniform noise, else as given."""
     if (n_clusters is None) == (expected_agreement is None):
         raise ValueError(
-            f"n_clusters={n_clusters!r} and expected_agreement={expected_agreement!r}: give one of them, the number of "
+            f"n_clusters={n_clusters!r} and expected_agreement={expected_agreement!r}: give one of "
+            "them, the number of "
             "clusters for uniform noise or the expected agreement θ of another point."
         )
     if expected_agreement is None:
@@ -385,11 +419,20 @@ def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:
 def _check_inside(
     name: str, value: Any, low: float, high: float, *, ends: str = "()", low_is: str | None = None
 ) -> None:
-    """Raise unless the value lies in the interval; `ends` says which of its ends belong to it, as in "(]"."""
+    """Raise unless the value lies in the interval.
+
+    `ends` says which of its ends belong to it, as in "(]".
+    """
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise TypeError(f"{name}={value!r} must be a number.")
     number = float(value)
-    if not (low < number < high or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")):
+    if not (
+        low < number < high
+        or (number == low and ends[0] == "[")
+        or (number == high and ends[1] == "]")
+    ):
         above = f"{'at least' if ends[0] == '[' else 'above'} {low_is or f'{low:g}'}"
-        below = "" if high == math.inf else f" and {'at most' if ends[1] == ']' else 'below'} {high:g}"
+        below = (
+            "" if high == math.inf else f" and {'at most' if ends[1] == ']' else 'below'} {high:g}"
+        )
         raise ValueError(f"{name}={value!r} must be {above}{below}.")

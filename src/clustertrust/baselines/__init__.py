@@ -1,7 +1,8 @@
 """Rival signals: what else could tell a sure assignment from an unsure one.
 
-Each function takes the data or an ensemble and returns one confidence a point, (n,), higher is surer. Only their
-order is comparable from one signal to another. Defaults are the constants that the paper compares CAKE with.
+Each function takes the data or an ensemble and returns one confidence a point, (n,), higher is
+surer. Only their order is comparable from one signal to another. Defaults are the constants that
+the paper compares CAKE with.
 """
 
 from clustertrust.baselines.agreement import (

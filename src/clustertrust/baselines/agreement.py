@@ -20,7 +20,10 @@ Floats = NDArray[np.float64]
 
 
 def _consensus(labels: Any) -> Votes:
-    """Votes on each point in the names of the medoid run; runs that do not assign a point have no vote on it."""
+    """Votes on each point in the names of the medoid run.
+
+    Runs that do not assign a point have no vote on it.
+    """
     cells = meet(labels)
     matchings, runs = match_runs(cells), cells.assigned_runs()
     by_cell = count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs)
@@ -33,7 +36,8 @@ def consensus_agreement(labels: Any) -> Floats:
     Parameters
     ----------
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+        Negative numbers and missing values mean that the point is not assigned; such runs are left
+        out.
 
     Returns
     -------
@@ -49,16 +53,18 @@ def consensus_agreement(labels: Any) -> Floats:
 
 
 def entropy_agreement(labels: Any) -> Floats:
-    """1 - H(p) / log k, clipped to [0, 1], p the shares of the runs for each of the k labels of the consensus.
+    """1 - H(p) / log k, clipped to [0, 1], p the shares of the runs for each of the k labels of the
+    consensus.
 
-    Runs are aligned to the consensus labels themselves. The paper leaves open what a cluster without a partner counts
-    for: here all such votes count as one further label, so that they lower the confidence. With a single consensus
-    label k counts as 2.
+    Runs are aligned to the consensus labels themselves. The paper leaves open what a cluster
+    without a partner counts for: here all such votes count as one further label, so that they lower
+    the confidence. With a single consensus label k counts as 2.
 
     Parameters
     ----------
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+        Negative numbers and missing values mean that the point is not assigned; such runs are left
+        out.
 
     Returns
     -------
@@ -75,17 +81,22 @@ def entropy_agreement(labels: Any) -> Floats:
     names, codes = np.unique(found, return_inverse=True)
     consensus = codes - int(names[0] < 0)  # 0, 1, …, k - 1, and -1 where there is none
     k = int(consensus.max(initial=0)) + 1
-    counts = np.zeros((len(runs), k + 1))  # the last column, that of label -1, is for votes for no consensus label
+    counts = np.zeros(
+        (len(runs), k + 1)
+    )  # the last column, that of label -1, is for votes for no consensus label
     for run in runs.T:
         voting = np.flatnonzero(run >= 0)
         counts[voting, align_labels(consensus, run)[voting]] += 1
     total = counts.sum(axis=1, keepdims=True)
     p = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
-    return one_minus_entropy(np.sort(p, axis=1), max(2, k))  # sorted, so that equal votes give equal bits
+    return one_minus_entropy(
+        np.sort(p, axis=1), max(2, k)
+    )  # sorted, so that equal votes give equal bits
 
 
 def subsample_stability(labels: Any) -> Floats:
-    """Share of run pairs that agree on the point, Eq. (7), of the pairs with the point in both; 0 where there is none.
+    """Share of run pairs that agree on the point, Eq. (7), of the pairs with the point in both; 0
+    where there is none.
 
     Parameters
     ----------
@@ -115,7 +126,8 @@ def bootstrap_stability(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Stability over runs on random subsamples: `subsample_stability` of an ensemble that is built here.
+    """Stability over runs on random subsamples: `subsample_stability` of an ensemble that is built
+    here.
 
     Parameters
     ----------
@@ -123,7 +135,8 @@ def bootstrap_stability(
     clusterer, n_clusters, n_runs, random_state, n_jobs
         As for :func:`clustertrust.build_ensemble`.
     resample : float or "bootstrap"
-        Share of the points that each run is fitted on, drawn without replacement, or n drawn with replacement.
+        Share of the points that each run is fitted on, drawn without replacement, or n drawn with
+        replacement.
 
     Returns
     -------

@@ -17,7 +17,11 @@ Floats = NDArray[np.float64]
 
 def check_seed(random_state: Any) -> int | None:
     """Return a seed, or None."""
-    return None if random_state is None else check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
+    return (
+        None
+        if random_state is None
+        else check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
+    )
 
 
 def check_dense(X: Any) -> Floats:
@@ -32,5 +36,7 @@ def check_clusters(n_clusters: Any, n: int) -> int:
     """Return a number of clusters that n points can have."""
     k = check_count("n_clusters", n_clusters, at_least=2)
     if k > n:
-        raise ValueError(f"n_clusters={k} is more than the {n} points of X; ask for at most that many.")
+        raise ValueError(
+            f"n_clusters={k} is more than the {n} points of X; ask for at most that many."
+        )
     return k

@@ -20,7 +20,8 @@ _OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
 
 
 def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
-    """Minus the local outlier factor of the point in the whole data set: about -1 for typical points, lower for others.
+    """Minus the local outlier factor of the point in the whole data set: about -1 for typical
+    points, lower for others.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
 
 
 def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> Floats:
-    """Mean over runs of 1 / max(1, LOF), LOF the local outlier factor inside the cluster that holds the point.
+    """Mean over runs of 1 / max(1, LOF), LOF the local outlier factor inside the cluster that holds
+    the point.
 
     In a cluster of fewer than three points the confidence is 0.5.
 
@@ -50,7 +52,8 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     ----------
     X : (n, d) array, CSR matrix or frame
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        Negative numbers and missing values mean that the point is not assigned; such runs are left out.
+        Negative numbers and missing values mean that the point is not assigned; such runs are left
+        out.
     n_neighbors : int
         Neighbours to compare with; all others of the cluster where there are fewer.
 
@@ -69,7 +72,10 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     n_neighbors = check_count("n_neighbors", n_neighbors, at_least=1)
     ensemble = as_ensemble(labels)
     if X.shape[0] != len(ensemble.labels):
-        raise ValueError(f"X has {X.shape[0]} points and labels has {len(ensemble.labels)}; give the same points.")
+        raise ValueError(
+            f"X has {X.shape[0]} points and labels has {len(ensemble.labels)}; give the same "
+            "points."
+        )
     cells = meet(ensemble.labels)
     known: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
     values = np.full(ensemble.labels.shape, np.nan)
@@ -81,7 +87,9 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
                 known[inside.tobytes()] = _typicality(X[members], n_neighbors)
             values[members, r] = known[inside.tobytes()]
     runs = (ensemble.labels >= 0).sum(axis=1)
-    return np.divide(np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0)
+    return np.divide(
+        np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0
+    )
 
 
 def _typicality(X: Any, n_neighbors: int) -> Floats:

@@ -1,4 +1,6 @@
-"""Signals of memberships: of fuzzy c-means, of mixtures, or of whatever gives a share of each cluster to each point."""
+"""Signals of memberships: of fuzzy c-means, of mixtures, or of whatever gives a share of each
+cluster to each point.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from clustertrust._validation import MOST, check_choice, check_count, check_floats, check_number, tell
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_floats,
+    check_number,
+    tell,
+)
 from clustertrust.baselines.checks import check_clusters, check_dense, check_seed
 
 __all__ = [
@@ -28,7 +37,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 COVARIANCES = ("diag", "full", "spherical", "tied")
-_SMALLEST = 1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
+_SMALLEST = (
+    1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
+)
 _FUZZIEST = 100  # beyond, powers of memberships leave the range of floats
 
 
@@ -54,7 +65,11 @@ def entropy(u: Floats) -> Floats:
     return one_minus_entropy(u / u.sum(axis=1, keepdims=True), u.shape[1])
 
 
-SIGNALS: dict[str, Callable[[Floats], Floats]] = {"entropy": entropy, "margin": margin, "maximum": maximum}
+SIGNALS: dict[str, Callable[[Floats], Floats]] = {
+    "entropy": entropy,
+    "margin": margin,
+    "maximum": maximum,
+}
 
 
 def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Floats:
@@ -81,11 +96,14 @@ def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Fl
     check_choice("signal", signal, SIGNALS)
     u = check_floats("memberships", memberships, "an (n, k) array of numbers")
     if u.ndim != 2 or u.shape[1] < 2:
-        raise ValueError(f"memberships has shape {u.shape}; give an (n, k) array with at least 2 clusters.")
+        raise ValueError(
+            f"memberships has shape {u.shape}; give an (n, k) array with at least 2 clusters."
+        )
     wrong = np.flatnonzero(~((u >= 0).all(axis=1) & (np.abs(u.sum(axis=1) - 1) < 1e-5)))
     if wrong.size:
         raise ValueError(
-            f"memberships[{wrong[0]}]={u[wrong[0]]} is no distribution; rows must not be negative and must sum to 1."
+            f"memberships[{wrong[0]}]={u[wrong[0]]} is no distribution; rows must not be negative "
+            "and must sum to 1."
         )
     return SIGNALS[signal](u)
 
@@ -99,10 +117,11 @@ def fuzzy_memberships(
     tol: float = 1e-5,
     random_state: int | None = None,
 ) -> Floats:
-    """u_ℓ = d_ℓ^(-2/(m-1)) / Σ_l d_l^(-2/(m-1)), v_ℓ = Σ_i u_iℓ^m x_i / Σ_i u_iℓ^m in turn: fuzzy c-means.
+    """u_ℓ = d_ℓ^(-2/(m-1)) / Σ_l d_l^(-2/(m-1)), v_ℓ = Σ_i u_iℓ^m x_i / Σ_i u_iℓ^m in turn: fuzzy
+    c-means.
 
-    d_ℓ is the distance to centre v_ℓ, at least 1e-12. The start is random memberships; the end, when none moves by
-    `tol` or more.
+    d_ℓ is the distance to centre v_ℓ, at least 1e-12. The start is random memberships; the end,
+    when none moves by `tol` or more.
 
     Parameters
     ----------
@@ -110,8 +129,8 @@ def fuzzy_memberships(
     n_clusters : int
         k, at least 2.
     fuzziness : float
-        m > 1, at most 100. In many dimensions m = 2 lets all centres fall together and every membership be 1 / k;
-        values nearer 1, such as 1.2, do not.
+        m > 1, at most 100. In many dimensions m = 2 lets all centres fall together and every
+        membership be 1 / k; values nearer 1, such as 1.2, do not.
     max_iter : int
         Iterations at most; a ConvergenceWarning says when they did not suffice.
     tol : float
@@ -136,7 +155,8 @@ def fuzzy_memberships(
     fuzziness, tol = check_number("fuzziness", fuzziness), check_number("tol", tol)
     if not 1 < fuzziness <= _FUZZIEST:
         raise ValueError(
-            f"fuzziness={fuzziness!r} must be above 1 and at most {_FUZZIEST}; 2 is usual, and nearer 1 is less fuzzy."
+            f"fuzziness={fuzziness!r} must be above 1 and at most {_FUZZIEST}; 2 is usual, and "
+            "nearer 1 is less fuzzy."
         )
     if not tol > 0:
         raise ValueError(f"tol={tol!r} must be positive.")
@@ -147,7 +167,8 @@ def fuzzy_memberships(
         if np.abs(u - before).max() < tol:
             return u
     tell(
-        f"Fuzzy c-means has not settled after max_iter={max_iter} iterations; allow more, or a larger tol.",
+        f"Fuzzy c-means has not settled after max_iter={max_iter} iterations; allow more, or a "
+        "larger tol.",
         ConvergenceWarning,
     )
     return u
@@ -193,14 +214,22 @@ def fuzzy_confidence(
     [0.99, 1.0, 0.5, 1.0, 0.99]
     """
     check_choice("signal", signal, SIGNALS)
-    u = fuzzy_memberships(X, n_clusters, fuzziness=fuzziness, max_iter=max_iter, tol=tol, random_state=random_state)
+    u = fuzzy_memberships(
+        X, n_clusters, fuzziness=fuzziness, max_iter=max_iter, tol=tol, random_state=random_state
+    )
     return membership_confidence(u, signal)
 
 
 def gmm_memberships(
-    X: Any, n_clusters: int, *, covariance_type: str = "full", n_init: int = 3, random_state: int | None = None
+    X: Any,
+    n_clusters: int,
+    *,
+    covariance_type: str = "full",
+    n_init: int = 3,
+    random_state: int | None = None,
 ) -> Floats:
-    """Posterior probability of each component of a Gaussian mixture: scikit-learn's, with k-means starts.
+    """Posterior probability of each component of a Gaussian mixture: scikit-learn's, with k-means
+    starts.
 
     Parameters
     ----------
@@ -264,5 +293,7 @@ def gmm_confidence(
     True
     """
     check_choice("signal", signal, SIGNALS)
-    u = gmm_memberships(X, n_clusters, covariance_type=covariance_type, n_init=n_init, random_state=random_state)
+    u = gmm_memberships(
+        X, n_clusters, covariance_type=covariance_type, n_init=n_init, random_state=random_state
+    )
     return membership_confidence(u, signal)

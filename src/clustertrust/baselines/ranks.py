@@ -39,12 +39,14 @@ def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
 
 
 def rank_average(signals: Iterable[ArrayLike]) -> Floats:
-    """Mean over signals of rank / n, ties at their average rank: one confidence from signals of any scale.
+    """Mean over signals of rank / n, ties at their average rank: one confidence from signals of any
+    scale.
 
     Parameters
     ----------
     signals : sequence of (n,) arrays
-        Confidences of the same points, higher is surer. Ranks are among the points that a signal knows.
+        Confidences of the same points, higher is surer. Ranks are among the points that a signal
+        knows.
 
     Returns
     -------

@@ -51,9 +51,10 @@ class Steps:
 def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
     """P = 1 / (1 + exp(-(a + b s))), b ≥ 0, by maximum likelihood with Platt's targets.
 
-    The targets are (N₊ + 1) / (N₊ + 2) in place of 1 and 1 / (N₋ + 2) in place of 0, N the weighted numbers of right
-    and wrong labels: a few labels that happen to be all right, or told apart without an error, then give no
-    probability of 1. b < 0 would rank points against their scores, and b = 0 is taken instead.
+    The targets are (N₊ + 1) / (N₊ + 2) in place of 1 and 1 / (N₋ + 2) in place of 0, N the weighted
+    numbers of right and wrong labels: a few labels that happen to be all right, or told apart
+    without an error, then give no probability of 1. b < 0 would rank points against their scores,
+    and b = 0 is taken instead.
     """
     weights = weights * (len(s) / weights.sum())
     n_right, n_wrong = (weights * right).sum(), (weights * (1 - right)).sum()
@@ -69,30 +70,44 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
         return float(value), np.array([slope.sum(), slope @ x])
 
     options = {"ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(loss, [0.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(None, None), (0.0, None)], options=options)
+    found = minimize(
+        loss,
+        [0.0, 0.0],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(None, None), (0.0, None)],
+        options=options,
+    )
     a, b = found.x
     return Sigmoid(float(a - b * middle / scale), float(b / scale))
 
 
 def isotonic(s: Floats, right: Floats, weights: Floats) -> Curve:
-    """The rising curve nearest to the labels in squared error, linear between its steps and flat beyond its ends."""
+    """The rising curve nearest to the labels in squared error, linear between its steps and flat
+    beyond its ends.
+    """
     model = IsotonicRegression(y_min=0.0, y_max=1.0).fit(s, right, sample_weight=weights)
     return Steps(model.X_thresholds_, model.y_thresholds_)
 
 
-METHODS: dict[str, Callable[[Floats, Floats, Floats], Curve]] = {"isotonic": isotonic, "logistic": logistic}
+METHODS: dict[str, Callable[[Floats, Floats, Floats], Curve]] = {
+    "isotonic": isotonic,
+    "logistic": logistic,
+}
 
 
 class Calibrator(BaseEstimator):
-    """Scores → the probability that the assignment is right, learnt from points whose class is known.
+    """Scores → the probability that the assignment is right, learnt from points whose class is
+    known.
 
     Parameters
     ----------
     method : {"auto", "logistic", "isotonic"}
-        "logistic": a curve of two parameters, which some dozens of labels determine. "isotonic": any rising curve;
-        it needs hundreds of labels, and says 0 or 1 where those around are all wrong or all right. "auto": logistic
-        below 200 labels, isotonic from there: over the paper's data sets the mean Brier score of logistic was the
-        smaller one with 50 labels, that of isotonic with 200, though not on each set.
+        "logistic": a curve of two parameters, which some dozens of labels determine. "isotonic":
+        any rising curve; it needs hundreds of labels, and says 0 or 1 where those around are all
+        wrong or all right. "auto": logistic below 200 labels, isotonic from there: over the paper's
+        data sets the mean Brier score of logistic was the smaller one with 50 labels, that of
+        isotonic with 200, though not on each set.
 
     Attributes
     ----------
@@ -101,15 +116,16 @@ class Calibrator(BaseEstimator):
 
     Notes
     -----
-    Either curve rises, so the ranking of the points stays as it was, but for ties. Labels may be chosen by score, the
-    least sure first for example: that changes how many labels there are at a score, not how many of them are right.
-    The curve holds for points of the same clustering, and says little beyond the scores that were labelled.
+    Either curve rises, so the ranking of the points stays as it was, but for ties. Labels may be
+    chosen by score, the least sure first for example: that changes how many labels there are at a
+    score, not how many of them are right. The curve holds for points of the same clustering, and
+    says little beyond the scores that were labelled.
 
     References
     ----------
-    J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin Classifiers (1999) 61-74.
-    B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates", KDD
-    (2002) 694-699.
+    J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin
+    Classifiers (1999) 61-74. B. Zadrozny and C. Elkan, "Transforming classifier scores into
+    accurate multiclass probability estimates", KDD (2002) 694-699.
 
     Examples
     --------
@@ -143,12 +159,18 @@ class Calibrator(BaseEstimator):
         weights = check_weights(sample_weight, len(values))
         known = ~np.isnan(values) & ~np.isnan(right) & (weights > 0)
         if not known.any():
-            raise ValueError("No point has both a score and a known value in correct; give at least one label.")
+            raise ValueError(
+                "No point has both a score and a known value in correct; give at least one label."
+            )
         if not np.isfinite(values[known]).all():
-            raise ValueError("scores of labelled points must be finite; give CAKE scores, or ranks.")
+            raise ValueError(
+                "scores of labelled points must be finite; give CAKE scores, or ranks."
+            )
         values, right = values[known], right[known]
         if np.abs(values).max() > _LARGEST:
-            raise ValueError(f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks.")
+            raise ValueError(
+                f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks."
+            )
         self.n_labels_ = int(known.sum())
         chosen = "isotonic" if self.n_labels_ >= ENOUGH else "logistic"
         self.method_ = chosen if self.method == "auto" else self.method
@@ -156,7 +178,8 @@ class Calibrator(BaseEstimator):
         ends = self._curve(np.array([values.min(), values.max()]))
         if values.min() < values.max() and 0 < right.mean() < 1 and np.ptp(ends) < 1e-6:
             tell(
-                f"Among these {self.n_labels_} labels higher scores are not right more often, so every point gets the "
+                f"Among these {self.n_labels_} labels higher scores are not right more often, so "
+                "every point gets the "
                 f"probability {ends[0]:.3f}. Label more points, or take another score."
             )
         return self

@@ -21,18 +21,23 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     if values.dtype.kind not in "biuf":
         values = np.asarray(correct, dtype=object)  # NumPy would have made text of True beside text
     if values.ndim != 1:
-        raise ValueError(f"{name} must be one flat sequence of truth values, one a point; its shape is {values.shape}.")
+        raise ValueError(
+            f"{name} must be one flat sequence of truth values, one a point; its shape is "
+            f"{values.shape}."
+        )
     missing = np.asarray(pd.isna(values), dtype=bool)
     if values.dtype == object:
         valid = np.array(
-            [isinstance(value, numbers.Real | np.bool_) and value in (0, 1) for value in values], dtype=bool
+            [isinstance(value, numbers.Real | np.bool_) and value in (0, 1) for value in values],
+            dtype=bool,
         )
     else:
         valid = np.isin(values, [0, 1])
     if not (valid | missing).all():
         at = int(np.argmin(valid | missing))
         raise ValueError(
-            f"{name} has {values[at]!r} at position {at}; give True or False, and None where it is not known. Which "
+            f"{name} has {values[at]!r} at position {at}; give True or False, and None where it is "
+            "not known. Which "
             "assignments are right: map_clusters(labels, classes).correct(positions, classes)."
         )
     out = np.full(len(values), np.nan)
@@ -51,7 +56,10 @@ def check_positions(positions: Any, n: int, *, name: str = "positions") -> Ints:
     """Return positions of points, each once, from 0 to n - 1."""
     values = np.asarray(positions)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must be one flat sequence of whole numbers; dtype {values.dtype}, {values.shape}.")
+        raise ValueError(
+            f"{name} must be one flat sequence of whole numbers; dtype {values.dtype}, "
+            f"{values.shape}."
+        )
     out = values.astype(np.int64)
     outside = out[(out < 0) | (out >= n)]
     if outside.size:
@@ -65,7 +73,17 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     """Return n finite weights of at least 0, not all 0; None: all 1."""
     if sample_weight is None:
         return np.ones(n)
-    weights = check_floats("sample_weight", sample_weight, f"{n} finite numbers of at least 0, not all 0")
-    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError(f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape {weights.shape}.")
+    weights = check_floats(
+        "sample_weight", sample_weight, f"{n} finite numbers of at least 0, not all 0"
+    )
+    if (
+        weights.shape != (n,)
+        or not np.isfinite(weights).all()
+        or (weights < 0).any()
+        or not weights.any()
+    ):
+        raise ValueError(
+            f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape "
+            f"{weights.shape}."
+        )
     return weights

@@ -1,4 +1,6 @@
-"""Clusters and some known classes → which class each cluster stands for, and so which assignments are right."""
+"""Clusters and some known classes → which class each cluster stands for, and so which assignments
+are right.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,17 @@ Bools = NDArray[np.bool_]
 
 
 def majority(table: Ints) -> Ints:
-    """The commonest class of each cluster, the one seen first where two tie; several clusters may share a class."""
+    """The commonest class of each cluster, the one seen first where two tie.
+
+    Several clusters may share a class.
+    """
     return np.where(table.any(axis=1), table.argmax(axis=1), -1)
 
 
 def matching(table: Ints) -> Ints:
-    """One class for each cluster and one cluster for each class, as many labels as possible on matched pairs."""
+    """One class for each cluster and one cluster for each class, as many labels as possible on
+    matched pairs.
+    """
     partner = best_match(table)
     return np.where((partner >= 0) & table.any(axis=1), partner, -1)
 
@@ -41,7 +48,8 @@ class ClusterMap:
     Attributes
     ----------
     names : dict, the class of each cluster; clusters without one are not in it
-    shares : dict, the share of the cluster's known points that are of that class; empty for a map fixed by hand
+    shares : dict, the share of the cluster's known points that are of that class; empty for a map
+        fixed by hand
     used : (u,) positions of the points whose classes made the map: they cannot judge it
     """
 
@@ -64,8 +72,8 @@ class ClusterMap:
         Parameters
         ----------
         positions : (m,) positions of the points, each once
-            One whose class made the map is an error: it would be right more often than others, and a threshold from it
-            too low.
+            One whose class made the map is an error: it would be right more often than others, and
+            a threshold from it too low.
         classes : (m,) their classes, in the same order
 
         Returns
@@ -77,30 +85,38 @@ class ClusterMap:
         check_same_length("positions", at, "classes", truth)
         missing = np.flatnonzero(np.asarray(pd.isna(truth), dtype=bool))
         if missing.size:
-            raise ValueError(f"classes is missing for position {at[missing[0]]}; give a class for each position.")
+            raise ValueError(
+                f"classes is missing for position {at[missing[0]]}; give a class for each position."
+            )
         twice = np.intersect1d(at, self.used)
         if twice.size:
             raise ValueError(
-                f"{twice.size} of the positions, {twice[0]} for one, made this map and cannot say whether it is right. "
+                f"{twice.size} of the positions, {twice[0]} for one, made this map and cannot say "
+                "whether it is right. "
                 "Label other points: suggest(scores, n, exclude=cluster_map.used)."
             )
         assigned = self.assign()[at]
-        return np.array([name is not None and name == true for name, true in zip(assigned, truth, strict=True)], bool)
+        return np.array(
+            [name is not None and name == true for name, true in zip(assigned, truth, strict=True)],
+            bool,
+        )
 
 
-def map_clusters(labels: Any, classes: Any, positions: Any = None, *, method: str = "majority") -> ClusterMap:
+def map_clusters(
+    labels: Any, classes: Any, positions: Any = None, *, method: str = "majority"
+) -> ClusterMap:
     """Say which class each cluster stands for, from points whose class is known, or by hand.
 
     Parameters
     ----------
     labels : (n,) cluster of each point, of any kind
         Negative numbers and missing values mean that the point is not assigned.
-    classes : (m,) classes of the points at `positions`, or of all n points, missing where not known; or a dict
-        A dict {cluster: class} fixes the map by hand: it uses up no labels.
+    classes : (m,) classes of the points at `positions`, or of all n points, missing where not
+        known; or a dict A dict {cluster: class} fixes the map by hand: it uses up no labels.
     positions : (m,) positions of the points with a known class, optional
     method : {"majority", "matching"}
-        The commonest class of each cluster, which clusters may share; or one cluster for each class, the matching of
-        the paper's Eq. (5).
+        The commonest class of each cluster, which clusters may share; or one cluster for each
+        class, the matching of the paper's Eq. (5).
 
     Returns
     -------
@@ -134,24 +150,36 @@ def map_clusters(labels: Any, classes: Any, positions: Any = None, *, method: st
     inside = codes[used] >= 0
     np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
     if not table.any():
-        raise ValueError("classes is not known for any point that has a cluster; give at least one.")
+        raise ValueError(
+            "classes is not known for any point that has a cluster; give at least one."
+        )
     found = MAPPINGS[method](table)
     if (found < 0).any():
         lost = [own[c] for c in np.flatnonzero(found < 0)]
-        tell(f"Clusters {lost} have no class: no known class fell to them. Their points count as wrong; label some.")
+        tell(
+            f"Clusters {lost} have no class: no known class fell to them. Their points count as "
+            "wrong; label some."
+        )
     named = [(own[c], int(c), int(k)) for c, k in enumerate(found) if k >= 0]
     kinds = class_names.tolist() if isinstance(class_names, np.ndarray) else list(class_names)
     shares = {name: float(table[c, k] / table[c].sum()) for name, c, k in named}
     return ClusterMap({name: kinds[k] for name, _, k in named}, shares, np.sort(used), of_point)
 
 
-def _by_hand(names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str) -> ClusterMap:
+def _by_hand(
+    names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str
+) -> ClusterMap:
     """A map that the user fixed."""
     if positions is not None or method != "majority":
-        raise ValueError("classes is a map fixed by hand, which needs no positions and no method; leave them out.")
+        raise ValueError(
+            "classes is a map fixed by hand, which needs no positions and no method; leave them "
+            "out."
+        )
     unknown = [cluster for cluster in names if cluster not in clusters]
     if unknown:
-        raise ValueError(f"classes names the cluster {unknown[0]!r}, which labels do not have: {clusters}.")
+        raise ValueError(
+            f"classes names the cluster {unknown[0]!r}, which labels do not have: {clusters}."
+        )
     lost = [cluster for cluster in clusters if cluster not in names]
     if lost:
         tell(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
@@ -160,7 +188,13 @@ def _by_hand(names: Mapping, clusters: list[Any], of_point: tuple, positions: An
 
 def _check_classes(classes: Any) -> NDArray:
     """One flat array of objects; a class is whatever is not missing."""
-    values = np.asarray(classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes, object)
+    values = np.asarray(
+        classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,
+        object,
+    )
     if values.ndim != 1:
-        raise ValueError(f"classes must be one flat sequence, one a point, or a dict; its shape is {values.shape}.")
+        raise ValueError(
+            "classes must be one flat sequence, one a point, or a dict; its shape is "
+            f"{values.shape}."
+        )
     return values

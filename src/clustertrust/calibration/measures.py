@@ -1,4 +1,6 @@
-"""Probabilities against what happened: reliability diagram, Brier score, expected calibration error."""
+"""Probabilities against what happened: reliability diagram, Brier score, expected calibration
+error.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from clustertrust._validation import MOST, check_choice, check_count, check_same_length, check_scores
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_same_length,
+    check_scores,
+)
 from clustertrust.calibration.checks import check_correct
 
 __all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
@@ -24,7 +32,8 @@ LEVEL = 0.95  # of the intervals in a diagram
 
 @dataclass(frozen=True)
 class Reliability:
-    """What happened where a probability was foretold. One entry a bin that has points, bins by rising probability.
+    """What happened where a probability was foretold. One entry a bin that has points, bins by
+    rising probability.
 
     Attributes
     ----------
@@ -32,7 +41,8 @@ class Reliability:
     observed : (b,) share of the points that are right
     low, high : (b,) Clopper and Pearson's 95 % interval of that share
     counts : (b,) points
-    brier_score : mean of (probability - right)²; 0 is perfect, and 0.25 is what always saying 0.5 gives
+    brier_score : mean of (probability - right)²; 0 is perfect, and 0.25 is what always saying 0.5
+        gives
     expected_calibration_error : mean over the points of |observed - predicted| of their bin
     """
 
@@ -51,7 +61,8 @@ class Reliability:
 
 
 def equal_counts(p: Floats, n_bins: int) -> Ints:
-    """Bin of each point: the lowest n / n_bins points, and so on upwards; equal probabilities stay together.
+    """Bin of each point: the lowest n / n_bins points, and so on upwards; equal probabilities stay
+    together.
 
     What is left over at the top is a bin of its own only if it has half as many points.
     """
@@ -73,17 +84,22 @@ def equal_widths(p: Floats, n_bins: int) -> Ints:
     return np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
 
 
-STRATEGIES: dict[str, Callable[[Floats, int], Ints]] = {"quantile": equal_counts, "uniform": equal_widths}
+STRATEGIES: dict[str, Callable[[Floats, int], Ints]] = {
+    "quantile": equal_counts,
+    "uniform": equal_widths,
+}
 
 
-def reliability(probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile") -> Reliability:
+def reliability(
+    probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile"
+) -> Reliability:
     """Compare foretold probabilities with what happened, in bins.
 
     Parameters
     ----------
     probability : (n,) numbers from 0 to 1
-        That the assignment is right, as :meth:`Calibrator.predict` gives it; NaN: the point is left out. Points that
-        the calibrator was fitted on flatter it: give others.
+        That the assignment is right, as :meth:`Calibrator.predict` gives it; NaN: the point is left
+        out. Points that the calibrator was fitted on flatter it: give others.
     correct : (n,) truth values; None or NaN: the point is left out
     n_bins : int
         Bins at most.
@@ -104,19 +120,26 @@ def reliability(probability: Any, correct: Any, *, n_bins: int = 10, strategy: s
     check_choice("strategy", strategy, STRATEGIES)
     n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
     p, right = _check_pair(probability, correct)
-    of, counts = np.unique(STRATEGIES[strategy](p, n_bins), return_inverse=True, return_counts=True)[1:]
+    of, counts = np.unique(
+        STRATEGIES[strategy](p, n_bins), return_inverse=True, return_counts=True
+    )[1:]
     hits = np.bincount(of, weights=right)
     predicted, observed = np.bincount(of, weights=p) / counts, hits / counts
     tail = (1 - LEVEL) / 2
-    with np.errstate(invalid="ignore"):  # no right or no wrong point in a bin: the interval ends at 0 or 1
+    with np.errstate(
+        invalid="ignore"
+    ):  # no right or no wrong point in a bin: the interval ends at 0 or 1
         low = np.nan_to_num(beta.ppf(tail, hits, counts - hits + 1), nan=0.0)
         high = np.nan_to_num(beta.ppf(1 - tail, hits + 1, counts - hits), nan=1.0)
     gap = float(counts @ np.abs(observed - predicted)) / len(p)
-    return Reliability(predicted, observed, low, high, counts, float(np.mean((p - right) ** 2)), gap)
+    return Reliability(
+        predicted, observed, low, high, counts, float(np.mean((p - right) ** 2)), gap
+    )
 
 
 def brier_score(probability: Any, correct: Any) -> float:
-    """Mean of (p - right)²: 0 is perfect, p (1 - p) is what the overall share p for every point gives.
+    """Mean of (p - right)²: 0 is perfect, p (1 - p) is what the overall share p for every point
+    gives.
 
     Parameters
     ----------
@@ -142,7 +165,8 @@ def expected_calibration_error(
 ) -> float:
     """Σ_b n_b / n |observed_b - predicted_b| over bins.
 
-    It is never 0 by chance: with n points in b bins even perfect probabilities give about 0.8 √(b p (1 - p) / n).
+    It is never 0 by chance: with n points in b bins even perfect probabilities give about 0.8 √(b p
+    (1 - p) / n).
 
     Parameters
     ----------
@@ -159,7 +183,9 @@ def expected_calibration_error(
     >>> expected_calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False])
     0.15...
     """
-    return reliability(probability, correct, n_bins=n_bins, strategy=strategy).expected_calibration_error
+    return reliability(
+        probability, correct, n_bins=n_bins, strategy=strategy
+    ).expected_calibration_error
 
 
 def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
@@ -169,10 +195,14 @@ def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
     known = ~np.isnan(p) & ~np.isnan(right)
     p, right = p[known], right[known]
     if not p.size:
-        raise ValueError("No point has both a probability and a known value in correct; there is nothing to compare.")
+        raise ValueError(
+            "No point has both a probability and a known value in correct; there is nothing to "
+            "compare."
+        )
     if ((p < 0) | (p > 1)).any():
         raise ValueError(
-            f"probability has {p[(p < 0) | (p > 1)][0]!r}; probabilities lie from 0 to 1. Calibrator.predict(scores) "
+            f"probability has {p[(p < 0) | (p > 1)][0]!r}; probabilities lie from 0 to 1. "
+            "Calibrator.predict(scores) "
             "makes them of scores."
         )
     return p, right

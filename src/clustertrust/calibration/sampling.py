@@ -1,4 +1,6 @@
-"""Scores → which points to label: a random sample that a guarantee can rest on, or the points to look at first."""
+"""Scores → which points to label: a random sample that a guarantee can rest on, or the points to
+look at first.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ class Sample:
 
     @property
     def weights(self) -> Floats:
-        """(m,) points that each label stands for: 1 / inclusion. For a review 1: its labels stand for nothing else."""
+        """(m,) points that each label stands for: 1 / inclusion.
+
+        For a review 1: its labels stand for nothing else.
+        """
         return 1.0 / self.inclusion[self.positions]
 
 
@@ -68,18 +73,19 @@ def suggest(
     n : int
         Labels that can be had.
     purpose : {"threshold", "review"}
-        "threshold": a random sample, for :func:`risk_threshold`. "review": the n points with the lowest scores, where
-        most errors are and where a label, about a coin's throw, tells most; they stand for no other points, and no
-        threshold from them is guaranteed.
+        "threshold": a random sample, for :func:`risk_threshold`. "review": the n points with the
+        lowest scores, where most errors are and where a label, about a coin's throw, tells most;
+        they stand for no other points, and no threshold from them is guaranteed.
     design : {"random", "stratified"}
-        How a sample for a threshold is drawn: each n points as likely as any other; or in five bands of equal size by
-        score, with shares of the labels as 5 : 4 : 3 : 2 : 1 from the surest down, since the surest are those to be
-        kept. For a threshold take "random": its test is exact. Bands keep less, since a guarantee has to hold where
-        their labels are fewest, in the lowest band a third of those of a random sample. They give every part of the
-        scores its labels, which serves a :class:`Calibrator`.
+        How a sample for a threshold is drawn: each n points as likely as any other; or in five
+        bands of equal size by score, with shares of the labels as 5 : 4 : 3 : 2 : 1 from the surest
+        down, since the surest are those to be kept. For a threshold take "random": its test is
+        exact. Bands keep less, since a guarantee has to hold where their labels are fewest, in the
+        lowest band a third of those of a random sample. They give every part of the scores its
+        labels, which serves a :class:`Calibrator`.
     exclude : sequence of positions, optional
-        Points that are not to be drawn, such as those whose classes are known and named the clusters. What
-        `risk_threshold` says is then about the other points.
+        Points that are not to be drawn, such as those whose classes are known and named the
+        clusters. What `risk_threshold` says is then about the other points.
     random_state : int, RandomState or None
 
     Returns
@@ -104,13 +110,19 @@ def suggest(
     there[left_out] = False
     pool = np.flatnonzero(there)
     if m > pool.size:
-        raise ValueError(f"n={m} labels were asked for and {pool.size} points can be drawn; ask for fewer.")
+        raise ValueError(
+            f"n={m} labels were asked for and {pool.size} points can be drawn; ask for fewer."
+        )
     rng = check_random_state(random_state)
     drawn = rng.permutation(pool)
-    by_score = drawn[np.argsort(values[drawn], kind="stable")]  # points of equal score in random order
+    by_score = drawn[
+        np.argsort(values[drawn], kind="stable")
+    ]  # points of equal score in random order
     if purpose == "review":
         if design != "random":
-            raise ValueError(f"design={design!r} is for purpose='threshold'; a review takes the lowest scores.")
+            raise ValueError(
+                f"design={design!r} is for purpose='threshold'; a review takes the lowest scores."
+            )
         return Sample(by_score[:m], _chances(values, [(by_score[:m], m)]), purpose, "lowest")
     if design == "random":
         return Sample(np.sort(drawn[:m]), _chances(values, [(pool, m)]), purpose, design)
@@ -118,13 +130,18 @@ def suggest(
         raise ValueError(f"n={m} labels cannot be dealt to {BANDS} bands; use design='random'.")
     bands = np.array_split(by_score, BANDS)
     sizes = deal(m, np.arange(1, BANDS + 1), np.array([len(band) for band in bands]))
-    chosen = [rng.choice(band, size, replace=False) for band, size in zip(bands, sizes, strict=True)]
+    chosen = [
+        rng.choice(band, size, replace=False) for band, size in zip(bands, sizes, strict=True)
+    ]
     dealt = list(zip(bands, sizes.tolist(), strict=True))
     return Sample(np.sort(np.concatenate(chosen)), _chances(values, dealt), purpose, design)
 
 
 def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
-    """Deal m to places by `shares`, at least one and at most `room` each; the rest, one by one, to who has least."""
+    """Deal m to places by `shares`, at least one and at most `room` each.
+
+    The rest, one by one, to who has least.
+    """
     out = np.clip(np.floor(m * shares / shares.sum()).astype(np.int64), 1, room)
     while out.sum() > m:  # those that got one without a claim to it, at the cost of the largest
         out[np.argmax(out)] -= 1

@@ -24,24 +24,29 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
-# Testing begins at the first set whose labels would forgive one error, and begins anew, after a failure, where they
-# would forgive more: among few labels one error too many is common, and would be the end of larger sets as well.
+# Testing begins at the first set whose labels would forgive one error, and begins anew, after a
+# failure, where they would forgive more: among few labels one error too many is common, and would
+# be the end of larger sets as well.
 FORGIVEN = (1, 3, 9)
-# Where nothing is known of the scores before the labels: thresholds fixed for all data, with five places to begin.
+# Where nothing is known of the scores before the labels: thresholds fixed for all data, with five
+# places to begin.
 FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
 STARTS = (0.8, 0.6, 0.4, 0.2, -np.inf)
 
 
 @dataclass(frozen=True)
 class RiskThreshold:
-    """The largest kept set whose error is at most `alpha`, with confidence 1 - `delta`; `str()` says it in words.
+    """The largest kept set whose error is at most `alpha`, with confidence 1 - `delta`; `str()`
+    says it in words.
 
     Attributes
     ----------
     threshold : keep scores above it; -inf keeps every point, inf none: no set could be certified
     alpha, delta : as asked for
-    guaranteed : whether the labels were a random sample; if not, the labelled points speak for themselves alone
-    n_points : points that the statement is about; None: points to come, drawn like the labelled ones
+    guaranteed : whether the labels were a random sample; if not, the labelled points speak for
+        themselves alone
+    n_points : points that the statement is about; None: points to come, drawn like the labelled
+        ones
     thresholds : (t,) the thresholds tested, in the order of the tests, from high to low
     kept : (t,) points kept at each; where `n_points` is None, labelled ones
     labelled, errors : (t,) labels among them, and how many of these are wrong
@@ -87,7 +92,9 @@ class RiskThreshold:
         """One row a tested set, in the order of the tests."""
         names = ("thresholds", "kept", "labelled", "errors", "p_values", "levels")
         table = pd.DataFrame({name: getattr(self, name) for name in names})
-        return table.assign(certified=(table["p_values"] <= table["levels"]) & (table["levels"] > 0))
+        return table.assign(
+            certified=(table["p_values"] <= table["levels"]) & (table["levels"] > 0)
+        )
 
     def __str__(self) -> str:
         claim = f"error at most {self.alpha:g} with confidence {1 - self.delta:g}"
@@ -96,15 +103,29 @@ class RiskThreshold:
             needed = int(np.ceil(np.log(self.delta) / np.log1p(-self.alpha)))
             text = f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} of them errors."
             if most < needed:
-                text += f" Even without an error about {needed} labels are needed; label more points."
+                text += (
+                    f" Even without an error about {needed} labels are needed; label more points."
+                )
             else:
                 text += " Label more points, or ask for a larger alpha or delta."
         else:
             at = self._step()
-            which = "Keep every score" if self.threshold == -np.inf else f"Keep scores above {self.threshold:.4g}"
-            among = "points like these" if self.n_points is None else f"{self.kept[at]} of {self.n_points} points"
+            which = (
+                "Keep every score"
+                if self.threshold == -np.inf
+                else f"Keep scores above {self.threshold:.4g}"
+            )
+            among = (
+                "points like these"
+                if self.n_points is None
+                else f"{self.kept[at]} of {self.n_points} points"
+            )
             text = f"{which}: {among}, {claim}.\nOf {self.labelled[at]} labels among them {self.errors[at]} are wrong."
-        return text if self.guaranteed else f"{text}\nNOT GUARANTEED: of points without a label this says nothing."
+        return (
+            text
+            if self.guaranteed
+            else f"{text}\nNOT GUARANTEED: of points without a label this says nothing."
+        )
 
 
 def risk_threshold(
@@ -122,21 +143,23 @@ def risk_threshold(
     ----------
     scores : (n,) numbers, higher is surer
         Of all points, labelled or not; points with NaN are never kept.
-    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,), in the order of its positions
-        Whether the assignment is right, see :func:`map_clusters`. Where one or more are not known, the guarantee is
-        about the n points given, and those known must be a random sample of them. Where all are known, the n points
-        must be a random sample of a population, with scores from 0 to 1, and the guarantee is about that population:
-        points to come.
+    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,), in the order of
+        its positions Whether the assignment is right, see :func:`map_clusters`. Where one or more
+        are not known, the guarantee is about the n points given, and those known must be a random
+        sample of them. Where all are known, the n points must be a random sample of a population,
+        with scores from 0 to 1, and the guarantee is about that population: points to come.
     alpha : float
         Largest share of errors among the points kept.
     delta : float
-        Largest chance, over the draw of the labels, that the share of errors is larger than alpha all the same.
+        Largest chance, over the draw of the labels, that the share of errors is larger than alpha
+        all the same.
     sample : Sample, optional
-        What :func:`suggest` drew. After a review, which is not random, the result is the threshold of the
-        labelled points alone; it carries no guarantee for others, and says so.
+        What :func:`suggest` drew. After a review, which is not random, the result is the threshold
+        of the labelled points alone; it carries no guarantee for others, and says so.
     inclusion : (n,) probabilities in [0, 1], optional
-        For labels drawn otherwise: the chance of each point to be labelled. Points of equal chance must have been
-        drawn alike, each independently or as a simple random sample. 0: the point is not spoken of.
+        For labels drawn otherwise: the chance of each point to be labelled. Points of equal chance
+        must have been drawn alike, each independently or as a simple random sample. 0: the point is
+        not spoken of.
 
     Returns
     -------
@@ -147,22 +170,23 @@ def risk_threshold(
     -----
     Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
 
-    1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin are fixed by scores
-       and the number of labels alone: the smallest sets in which chance would put enough labels to forgive 1, 3 and 9
-       errors;
-    2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a random sample, binomial
-       for a population, a Chernoff bound for unequal inclusion (:mod:`clustertrust.calibration.evidence`);
-    3. testing goes on to the next set only after a rejection, at the level so far, and delta is dealt to the places
-       to begin (the fallback procedure): the chance of a false rejection is at most delta. With thresholds fixed in
-       advance, for a population, there are five such places.
+    1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin
+       are fixed by scores and the number of labels alone: the smallest sets in which chance would
+       put enough labels to forgive 1, 3 and 9 errors;
+    2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a
+       random sample, binomial for a population, a Chernoff bound for unequal inclusion
+       (:mod:`clustertrust.calibration.evidence`);
+    3. testing goes on to the next set only after a rejection, at the level so far, and delta is
+       dealt to the places to begin (the fallback procedure): the chance of a false rejection is at
+       most delta. With thresholds fixed in advance, for a population, there are five such places.
 
     The labels that say which class a cluster stands for must be others than these.
 
     References
     ----------
-    C. Clopper and E. Pearson, Biometrika 26 (1934) 404-413. A. Angelopoulos, S. Bates, E. Candès, M. Jordan and L. Lei,
-    "Learn then test: calibrating predictive algorithms to achieve risk control", Annals of Applied Statistics 19
-    (2025) 1641-1662.
+    C. Clopper and E. Pearson, Biometrika 26 (1934) 404-413. A. Angelopoulos, S. Bates, E. Candès,
+    M. Jordan and L. Lei, "Learn then test: calibrating predictive algorithms to achieve risk
+    control", Annals of Applied Statistics 19 (2025) 1641-1662.
 
     Examples
     --------
@@ -175,23 +199,36 @@ def risk_threshold(
     Keep scores above 0.2895: 710 of 1000 points, error at most 0.05 with confidence 0.95.
     Of 150 labels among them 2 are wrong.
     """
-    values, alpha, delta = check_scores(scores), check_rate("alpha", alpha), check_rate("delta", delta)
+    values, alpha, delta = (
+        check_scores(scores),
+        check_rate("alpha", alpha),
+        check_rate("delta", delta),
+    )
     if np.isinf(values).any():
-        raise ValueError("scores has infinite values; give finite numbers, and NaN for points without a score.")
+        raise ValueError(
+            "scores has infinite values; give finite numbers, and NaN for points without a score."
+        )
     right = _labels_of(values, correct, sample)
     if sample is not None and inclusion is not None:
-        raise ValueError("sample knows its inclusion probabilities; give either sample or inclusion.")
+        raise ValueError(
+            "sample knows its inclusion probabilities; give either sample or inclusion."
+        )
     if sample is None and inclusion is None and not np.isnan(right).any():
         return _of_population(values, right, alpha, delta)
     if sample is not None and not sample.guaranteed:
         tell(
-            f"sample was drawn for purpose={sample.purpose!r}: scores, not chance, chose its points, so nothing is "
+            f"sample was drawn for purpose={sample.purpose!r}: scores, not chance, chose its "
+            "points, so nothing is "
             "guaranteed. For one that is, label suggest(scores, n, purpose='threshold')."
         )
         # The labelled points speak for themselves alone: no threshold may look like more than that.
-        return _of_points(np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False)
+        return _of_points(
+            np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False
+        )
     chances = sample.inclusion if sample is not None else _check_inclusion(inclusion, right)
-    return _of_points(values, right, alpha, delta, chances, equal=sample is None or sample.design == "random")
+    return _of_points(
+        values, right, alpha, delta, chances, equal=sample is None or sample.design == "random"
+    )
 
 
 def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
@@ -200,8 +237,10 @@ def _of_population(values: Floats, right: Floats, alpha: float, delta: float) ->
     s, wrong = values[known], right[known] == 0
     if not s.size or ((s < 0) | (s > 1)).any():
         raise ValueError(
-            "Where every point is labelled, the thresholds are fixed in advance and scores must lie from 0 to 1. Give "
-            "all scores, with None in correct for points without a label, to have them taken from the scores."
+            "Where every point is labelled, the thresholds are fixed in advance and scores must "
+            "lie from 0 to 1. Give "
+            "all scores, with None in correct for points without a label, to have them taken from "
+            "the scores."
         )
     n = np.array([(s > t).sum() for t in FIXED])
     x = np.array([wrong[s > t].sum() for t in FIXED])
@@ -221,13 +260,20 @@ def _of_points(
     equal: bool = True,
     guaranteed: bool = True,
 ) -> RiskThreshold:
-    """For the points given, of which a random sample is labelled. `chances` None: all points alike."""
+    """For the points given, of which a random sample is labelled.
+
+    `chances` None: all points alike.
+    """
     there = ~np.isnan(values) if chances is None else ~np.isnan(values) & (chances > 0)
     if not there.any():
-        raise ValueError("No point has both a score and a chance to be labelled; there is nothing to keep.")
+        raise ValueError(
+            "No point has both a score and a chance to be labelled; there is nothing to keep."
+        )
     order = np.flatnonzero(there)[np.argsort(-values[there], kind="stable")]
     z = right[order]
-    pi, of = np.unique(np.ones(len(order)) if chances is None else chances[order], return_inverse=True)
+    pi, of = np.unique(
+        np.ones(len(order)) if chances is None else chances[order], return_inverse=True
+    )
     sizes, thresholds = _nested_sets(values[order])
     masks = (np.ones(len(order), dtype=bool), ~np.isnan(z), z == 0)
     kept, labelled, errors = (_counted(mask, of, len(pi), sizes) for mask in masks)
@@ -264,10 +310,12 @@ def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: flo
 
 
 def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
-    """(t,) shares of delta, equal ones at the places to begin: where the labels expected would forgive 1, 3, 9 errors.
+    """(t,) shares of delta, equal ones at the places to begin: where the labels expected would
+    forgive 1, 3, 9 errors.
 
-    Each at its share of delta. Where there are too few labels for all three places there are two, or one; else one that
-    forgives no error; else the last set. No answer is asked, so that the shares are fixed before the tests.
+    Each at its share of delta. Where there are too few labels for all three places there are two,
+    or one; else one that forgives no error; else the last set. No answer is asked, so that the
+    shares are fixed before the tests.
     """
     shares = np.zeros(len(one_error))
     for forgiven in [*(FORGIVEN[:c] for c in range(len(FORGIVEN), 0, -1)), (0,)]:
@@ -280,7 +328,8 @@ def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) 
 
 
 def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
-    """Sizes of the sets to test and their thresholds, from sorted scores; points of equal score stay together.
+    """Sizes of the sets to test and their thresholds, from sorted scores; points of equal score
+    stay together.
 
     A threshold is half-way to the next lower score, so that `>` and `≥` mean the same here.
     """
@@ -295,7 +344,9 @@ def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
 def _counted(mask: Bools, of: Ints, groups: int, sizes: Ints) -> Ints:
     """(t, G) points of the mask among the first `sizes`, by group."""
     out = np.zeros((len(sizes), groups), dtype=np.int64)
-    at = np.searchsorted(sizes, np.flatnonzero(mask), side="right")  # the first set that holds the point
+    at = np.searchsorted(
+        sizes, np.flatnonzero(mask), side="right"
+    )  # the first set that holds the point
     np.add.at(out, (at, of[mask]), 1)
     return out.cumsum(axis=0)
 
@@ -313,7 +364,8 @@ def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
         check_same_length("sample.positions", sample.positions, "correct", given)
         if np.isnan(given).any():
             raise ValueError(
-                f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points of the sample. To "
+                f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points "
+                "of the sample. To "
                 "leave those out would bias it: count them as wrong (False), or find out."
             )
         right = np.full(len(values), np.nan)
@@ -327,16 +379,23 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     """(n,) inclusion probabilities of which labels can come."""
     if inclusion is None:
         return None
-    chances = check_floats("inclusion", inclusion, "one flat sequence of probabilities, one a point")
+    chances = check_floats(
+        "inclusion", inclusion, "one flat sequence of probabilities, one a point"
+    )
     if chances.ndim != 1:
-        raise ValueError(f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point.")
+        raise ValueError(
+            f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point."
+        )
     check_same_length("correct", right, "inclusion", chances)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise ValueError("inclusion must be probabilities from 0 to 1, one for each of the points in scores.")
+        raise ValueError(
+            "inclusion must be probabilities from 0 to 1, one for each of the points in scores."
+        )
     impossible = np.flatnonzero((chances == 0) & ~np.isnan(right))
     if impossible.size:
         raise ValueError(
-            f"The point at position {impossible[0]} is labelled though its inclusion is 0; give the probability with "
+            f"The point at position {impossible[0]} is labelled though its inclusion is 0; give "
+            "the probability with "
             "which it was drawn, or None in correct."
         )
     return chances

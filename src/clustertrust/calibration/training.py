@@ -17,11 +17,17 @@ Floats = NDArray[np.float64]
 
 
 def pseudo_labels(
-    labels: Any, scores: Any, *, threshold: float | None = None, share: float | None = None, random_state: Any = 0
+    labels: Any,
+    scores: Any,
+    *,
+    threshold: float | None = None,
+    share: float | None = None,
+    random_state: Any = 0,
 ) -> NDArray:
     """Labels of the sure points, and -1, scikit-learn's sign for unlabelled, for all others.
 
-    Train a classifier on the points that are not -1, or hand all of them to `sklearn.semi_supervised`.
+    Train a classifier on the points that are not -1, or hand all of them to
+    `sklearn.semi_supervised`.
 
     Parameters
     ----------
@@ -29,18 +35,20 @@ def pseudo_labels(
         Points that are not assigned (negative, missing) get -1.
     scores : (n,) numbers, higher is surer; NaN gets -1
     threshold : float, optional
-        Keep scores above it, such as :attr:`RiskThreshold.threshold`. A cluster that has none is told in a warning.
+        Keep scores above it, such as :attr:`RiskThreshold.threshold`. A cluster that has none is
+        told in a warning.
     share : float, optional
-        Keep this share of each cluster, its surest points, and at least one: clusters differ in how high they
-        score, and of the surest points of all some clusters would have none, so that a classifier never saw them.
-        Exactly one of `threshold` and `share` must be given.
+        Keep this share of each cluster, its surest points, and at least one: clusters differ in how
+        high they score, and of the surest points of all some clusters would have none, so that a
+        classifier never saw them. Exactly one of `threshold` and `share` must be given.
     random_state : int, RandomState or None
         With `share`: which of the points that tie at the cut are kept.
 
     Returns
     -------
     (n,) array
-        Of whole numbers where labels are, else of objects (text, and -1), as `SelfTrainingClassifier` wants it.
+        Of whole numbers where labels are, else of objects (text, and -1), as
+        `SelfTrainingClassifier` wants it.
 
     Examples
     --------
@@ -59,7 +67,10 @@ def pseudo_labels(
         kept = select_above(values, threshold) & (codes >= 0)
         lost = [name for code, name in enumerate(names.tolist()) if not kept[codes == code].any()]
         if lost:
-            tell(f"No point of the clusters {lost} scores above threshold={threshold!r}; use share, or a lower one.")
+            tell(
+                f"No point of the clusters {lost} scores above threshold={threshold!r}; use share, "
+                "or a lower one."
+            )
     else:
         kept = _surest_of_each(codes, values, share, random_state)
     dtype = np.int64 if names.dtype.kind in "iu" else object
@@ -68,10 +79,16 @@ def pseudo_labels(
     return out
 
 
-def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: Any) -> NDArray[np.bool_]:
-    """Mask of the surest ⌊share · size⌋ points of each cluster, at least one of those that have a score."""
+def _surest_of_each(
+    codes: NDArray, values: Floats, share: Any, random_state: Any
+) -> NDArray[np.bool_]:
+    """Mask of the surest ⌊share · size⌋ points of each cluster, at least one of those that have a
+    score.
+    """
     if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
-        raise ValueError(f"share={share!r} must be above 0 and at most 1; 0.6 keeps 60 % of each cluster.")
+        raise ValueError(
+            f"share={share!r} must be above 0 and at most 1; 0.6 keeps 60 % of each cluster."
+        )
     kept = np.zeros(len(codes), dtype=bool)
     for code in range(codes.max(initial=-1) + 1):
         members = np.flatnonzero((codes == code) & ~np.isnan(values))
@@ -82,10 +99,11 @@ def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: An
 
 
 def sample_weight(scores: Any) -> Floats:
-    """Weights s / mean(s) for `fit(X, labels, sample_weight=…)`: 1 on average, and 0 where the score s is missing.
+    """Weights s / mean(s) for `fit(X, labels, sample_weight=…)`: 1 on average, and 0 where the
+    score s is missing.
 
-    A classifier then heeds points as far as they are sure. Probabilities of a :class:`Calibrator` do as well as
-    scores.
+    A classifier then heeds points as far as they are sure. Probabilities of a :class:`Calibrator`
+    do as well as scores.
 
     Parameters
     ----------

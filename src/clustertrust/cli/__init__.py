@@ -55,7 +55,10 @@ def _tell(error: Exception) -> int:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             hint = f"Try '{error.ctx.command_path} --help'."
     elif not isinstance(error, EXPECTED):
-        message, hint = f"{type(error).__name__}: {error}", "This should not have happened; --debug shows where it did."
+        message, hint = (
+            f"{type(error).__name__}: {error}",
+            "This should not have happened; --debug shows where it did.",
+        )
     click.echo(f"Error: {as_typed(message)}", err=True)
     if hint:
         click.echo(hint, err=True)
@@ -82,7 +85,9 @@ def _told_warnings() -> Iterator[None]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Leave through the same doors when the system asks the process to end, so that stand-ins are removed."""
+    """Leave through the same doors when the system asks the process to end, so that stand-ins are
+    removed.
+    """
 
     def leave(*_: Any) -> None:
         sys.exit(TERMINATED)
@@ -119,14 +124,21 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     eval "$(_CLUSTERTRUST_COMPLETE=bash_source clustertrust)"
     """,
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version.",
+)
 @debug_option
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Which of these cluster assignments can you trust? A score between 0 and 1 for every point.
 
-    The data are clustered many times. A point scores high where the runs agree on it and it lies well inside its
-    cluster; low scores are the points to look at, drop, or ask a person about.
+    The data are clustered many times. A point scores high where the runs agree on it and it lies
+    well inside its cluster; low scores are the points to look at, drop, or ask a person about.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -27,7 +27,9 @@ __all__ = ["Asked", "check_method", "check_table", "choose"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command asks beside the method: the numbers of clusters, and what they are compared with."""
+    """What the command asks beside the method: the numbers of clusters, and what they are compared
+    with.
+    """
 
     ks: tuple[int, ...]
     null: bool
@@ -41,7 +43,9 @@ def check_method(method: Method) -> None:
     """Raise for a clusterer that finds the number of clusters itself."""
     finds = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is None]
     if finds:
-        raise click.UsageError(f"{finds[0]} finds the number of clusters itself; take another --clusterer.")
+        raise click.UsageError(
+            f"{finds[0]} finds the number of clusters itself; take another --clusterer."
+        )
 
 
 def check_table(out: Path | None) -> None:
@@ -54,7 +58,9 @@ def check_table(out: Path | None) -> None:
         raise click.UsageError(f"--out {error} Choose one, or .json.") from error
     need(wanted)
     if FORMATS[wanted].write is None:
-        raise click.UsageError(f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix.")
+        raise click.UsageError(
+            f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix."
+        )
 
 
 def choose(request: Request, method: Method, asked: Asked) -> None:
@@ -63,10 +69,15 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
     points = read_points(data, request.columns, standardize=asked.standardize)
     judged = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= judged:
-        raise ValueError(f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {judged}.")
-    if isinstance(method.resample, float) and asked.ks[-1] > (left := int(method.resample * judged + 1e-9)):
         raise ValueError(
-            f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run {left} of {judged} "
+            f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {judged}."
+        )
+    if isinstance(method.resample, float) and asked.ks[-1] > (
+        left := int(method.resample * judged + 1e-9)
+    ):
+        raise ValueError(
+            f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run "
+            f"{left} of {judged} "
             "points; stay below that, or give a larger share."
         )
     say(f"Judging {judged:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
@@ -97,18 +108,24 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
     if request.to_stdout:
         print_table(table)
     left = int((~points.kept).sum())
-    tell(request, profile.summary(), left, len(points.kept), "have missing values and were left out")
+    tell(
+        request, profile.summary(), left, len(points.kept), "have missing values and were left out"
+    )
 
 
 def numbers_of(profile: KProfile) -> dict[str, Any]:
     """The profile as JSON has it."""
     names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
-    return {name: getattr(profile, name) for name in names} | {"profile": records(profile.to_frame(), "n_clusters")}
+    return {name: getattr(profile, name) for name in names} | {
+        "profile": records(profile.to_frame(), "n_clusters")
+    }
 
 
 def settings_of(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
     """All that is needed to make the profile again."""
-    settings = {name: value for name, value in how.items() if value is not None and name != "n_jobs"}
+    settings = {
+        name: value for name, value in how.items() if value is not None and name != "n_jobs"
+    }
     settings |= asdict(asked)
     if not asked.null:  # then they are not options that could be given again
         del settings["n_surrogates"], settings["level"]

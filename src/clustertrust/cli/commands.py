@@ -1,4 +1,7 @@
-"""What can be typed: commands, their options and help. The work is in `jobs`, imported when a command starts."""
+"""What can be typed: commands, their options and help.
+
+The work is in `jobs`, imported when a command starts.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,11 @@ class OneFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
         if os.path.isdir(value):
-            self.fail(f"{value!r} is a folder; name one file (`clustertrust score` alone takes folders).", param, ctx)
+            self.fail(
+                f"{value!r} is a folder; name one file (`clustertrust score` alone takes folders).",
+                param,
+                ctx,
+            )
         return super().convert(value, param, ctx)
 
 
@@ -48,7 +55,12 @@ def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug, help="Show the traceback of an error."
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_debug,
+    help="Show the traceback of an error.",
 )
 threshold_option = click.option(
     "--threshold",
@@ -58,7 +70,9 @@ threshold_option = click.option(
     metavar="T",
     help="Scores above this are kept; counts and reasons go by it.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else."
+)
 
 
 @click.command(
@@ -69,12 +83,31 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the su
     clustertrust score data.csv --labels runs.csv --out scores.parquet""",
 )
 @click.argument("data", type=TABLES)
-@click.option("--out", type=OUTPUT, metavar="FILE", help="Write the scores, one row a point; - prints them as CSV.")
-@click.option("--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores.")
+@click.option(
+    "--out",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write the scores, one row a point; - prints them as CSV.",
+)
+@click.option(
+    "--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores."
+)
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the scores (.png, .svg, .pdf).")
-@click.option("--model", type=OUTPUT, metavar="FILE", help="Keep the fitted model, for `clustertrust predict`.")
-@click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")
-@click.option("--labels", type=STORED, metavar="FILE", help="Score these partitions: one column a run, no others.")
+@click.option(
+    "--model",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Keep the fitted model, for `clustertrust predict`.",
+)
+@click.option(
+    "--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first."
+)
+@click.option(
+    "--labels",
+    type=STORED,
+    metavar="FILE",
+    help="Score these partitions: one column a run, no others.",
+)
 @click.option(
     "--memory",
     type=click.IntRange(min=1),
@@ -87,7 +120,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the su
     metavar="FOLDER",
     help="Keep finished runs there, and go on from them.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Do the work on a Dask cluster that reads the same files.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Do the work on a Dask cluster that reads the same files.",
+)
 @method_options
 @column_options
 @threshold_option
@@ -113,10 +150,11 @@ def score(
 ) -> None:
     """Cluster the rows of DATA many times and score how far each assignment can be trusted.
 
-    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for standard input, or a
-    folder of CSV, TSV, Parquet or Arrow files. Folders, and files larger than --memory allows, are gone through in
-    blocks. Every column that is not named by --id or --drop must hold numbers. --out and --report take their format
-    from the suffix of FILE; no file is ever written over DATA or --labels.
+    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for
+    standard input, or a folder of CSV, TSV, Parquet or Arrow files. Folders, and files larger than
+    --memory allows, are gone through in blocks. Every column that is not named by --id or --drop
+    must hold numbers. --out and --report take their format from the suffix of FILE; no file is ever
+    written over DATA or --labels.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
@@ -126,7 +164,9 @@ def score(
         refused = [_typed(ctx, name) for name in (*BUILDING, "checkpoint") if _is_given(ctx, name)]
         refused += ["--model"] * (model is not None)
         if refused:
-            raise click.UsageError(f"With --labels nothing is clustered; leave out {', '.join(refused)}.")
+            raise click.UsageError(
+                f"With --labels nothing is clustered; leave out {', '.join(refused)}."
+            )
     import sklearn
 
     from clustertrust.cli import jobs
@@ -137,7 +177,8 @@ def score(
         for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
             if value == "precomputed":
                 raise click.UsageError(
-                    f"{option} precomputed is for given partitions: clusterers need the points. Add --labels."
+                    f"{option} precomputed is for given partitions: clusterers need the points. "
+                    "Add --labels."
                 )
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
@@ -165,17 +206,23 @@ def score(
 )
 @click.argument("model", type=STORED)
 @click.argument("data", type=INPUT)
-@click.option("--out", type=OUTPUT, metavar="FILE", help="Write labels, scores and reasons; - prints CSV.")
+@click.option(
+    "--out", type=OUTPUT, metavar="FILE", help="Write labels, scores and reasons; - prints CSV."
+)
 @column_options
 @threshold_option
 @json_option
 @debug_option
-def predict(model: str, data: str, out: str | None, threshold: float, as_json: bool, columns: Columns) -> None:
-    """Give the rows of DATA the labels and scores of a MODEL that `clustertrust score --model` kept.
+def predict(
+    model: str, data: str, out: str | None, threshold: float, as_json: bool, columns: Columns
+) -> None:
+    """Give the rows of DATA the labels and scores of a MODEL that `clustertrust score --model`
+    kept.
 
-    DATA must have the columns that the model was fitted on, in any order; leave out others with --drop or name the rows
-    by one with --id. Columns are standardised, and missing values filled in, as they were for the fit. A row that the
-    model was fitted on is judged as if it were new, so that its score may differ a little from the first.
+    DATA must have the columns that the model was fitted on, in any order; leave out others with
+    --drop or name the rows by one with --id. Columns are standardised, and missing values filled
+    in, as they were for the fit. A row that the model was fitted on is judged as if it were new, so
+    that its score may differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
     _check_reading(columns)
@@ -187,7 +234,12 @@ def predict(model: str, data: str, out: str | None, threshold: float, as_json: b
     loaded()
     jobs.check_tools(data, columns, paths)
     request = Request(
-        data=data, columns=columns, paths=paths, threshold=threshold, as_json=as_json, to_stdout=out == "-"
+        data=data,
+        columns=columns,
+        paths=paths,
+        threshold=threshold,
+        as_json=as_json,
+        to_stdout=out == "-",
     )
     jobs.predict(model, request)
 
@@ -198,24 +250,36 @@ def predict(model: str, data: str, out: str | None, threshold: float, as_json: b
     epilog="clustertrust report scores.csv --data data.csv --id name --out report.html",
 )
 @click.argument("scores", type=STORED)
-@click.option("--data", type=INPUT, required=True, metavar="FILE", help="The table that was scored.")
-@click.option("--out", type=OUTPUT, required=True, metavar="FILE", help="The page to write (.html).")
+@click.option(
+    "--data", type=INPUT, required=True, metavar="FILE", help="The table that was scored."
+)
+@click.option(
+    "--out", type=OUTPUT, required=True, metavar="FILE", help="The page to write (.html)."
+)
 @click.option("--title", metavar="TEXT", help="Headline of the page.")
 @column_options
 @threshold_option
 @debug_option
-def report(scores: str, data: str, out: str, title: str | None, threshold: float, columns: Columns) -> None:
-    """Make a page to explore from SCORES, a file that `clustertrust score --out` wrote, and the data.
+def report(
+    scores: str, data: str, out: str, title: str | None, threshold: float, columns: Columns
+) -> None:
+    """Make a page to explore from SCORES, a file that `clustertrust score --out` wrote, and the
+    data.
 
-    Rows belong together by their names where --id says which column of the data has them, otherwise by their place.
+    Rows belong together by their names where --id says which column of the data has them, otherwise
+    by their place.
     """
-    paths = {"--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]}
+    paths = {
+        "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
+    }
     _check_reading(columns)
     from clustertrust.cli import jobs
 
     loaded()
     jobs.check_tools(data, columns, {})
-    jobs.report(scores, Request(data=data, columns=columns, paths=paths, threshold=threshold), title)
+    jobs.report(
+        scores, Request(data=data, columns=columns, paths=paths, threshold=threshold), title
+    )
 
 
 @click.command(
@@ -227,10 +291,25 @@ def report(scores: str, data: str, out: str, title: str | None, threshold: float
     clustertrust choose-k data.csv --k 2,3,5,8 --no-null --out k.csv""",
 )
 @click.argument("data", type=INPUT)
-@click.option("-k", "--k", "ks", type=Numbers(), default="2:12", show_default=True, help="Numbers of clusters to try.")
-@click.option("--out", type=OUTPUT, metavar="FILE", help="Write the table, one row a number; - prints it as CSV.")
+@click.option(
+    "-k",
+    "--k",
+    "ks",
+    type=Numbers(),
+    default="2:12",
+    show_default=True,
+    help="Numbers of clusters to try.",
+)
+@click.option(
+    "--out",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write the table, one row a number; - prints it as CSV.",
+)
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
-@click.option("--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first.")
+@click.option(
+    "--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first."
+)
 @click.option(
     "--null/--no-null",
     default=True,
@@ -282,35 +361,52 @@ def choose_k(
     method: Method,
     columns: Columns,
 ) -> None:
-    """Cluster the rows of DATA with each number of clusters, beside data without clusters, and recommend one.
+    """Cluster the rows of DATA with each number of clusters, beside data without clusters, and
+    recommend one.
 
-    The recommendation is 1 where no number stands out from one cloud. DATA is read as by `clustertrust score`, but not
-    in blocks. --out and --plot take their format from the suffix of FILE; .json holds what --json prints.
+    The recommendation is 1 where no number stands out from one cloud. DATA is read as by
+    `clustertrust score`, but not in blocks. --out and --plot take their format from the suffix of
+    FILE; .json holds what --json prints.
     """
     paths = check_outputs({"--out": out, "--plot": plot}, {"DATA": data})
     _check_reading(columns)
     _check_streams(out, as_json)
-    refused = [_typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)]
+    refused = [
+        _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
+    ]
     if refused:
-        raise click.UsageError(f"With --no-null there are no surrogates; leave out {', '.join(refused)}.")
+        raise click.UsageError(
+            f"With --no-null there are no surrogates; leave out {', '.join(refused)}."
+        )
     from clustertrust.cli import choosing, jobs
 
     loaded()
     choosing.check_method(method)
     choosing.check_table(paths.get("--out"))
-    jobs.check_tools(data, columns, {option: path for option, path in paths.items() if option != "--out"})
+    jobs.check_tools(
+        data, columns, {option: path for option, path in paths.items() if option != "--out"}
+    )
     asked = choosing.Asked(ks, null, n_surrogates, level, max_points, standardize)
-    request = Request(data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-")
+    request = Request(
+        data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
+    )
     choosing.choose(request, method, asked)
 
 
 @click.command(short_help="See it at work on the Iris flowers.")
-@click.option("--out", type=click.Path(file_okay=False), metavar="FOLDER", help="Write the example's files there too.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Write the example's files there too.",
+)
 @debug_option
 def demo(out: str | None) -> None:
-    """Score three clusters of the 150 Iris flowers, print the summary, and explain the least sure flower.
+    """Score three clusters of the 150 Iris flowers, print the summary, and explain the least sure
+    flower.
 
-    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, to try the commands on.
+    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, to try the
+    commands on.
     """
     from clustertrust.cli import jobs
 
@@ -320,16 +416,23 @@ def demo(out: str | None) -> None:
 
 def _check_reading(columns: Columns) -> None:
     if columns.impute is not None and columns.drop_missing:
-        raise click.UsageError("--impute and --drop-missing are two ways to treat missing values; choose one.")
+        raise click.UsageError(
+            "--impute and --drop-missing are two ways to treat missing values; choose one."
+        )
 
 
 def _check_streams(out: str | None, as_json: bool) -> None:
     if out == "-" and as_json:
-        raise click.UsageError("--out - and --json would both print to standard output; choose one.")
+        raise click.UsageError(
+            "--out - and --json would both print to standard output; choose one."
+        )
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP}
+    return ctx.get_parameter_source(name) not in {
+        ParameterSource.DEFAULT,
+        ParameterSource.DEFAULT_MAP,
+    }
 
 
 def _typed(ctx: click.Context, name: str) -> str:

@@ -1,7 +1,7 @@
 """What the library says of its parameters, in the options that stand for them.
 
-This is the one place where parameters become options. The library writes a parameter with its value (`fusion='sum'`),
-or with … where none is meant (`drop=…`).
+This is the one place where parameters become options. The library writes a parameter with its value
+(`fusion='sum'`), or with … where none is meant (`drop=…`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from clustertrust.cli.options import BUILDING, SCORING, Columns
 __all__ = ["as_typed"]
 
 # Other options, such as --out, have no parameter of the library behind them.
-PARAMETERS = (*BUILDING, *SCORING, "n_surrogates", "level", "max_points", *(field.name for field in fields(Columns)))
+PARAMETERS = (
+    *BUILDING,
+    *SCORING,
+    "n_surrogates",
+    "level",
+    "max_points",
+    *(field.name for field in fields(Columns)),
+)
 VALUE = r"""…|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[\w-]+(?:\.[\w-]+)*"""
 PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
 
@@ -29,8 +36,12 @@ def as_typed(message: str) -> str:
     """One line, with parameters as the options that stand for them: fusion='sum' is --fusion sum."""
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param for param in params if param.name in PARAMETERS}
-    message = message.replace("set vary or resample", "set --resample")  # no option varies parameters
-    return PATTERN.sub(lambda found: _option(options[found[1]], found[2]), " ".join(message.split()))
+    message = message.replace(
+        "set vary or resample", "set --resample"
+    )  # no option varies parameters
+    return PATTERN.sub(
+        lambda found: _option(options[found[1]], found[2]), " ".join(message.split())
+    )
 
 
 def _option(param: click.Parameter, value: str) -> str:

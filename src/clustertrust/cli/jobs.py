@@ -20,7 +20,15 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, read_points, spread
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import name_of, numbers_of, print_table, say, settings_of, tell, tell_json
+from clustertrust.cli.telling import (
+    name_of,
+    numbers_of,
+    print_table,
+    say,
+    settings_of,
+    tell,
+    tell_json,
+)
 from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
 from clustertrust.files.formats import need
@@ -32,7 +40,9 @@ __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
-    """Raise for a file whose format is not known, does not fit, or needs a package that is not there."""
+    """Raise for a file whose format is not known, does not fit, or needs a package that is not
+    there.
+    """
     if data != "-" and Path(data).is_dir():  # its files tell
         return
     try:
@@ -50,17 +60,23 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
             raise click.UsageError(f"--out {error} Choose one.") from error
         need(wanted)
         if FORMATS[wanted].write is None and given != wanted:
-            raise click.UsageError(f"--out {out}: scores go into the obs of AnnData; DATA must be an H5AD file too.")
+            raise click.UsageError(
+                f"--out {out}: scores go into the obs of AnnData; DATA must be an H5AD file too."
+            )
     if "--plot" in paths and importlib.util.find_spec("matplotlib") is None:
         raise ImportError('--plot needs matplotlib: pip install "clustertrust[plot]"')
 
 
 def check_method(method: Method, *, for_model: bool) -> None:
-    """Raise for a number of clusters that is missing or not wanted, and for a model that could not be kept."""
+    """Raise for a number of clusters that is missing or not wanted, and for a model that could not
+    be kept.
+    """
     from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter, fit_run
     from clustertrust.ensemble.run_files import can_be_stored
 
-    takes = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is not None]
+    takes = [
+        name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is not None
+    ]
     if takes and method.n_clusters is None:
         raise click.UsageError(f"{takes[0]} needs a number of clusters: add -k, such as -k 3.")
     finds = [name for name in method.clusterer if name not in takes]
@@ -68,11 +84,15 @@ def check_method(method: Method, *, for_model: bool) -> None:
         raise click.UsageError(f"{finds[0]} finds the number of clusters; leave out -k.")
     if not for_model:
         return
-    sample = np.random.default_rng(0).normal(size=(24, 2))  # what a run leaves behind does not depend on the data
+    sample = np.random.default_rng(0).normal(
+        size=(24, 2)
+    )  # what a run leaves behind does not depend on the data
     for name in method.clusterer:
         run = fit_run(sample, name, CLUSTERERS[name](2), 0, vary={}, resample=None, left_out="skip")
         if not can_be_stored(run.placer):
-            raise click.UsageError(f"--model: runs of {name} cannot be kept in a file; take another --clusterer.")
+            raise click.UsageError(
+                f"--model: runs of {name} cannot be kept in a file; take another --clusterer."
+            )
 
 
 def score(request: ScoreRequest) -> None:
@@ -82,11 +102,15 @@ def score(request: ScoreRequest) -> None:
         score_large(request, source)
         return
     if request.scheduler is not None:
-        raise click.UsageError("--scheduler reads CSV and Parquet files that every worker can read, and no --labels.")
+        raise click.UsageError(
+            "--scheduler reads CSV and Parquet files that every worker can read, and no --labels."
+        )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
     points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
     if points.kept.sum() < 2:
-        raise ValueError(f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2.")
+        raise ValueError(
+            f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
+        )
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
     if request.labels is None:
@@ -114,7 +138,12 @@ def score(request: ScoreRequest) -> None:
             write_page(at["--report"], scored, points, settings, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {"input": data, "rows": len(points.kept), "scored": len(found), "runs": scored.n_runs}
+        told = {
+            "input": data,
+            "rows": len(points.kept),
+            "scored": len(found),
+            "runs": scored.n_runs,
+        }
         told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
         tell_json(told, paths)
         return
@@ -126,22 +155,42 @@ def score(request: ScoreRequest) -> None:
 
 def predict(model: str, request: Request) -> None:
     """Label and score new points by a stored model."""
-    data, columns, paths, threshold = request.data, request.columns, request.paths, request.threshold
+    data, columns, paths, threshold = (
+        request.data,
+        request.columns,
+        request.paths,
+        request.threshold,
+    )
     cake, fitted = _load(model)
     if fitted is None and columns.impute is not None:
-        raise ValueError(f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing.")
+        raise ValueError(
+            f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing."
+        )
     names = getattr(cake, "feature_names_in_", None)
-    points = read_points(data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True)
+    points = read_points(
+        data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True
+    )
     if points.X.shape[1] != cake.n_features_in_:
-        raise ValueError(f"{data} has {points.X.shape[1]} columns; the model was fitted on {cake.n_features_in_}.")
+        raise ValueError(
+            f"{data} has {points.X.shape[1]} columns; the model was fitted on "
+            f"{cake.n_features_in_}."
+        )
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
     table = spread(found, points)
     with staged(paths) as at:
         if "--out" in at:
-            write_scores(at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__})
+            write_scores(
+                at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
+            )
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {"input": data, "model": model, "rows": len(points.kept), "scored": len(found), "runs": cake.n_runs_}
+        told = {
+            "input": data,
+            "model": model,
+            "rows": len(points.kept),
+            "scored": len(found),
+            "runs": cake.n_runs_,
+        }
         tell_json(told | {"geometry": cake.geometry_method_} | numbers_of(summary), paths)
         return
     if request.to_stdout:
@@ -161,14 +210,19 @@ def report(scores: str, request: Request, title: str | None) -> None:
         table = _by_name(table, points.ids, scores, data)
     elif len(table) != len(points.ids):
         raise ValueError(
-            f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that were scored, or name "
+            f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
+            "were scored, or name "
             "the column that both have with --id."
         )
     table = table[points.kept]
-    unscored = table["score"].isna().to_numpy() & table["label"].isna().to_numpy()  # left out when they were scored
+    unscored = (
+        table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
+    )  # left out when they were scored
     values = points.unscaled[~unscored]
     if isinstance(values, pd.DataFrame):
-        values = values.set_axis(table.index[~unscored], axis=0)  # they belong together: by name, or by place
+        values = values.set_axis(
+            table.index[~unscored], axis=0
+        )  # they belong together: by name, or by place
     settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
     with staged(paths) as at:
         write_report(
@@ -191,16 +245,22 @@ def demo(folder: str | None) -> None:
     files = {} if folder is None else _demo_files(Path(folder))
     iris = load_iris(as_frame=True)
     names = pd.Index([f"flower-{i:03}" for i in range(1, len(iris.data) + 1)], name="flower")
-    X = iris.data.set_axis([name.removesuffix(" (cm)").replace(" ", "_") for name in iris.data.columns], axis=1)
+    X = iris.data.set_axis(
+        [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.data.columns], axis=1
+    )
     X = X.set_axis(names, axis=0)
     cake = CAKE(n_clusters=3, random_state=0).fit(X)
     worst = int(cake.scores_.argmin())
     click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
     click.echo(cake.summary())
-    why = str(cake.explain(worst)).replace(f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1)
+    why = str(cake.explain(worst)).replace(
+        f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1
+    )
     click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
     if not files:
-        click.echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")
+        click.echo(
+            "clustertrust demo --out FOLDER writes this example as files to try the commands on."
+        )
         return
     with staged(files) as at:
         write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
@@ -214,7 +274,10 @@ def demo(folder: str | None) -> None:
             settings={"n_clusters": 3, "random_state": 0},
             title="Iris: which flowers can be trusted to belong to their cluster?",
         )
-    click.echo(f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command line:\n")
+    click.echo(
+        f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command "
+        "line:\n"
+    )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
     click.echo(f"  clustertrust score {files['data']} -k 3 --id flower --drop species {outputs}")
 
@@ -222,21 +285,31 @@ def demo(folder: str | None) -> None:
 def _demo_files(folder: Path) -> dict[str, Path]:
     """Where the files of the example go: to names that are free."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"data": "iris.csv", "--out": "scores.csv", "--model": "iris.model", "--report": "report.html"}
+    files = {
+        "data": "iris.csv",
+        "--out": "scores.csv",
+        "--model": "iris.model",
+        "--report": "report.html",
+    }
     for name in files.values():
         if (folder / name).exists():
-            raise click.UsageError(f"--out {folder}: there is a file {name} already; name another folder.")
+            raise click.UsageError(
+                f"--out {folder}: there is a file {name} already; name another folder."
+            )
     return {option: folder / name for option, name in files.items()}
 
 
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
-    """Partitions of the points that are used: one column a run, and perhaps the one that names the rows."""
+    """Partitions of the points that are used: one column a run, and perhaps the one that names the
+    rows.
+    """
     runs = read_table(path, Reading(text=() if id is None else (id,))).data
     if not isinstance(runs, pd.DataFrame):
         raise ValueError(f"{path} holds a sparse matrix; give a table with one column a run.")
     if len(runs) != len(points.kept):
         raise ValueError(
-            f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label the same rows in the "
+            f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label "
+            "the same rows in the "
             "same order."
         )
     if id is not None and id in runs:
@@ -244,33 +317,51 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
         differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
         if differ.size:
             raise ValueError(
-                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data {points.ids[differ[0]]!r}; "
+                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
+                f"{points.ids[differ[0]]!r}; "
                 "partitions label the same rows in the same order."
             )
     if runs.shape[1] < 2:
-        raise ValueError(f"{path} has {runs.shape[1]} column of labels; at least two runs are needed, one column each.")
+        raise ValueError(
+            f"{path} has {runs.shape[1]} column of labels; at least two runs are needed, one "
+            "column each."
+        )
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
     if distinct:
         raise ValueError(
-            f"{path}: the column {str(distinct[0])!r} has another value in every row, which is no partition. Leave it "
+            f"{path}: the column {str(distinct[0])!r} has another value in every row, which is no "
+            "partition. Leave it "
             "out of the file; names of rows are told by --id."
         )
     return runs[points.kept].reset_index(drop=True)
 
 
 def _read_scores(path: str) -> pd.DataFrame:
-    """A table of scores as `score --out` wrote it, its first column, or the names of cells, as the index."""
+    """A table of scores as `score --out` wrote it, its first column, or the names of cells, as the
+    index.
+    """
     if format_of(path) == "h5ad":
         found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
-        table = found.filter(regex=f"^{KEY}_").rename(columns=lambda name: name.removeprefix(f"{KEY}_"))
+        table = found.filter(regex=f"^{KEY}_").rename(
+            columns=lambda name: name.removeprefix(f"{KEY}_")
+        )
     else:
         table = read_table(path).data
-        named = isinstance(table, pd.DataFrame) and table.shape[1] > 1 and table.columns[0] not in COLUMNS
+        named = (
+            isinstance(table, pd.DataFrame)
+            and table.shape[1] > 1
+            and table.columns[0] not in COLUMNS
+        )
         if named:  # again, with the names as the text they are
             first = str(table.columns[0])
-            table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(first)
+            table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(
+                first
+            )
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
-        raise ValueError(f"{path} has no columns label and score; give a file that `clustertrust score --out` wrote.")
+        raise ValueError(
+            f"{path} has no columns label and score; give a file that `clustertrust score --out` "
+            "wrote."
+        )
     return table
 
 
@@ -280,16 +371,22 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
     ours = ids.map(str)
     if not theirs.index.is_unique or not ours.is_unique:
         raise ValueError(
-            f"--id {ids.name}: its values occur more than once, so that rows cannot be told apart by them."
+            f"--id {ids.name}: its values occur more than once, so that rows cannot be told apart "
+            "by them."
         )
     missing = ours[~ours.isin(theirs.index)]
     if len(missing):
-        raise ValueError(f"{scores} has no scores for {len(missing)} rows of {data}, such as {str(missing[0])!r}.")
+        raise ValueError(
+            f"{scores} has no scores for {len(missing)} rows of {data}, such as "
+            f"{str(missing[0])!r}."
+        )
     return theirs.loc[ours].set_axis(ids, axis=0)
 
 
 def _load(path: str) -> tuple[CAKE, Preparation | None]:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "This model was fitted on standardised columns")  # which is done here
+        warnings.filterwarnings(
+            "ignore", "This model was fitted on standardised columns"
+        )  # which is done here
         cake = CAKE.load(path)
     return cake, Preparation.from_json(read_about(path).get("preparation"))

@@ -1,4 +1,6 @@
-"""`clustertrust score` on files and folders larger than memory: in blocks of rows, scores written as they come."""
+"""`clustertrust score` on files and folders larger than memory: in blocks of rows, scores written
+as they come.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ __all__ = ["large_source", "score_large"]
 
 
 def large_source(request: ScoreRequest) -> Source | None:
-    """The table in blocks, where DATA is a folder, too large to be loaded, or for a scheduler; else None."""
+    """The table in blocks, where DATA is a folder, too large to be loaded, or for a scheduler.
+
+    Else None.
+    """
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
         return None
@@ -63,7 +68,11 @@ def large_source(request: ScoreRequest) -> Source | None:
 def _check_reading(data: str, columns: Columns) -> None:
     """Raise for ways of reading that blocks do not know."""
     check_free(columns.id, data)
-    given = {"--separator": columns.separator, "--array": columns.array, "--use-rep": columns.use_rep}
+    given = {
+        "--separator": columns.separator,
+        "--array": columns.array,
+        "--use-rep": columns.use_rep,
+    }
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
         refused.append("--no-header")
@@ -71,7 +80,8 @@ def _check_reading(data: str, columns: Columns) -> None:
         refused.append(f"--format {columns.format}")
     if refused:
         raise ValueError(
-            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no room for "
+            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no "
+            "room for "
             f"{', '.join(refused)}; allow more --memory, or prepare the file first."
         )
 
@@ -87,7 +97,9 @@ def score_large(request: ScoreRequest, source: Source) -> None:
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
-            passes.remedy = "Without --scheduler a file of at most a quarter of --memory is judged whole"
+            passes.remedy = (
+                "Without --scheduler a file of at most a quarter of --memory is judged whole"
+            )
         else:
             passes.remedy = "A single file of at most a quarter of --memory is judged whole"
         streamed = fit_stream(passes, settings_of_fit)
@@ -96,22 +108,34 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         points = _points(source, streamed.built.sample, preparation)
         scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
         with staged(paths) as at:
-            blocks = ((block, streamed.confidence(judged)) for block, judged in streamed.scores(passes))
+            blocks = (
+                (block, streamed.confidence(judged)) for block, judged in streamed.scores(passes)
+            )
             write_blocks(at.get("--out"), points.ids.name, blocks, tally)
             settings = settings_of(request, scored, points)
-            settings |= {"rows": tally.rows, "rows_left_out": tally.left_out, "passes": streamed.n_passes}
+            settings |= {
+                "rows": tally.rows,
+                "rows_left_out": tally.left_out,
+                "passes": streamed.n_passes,
+            }
             if "--model" in at:
                 kept = None if preparation is None else preparation.to_json()
                 about = about_columns(source.n_features, source.columns, kept)
                 stored = StoredModel(
-                    CAKE(**params).get_params(), streamed.built.sample.X, streamed.model, scored, about
+                    CAKE(**params).get_params(),
+                    streamed.built.sample.X,
+                    streamed.model,
+                    scored,
+                    about,
                 )
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
             if "--plot" in at:
                 draw(at["--plot"], scored, points)
             if "--report" in at:
-                shown = f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
+                shown = (
+                    f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
+                )
                 write_page(at["--report"], scored, points, settings, threshold, shown)
     _tell(request, scored, tally, settings)
 
@@ -123,24 +147,37 @@ def _check_large(request: ScoreRequest) -> None:
     out = request.paths.get("--out")
     if out is not None:
         if FORMATS[format_of(out)].append is None:
-            raise click.UsageError(f"--out {out}: scores of data larger than memory go to {suffixes('append')}.")
+            raise click.UsageError(
+                f"--out {out}: scores of data larger than memory go to {suffixes('append')}."
+            )
         need(format_of(out))
     columns = request.columns
-    given = {"--standardize": request.standardize, "--impute": columns.impute, "--drop-missing": columns.drop_missing}
+    given = {
+        "--standardize": request.standardize,
+        "--impute": columns.impute,
+        "--drop-missing": columns.drop_missing,
+    }
     refused = [option for option, value in given.items() if value]
     if request.scheduler is not None and refused:
         raise click.UsageError(
-            f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files first."
+            f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files "
+            "first."
         )
 
 
-def write_blocks(path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], tally: Tally) -> None:
-    """Write the results of the blocks one below the other, rows that were left out empty, and sum them up."""
+def write_blocks(
+    path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], tally: Tally
+) -> None:
+    """Write the results of the blocks one below the other, rows that were left out empty, and sum
+    them up.
+    """
     at = 0
     with _appended(path) as write:
         for block, scored in blocks:
             results = _columns(block, scored.to_columns(tally.threshold))
-            results.insert(0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids)
+            results.insert(
+                0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids
+            )
             at += len(results)
             write(results)
             tally.add(results.set_index(name))
@@ -155,7 +192,9 @@ def _appended(path: Path | None) -> AbstractContextManager[Append]:
     return append(path)
 
 
-def _tell(request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]) -> None:
+def _tell(
+    request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]
+) -> None:
     summary, points, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
         told = {"input": request.data, "rows": tally.rows, "scored": points, "runs": scored.n_runs}
@@ -169,13 +208,23 @@ def _tell(request: ScoreRequest, scored: Confidence, tally: Tally, settings: Map
 
 @contextmanager
 def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
-    """The same files, read by the workers of a Dask scheduler; the runs on the sample go to them too."""
+    """The same files, read by the workers of a Dask scheduler.
+
+    The runs on the sample go to them too.
+    """
     if not isinstance(source, CsvSource | ParquetSource):
-        raise click.UsageError("--scheduler reads CSV, TSV and Parquet files; write the table as one of these.")
+        raise click.UsageError(
+            "--scheduler reads CSV, TSV and Parquet files; write the table as one of these."
+        )
     if len({path.suffix.lower() for path in source.paths} & COMPRESSED.keys()) > 1:
-        raise click.UsageError("--scheduler reads files that are compressed alike; compress all of them in one way.")
+        raise click.UsageError(
+            "--scheduler reads files that are compressed alike; compress all of them in one way."
+        )
     try:
-        distributed, frames = importlib.import_module("distributed"), importlib.import_module("dask.dataframe")
+        distributed, frames = (
+            importlib.import_module("distributed"),
+            importlib.import_module("dask.dataframe"),
+        )
     except ImportError as error:
         raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
     from clustertrust.streaming.dask_passes import DaskPasses
@@ -192,12 +241,19 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
             paths,
             sep=source.separator,
             usecols=columns,
-            blocksize=None if source.paths[0].suffix.lower() in COMPRESSED else "default",  # it cannot be cut
+            blocksize=None
+            if source.paths[0].suffix.lower() in COMPRESSED
+            else "default",  # it cannot be cut
             **EXACT,  # as without a scheduler
             **text,
         )
-        # A column that begins with whole numbers may go on with others, which Dask refuses unless it is told.
-        whole = [name for name, dtype in read(dtype=kinds).dtypes.items() if getattr(dtype, "kind", "") in "iu"]
+        # A column that begins with whole numbers may go on with others, which Dask refuses unless
+        # it is told.
+        whole = [
+            name
+            for name, dtype in read(dtype=kinds).dtypes.items()
+            if getattr(dtype, "kind", "") in "iu"
+        ]
         frame = read(dtype=kinds | dict.fromkeys(whole, np.float64))
     with distributed.Client(scheduler, timeout="10s"):
         yield DaskPasses(frame[columns], id=source.id)
@@ -208,7 +264,9 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
     table = pd.DataFrame(columns)
     if block.kept is None:
         return table
-    table = table.astype({"label": "Int64", "rival": "Int64"}).set_axis(np.flatnonzero(block.kept), axis=0)
+    table = table.astype({"label": "Int64", "rival": "Int64"}).set_axis(
+        np.flatnonzero(block.kept), axis=0
+    )
     return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
 
 

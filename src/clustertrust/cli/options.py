@@ -1,7 +1,7 @@
 """The options that commands share, as click has them and as the records that commands get.
 
-Nothing heavy is imported here: help and shell completion stay fast. Names of methods come from the library's own tables
-when they are first asked for.
+Nothing heavy is imported here: help and shell completion stay fast. Names of methods come from the
+library's own tables when they are first asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Any
 
 import click
 
-__all__ = ["Between", "Columns", "Method", "Numbers", "Sections", "column_options", "method_options", "profile_options"]
+__all__ = [
+    "Between",
+    "Columns",
+    "Method",
+    "Numbers",
+    "Sections",
+    "column_options",
+    "method_options",
+    "profile_options",
+]
 
 
 class TableChoice(click.Choice):
@@ -32,8 +41,15 @@ class TableChoice(click.Choice):
         return tuple(sorted({*names, *self.more} - {*self.without}))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a name; shell completion, which reads half-typed commands, need not wait for the table."""
-        return value if ctx is not None and ctx.resilient_parsing else super().convert(value, param, ctx)
+        """Check a name.
+
+        Shell completion, which reads half-typed commands, need not wait for the table.
+        """
+        return (
+            value
+            if ctx is not None and ctx.resilient_parsing
+            else super().convert(value, param, ctx)
+        )
 
 
 class TableOption(click.Option):
@@ -53,7 +69,10 @@ class Sections(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, heading by heading."""
         headings = {name: heading for heading, names in HEADINGS.items() for name in names}
-        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{heading: [] for heading in HEADINGS}}
+        found: dict[str, list[tuple[str, str]]] = {
+            "Options": [],
+            **{heading: [] for heading in HEADINGS},
+        }
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
@@ -67,11 +86,17 @@ class Sections(click.Command):
 class Between(click.FloatRange):
     """A number in a range; `nan`, which compares with nothing, is in none."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return what was typed as a number."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
-            self.fail(f"{value!r} is no number; give one in the range {self._describe_range()}.", param, ctx)
+            self.fail(
+                f"{value!r} is no number; give one in the range {self._describe_range()}.",
+                param,
+                ctx,
+            )
         return number
 
 
@@ -85,7 +110,9 @@ class Numbers(click.ParamType):
         """What help shows."""
         return "LOW:HIGH|K,K,…"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
         """Return what was typed as whole numbers, rising."""
         if isinstance(value, tuple):
             return value
@@ -93,15 +120,25 @@ class Numbers(click.ParamType):
         for part in str(value).split(","):
             ends = part.strip().split(":")
             if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
-                self.fail(f"{value!r} names no numbers of clusters; give a range such as 2:12, or 2,3,5.", param, ctx)
+                self.fail(
+                    f"{value!r} names no numbers of clusters; give a range such as 2:12, or 2,3,5.",
+                    param,
+                    ctx,
+                )
             low, high = int(ends[0]), int(ends[-1])
             if high < low:
-                self.fail(f"{value!r} runs from {low} down to {high}; write {high}:{low}.", param, ctx)
+                self.fail(
+                    f"{value!r} runs from {low} down to {high}; write {high}:{low}.", param, ctx
+                )
             if high - low >= self.most:
                 self.fail(f"{value!r} names more than {self.most} numbers; give fewer.", param, ctx)
             found += range(low, high + 1)
         if min(found) < 2 or len(found) < 2 or len(set(found)) < len(found):
-            self.fail(f"{value!r} must name at least two different numbers, each once and 2 or more.", param, ctx)
+            self.fail(
+                f"{value!r} must name at least two different numbers, each once and 2 or more.",
+                param,
+                ctx,
+            )
         return tuple(sorted(found))
 
 
@@ -117,7 +154,9 @@ class Runs(click.ParamType):
         """What help shows."""
         return "N|auto" if self.auto else "N"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
         """Return what was typed as the library takes it."""
         if isinstance(value, int) or (value == "auto" and self.auto):
             return value
@@ -136,18 +175,27 @@ class Clusters(click.ParamType):
         """What help shows."""
         return "K|FIRST:LAST"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | range:
         """Return what was typed: a number, or a range."""
         if isinstance(value, int | range):
             return value
         typed = str(value).split(":")
         if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
             self.fail(
-                f"{value!r} is no number of clusters; give 1 or more, such as 3, or a range such as 8:12.", param, ctx
+                f"{value!r} is no number of clusters; give 1 or more, such as 3, or a range such "
+                "as 8:12.",
+                param,
+                ctx,
             )
         first, last = int(typed[0]), int(typed[-1])
         if last < first:
-            self.fail(f"{value!r} runs backwards; give the smaller number first, {last}:{first}.", param, ctx)
+            self.fail(
+                f"{value!r} runs backwards; give the smaller number first, {last}:{first}.",
+                param,
+                ctx,
+            )
         return first if len(typed) == 1 else range(first, last + 1)
 
 
@@ -160,7 +208,9 @@ class Resample(click.ParamType):
         """What help shows."""
         return "SHARE|bootstrap"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
         """Return what was typed as the library takes it."""
         if value == "bootstrap":
             return value
@@ -169,7 +219,11 @@ class Resample(click.ParamType):
         except ValueError:
             share = 0.0
         if not 0 < share < 1:
-            self.fail(f"{value!r} is no share; give a number between 0 and 1, such as 0.8, or bootstrap.", param, ctx)
+            self.fail(
+                f"{value!r} is no share; give a number between 0 and 1, such as 0.8, or bootstrap.",
+                param,
+                ctx,
+            )
         return share
 
 
@@ -189,24 +243,51 @@ class Columns:
     drop_missing: bool
 
     def choice(self, names: Sequence[str]) -> dict[str, Any]:
-        """What `files.columns.choose_features` takes: columns were typed one by one, or several with commas between."""
+        """What `files.columns.choose_features` takes: columns were typed one by one, or several
+        with commas between.
+        """
         known = set(names)
 
         def expand(typed: Sequence[str]) -> list[str]:
-            return [name for text in typed for name in ([text] if text in known else text.split(","))]
+            return [
+                name for text in typed for name in ([text] if text in known else text.split(","))
+            ]
 
         ids = [] if self.id is None else expand([self.id])
         if len(ids) > 1:
-            raise ValueError(f"--id {self.id} names {len(ids)} columns; one names the rows, leave out the others.")
+            raise ValueError(
+                f"--id {self.id} names {len(ids)} columns; one names the rows, leave out the "
+                "others."
+            )
         return {"id": self.id, "use": expand(self.use), "drop": expand(self.drop)}
 
 
 COLUMN_OPTIONS = [
-    click.option("--id", metavar="COL", help="Column that names the rows. Kept as text: 007 stays 007."),
-    click.option("--drop", multiple=True, metavar="COL", help="Columns to leave out. Repeat it, or use commas."),
-    click.option("--use", multiple=True, metavar="COL", help="Columns to use, no others. Repeat it, or use commas."),
-    click.option("--impute", type=click.Choice(["mean"]), help="Put the column's mean in place of missing values."),
-    click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values; they get no score."),
+    click.option(
+        "--id", metavar="COL", help="Column that names the rows. Kept as text: 007 stays 007."
+    ),
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COL",
+        help="Columns to leave out. Repeat it, or use commas.",
+    ),
+    click.option(
+        "--use",
+        multiple=True,
+        metavar="COL",
+        help="Columns to use, no others. Repeat it, or use commas.",
+    ),
+    click.option(
+        "--impute",
+        type=click.Choice(["mean"]),
+        help="Put the column's mean in place of missing values.",
+    ),
+    click.option(
+        "--drop-missing",
+        is_flag=True,
+        help="Leave out rows with missing values; they get no score.",
+    ),
     click.option(
         "--format",
         cls=TableOption,
@@ -214,10 +295,20 @@ COLUMN_OPTIONS = [
         metavar="NAME",
         help="Format of the data where the suffix does not tell; of standard input it is csv.",
     ),
-    click.option("--separator", metavar="CHAR", help="What separates the fields of CSV, such as ';'."),
-    click.option("--header/--no-header", default=None, help="Whether the first line of CSV holds names (it should)."),
+    click.option(
+        "--separator", metavar="CHAR", help="What separates the fields of CSV, such as ';'."
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of CSV holds names (it should).",
+    ),
     click.option("--array", metavar="NAME", help="Which array of an NPZ file."),
-    click.option("--use-rep", metavar="KEY", help="Which part of an H5AD file: a key of obsm, or X.  [default: X_pca]"),
+    click.option(
+        "--use-rep",
+        metavar="KEY",
+        help="Which part of an H5AD file: a key of obsm, or X.  [default: X_pca]",
+    ),
 ]
 
 
@@ -255,7 +346,15 @@ class Method:
         return made
 
 
-BUILDING = ("n_clusters", "clusterer", "n_runs", "random_state", "resample", "left_out", "on_failure")
+BUILDING = (
+    "n_clusters",
+    "clusterer",
+    "n_runs",
+    "random_state",
+    "resample",
+    "left_out",
+    "on_failure",
+)
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
 CLUSTERS_OPTION = click.option(
@@ -269,7 +368,10 @@ CLUSTERS_OPTION = click.option(
 
 
 def _shared_options(*, whole: bool) -> list[Callable]:
-    """How points are clustered and scored; `whole`: where nothing but points and a number of runs will do."""
+    """How points are clustered and scored.
+
+    `whole`: where nothing but points and a number of runs will do.
+    """
     return [
         click.option(
             "--clusterer",
@@ -282,7 +384,12 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             help="Method of the runs. Repeat it for a mix: runs are dealt in turn.",
         ),
         click.option(
-            "--runs", "n_runs", type=Runs(auto=not whole), default=20, show_default=True, help="Number of runs."
+            "--runs",
+            "n_runs",
+            type=Runs(auto=not whole),
+            default=20,
+            show_default=True,
+            help="Number of runs.",
         ),
         click.option(
             "--seed",
@@ -293,7 +400,11 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             show_default=True,
             help="The same seed gives the same file.",
         ),
-        click.option("--resample", type=Resample(), help="Fit each run on a share of the points, or a bootstrap."),
+        click.option(
+            "--resample",
+            type=Resample(),
+            help="Fit each run on a share of the points, or a bootstrap.",
+        ),
         click.option(
             "--left-out",
             type=click.Choice(["skip", "predict"]),
@@ -383,13 +494,21 @@ HEADINGS = {
 }
 
 
-def _bundled(name: str, record: type, options: Sequence[Callable], **fixed: Any) -> Callable[[Callable], Callable]:
-    """Give a command these options, and hand them to it as one record, in which `fixed` is not asked for."""
+def _bundled(
+    name: str, record: type, options: Sequence[Callable], **fixed: Any
+) -> Callable[[Callable], Callable]:
+    """Give a command these options, and hand them to it as one record, in which `fixed` is not
+    asked for.
+    """
 
     def decorate(command: Callable) -> Callable:
         @functools.wraps(command)
         def with_record(*args: Any, **given: Any) -> Any:
-            values = {field.name: given.pop(field.name) for field in fields(record) if field.name not in fixed}
+            values = {
+                field.name: given.pop(field.name)
+                for field in fields(record)
+                if field.name not in fixed
+            }
             return command(*args, **given, **{name: record(**values, **fixed)})
 
         for option in reversed(options):

@@ -1,7 +1,9 @@
-"""Where results go: paths are checked before the work starts; files appear whole, once all are there, or not at all.
+"""Where results go: paths are checked before the work starts; files appear whole, once all are
+there, or not at all.
 
-The system renames one file at a time. A process that is killed between two renames leaves some outputs in place and
-the others in the hidden folder; since `--out` comes last, where it is new all others are.
+The system renames one file at a time. A process that is killed between two renames leaves some
+outputs in place and the others in the hidden folder; since `--out` comes last, where it is new all
+others are.
 """
 
 from __future__ import annotations
@@ -24,17 +26,26 @@ PAGES = (".html", ".htm")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]) -> dict[str, Path]:
-    """Return where each output goes, by option; raise for one that cannot be written or would harm another file."""
+def check_outputs(
+    outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]
+) -> dict[str, Path]:
+    """Return where each output goes, by option.
+
+    Raise for one that cannot be written or would harm another file.
+    """
     paths = {option: Path(given) for option, given in outputs.items() if given not in (None, "-")}
     read = {what: Path(given) for what, given in inputs.items() if given not in (None, "-")}
     for i, (option, path) in enumerate(paths.items()):
         if path.is_dir():
             raise click.UsageError(f"{option} {path} is a folder; name a file.")
         if not path.absolute().parent.is_dir():
-            raise click.UsageError(f"{option} {path}: there is no folder {path.parent}; make it first.")
+            raise click.UsageError(
+                f"{option} {path}: there is no folder {path.parent}; make it first."
+            )
         if not os.access(path.absolute().parent, os.W_OK):
-            raise click.UsageError(f"{option} {path}: nothing can be written to the folder {path.parent}.")
+            raise click.UsageError(
+                f"{option} {path}: nothing can be written to the folder {path.parent}."
+            )
         for what, other in [*read.items(), *list(paths.items())[:i]]:
             if _same(path, other):
                 raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
@@ -55,9 +66,11 @@ def _check_suffix(option: str, path: Path) -> None:
 
 @contextmanager
 def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
-    """Stand-ins for the paths, to be written; they take their places together when all are there, or none does.
+    """Stand-ins for the paths, to be written; they take their places together when all are there,
+    or none does.
 
-    A stand-in has the suffixes of its file and lies in a hidden folder beside it, so that it moves in one step.
+    A stand-in has the suffixes of its file and lies in a hidden folder beside it, so that it moves
+    in one step.
     """
     # A link stays a link: what it points to is replaced.
     targets = {option: path.resolve() for option, path in paths.items()}
@@ -65,8 +78,12 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     try:
         for target in targets.values():
             if target.parent not in folders:
-                folders[target.parent] = Path(tempfile.mkdtemp(dir=target.parent, prefix=".clustertrust-"))
-        standins = {option: folders[target.parent] / target.name for option, target in targets.items()}
+                folders[target.parent] = Path(
+                    tempfile.mkdtemp(dir=target.parent, prefix=".clustertrust-")
+                )
+        standins = {
+            option: folders[target.parent] / target.name for option, target in targets.items()
+        }
         yield standins
         for option, target in targets.items():
             with standins[option].open("rb+") as file:
@@ -78,7 +95,9 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
         if error.errno not in NO_ROOM:
             raise
         told = ", ".join(str(path) for path in paths.values())
-        raise OSError(f"{os.strerror(error.errno)}: {told} could not be written, and nothing of it is left.") from error
+        raise OSError(
+            f"{os.strerror(error.errno)}: {told} could not be written, and nothing of it is left."
+        ) from error
     finally:
         for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)

@@ -71,9 +71,11 @@ def read_points(
     fitted: Preparation | None = None,
     to_score: bool = False,
 ) -> Points:
-    """Read points; `known` and `fitted` are the features and the preparation of a model that shall judge them.
+    """Read points; `known` and `fitted` are the features and the preparation of a model that shall
+    judge them.
 
-    `to_score`: results go beside the names of the rows, so that no column of results may have that name.
+    `to_score`: results go beside the names of the rows, so that no column of results may have that
+    name.
     """
     table = read_file(path, columns)
     told = "The input" if path == "-" else path
@@ -81,11 +83,20 @@ def read_points(
         raise ValueError(f"{told} has column names but no rows.")
     if sparse.issparse(table.data):
         if fitted is not None and fitted.scales is not None:
-            raise ValueError(f"{told} is a sparse matrix, and the model standardises columns; give a dense table.")
+            raise ValueError(
+                f"{told} is a sparse matrix, and the model standardises columns; give a dense "
+                "table."
+            )
         return _sparse_points(table, columns, standardize)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
-        columns = replace(columns, id=None)  # the index that a file of pandas' carries names the rows anyway
-    frame = _features(table.data, columns, told) if known is None else _known(table.data, columns, told, known)
+        columns = replace(
+            columns, id=None
+        )  # the index that a file of pandas' carries names the rows anyway
+    frame = (
+        _features(table.data, columns, told)
+        if known is None
+        else _known(table.data, columns, told, known)
+    )
     ids = _ids(table, columns)
     if to_score:
         check_free(ids.name, told)
@@ -96,29 +107,46 @@ def read_points(
     frame = _numbers(frame, told)
     values = frame.to_numpy()
     if fitted is not None and values.shape[1] != len(fitted.means):
-        raise ValueError(f"{told} has {values.shape[1]} columns to use; the model was fitted on {len(fitted.means)}.")
+        raise ValueError(
+            f"{told} has {values.shape[1]} columns to use; the model was fitted on "
+            f"{len(fitted.means)}."
+        )
     finite = np.isfinite(values)
     kept = finite.all(axis=1)
-    impute = columns.impute is not None or (fitted is not None and fitted.impute and not columns.drop_missing)
+    impute = columns.impute is not None or (
+        fitted is not None and fitted.impute and not columns.drop_missing
+    )
     if not impute and not columns.drop_missing and not kept.all():
         raise ValueError(_told_missing(told, list(frame.columns), finite))
     if not impute and not kept.any():
-        raise ValueError(f"{told} has no row without missing values; try --impute mean, or --drop columns.")
+        raise ValueError(
+            f"{told} has no row without missing values; try --impute mean, or --drop columns."
+        )
     preparation = fitted
     if preparation is None:
         parts = [moments_of(values if impute else values[kept])]
         preparation = measure(parts, list(frame.columns), standardize=standardize, impute=impute)
     if not kept.all():
-        values, kept = (preparation.fill(values), np.ones_like(kept)) if impute else (values[kept], kept)
+        values, kept = (
+            (preparation.fill(values), np.ones_like(kept)) if impute else (values[kept], kept)
+        )
     filled = pd.DataFrame(values, index=ids[kept], columns=frame.columns)
     return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
 
 
 def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """A table of the used rows as one of all rows: names first, the rows that were left out empty and unassigned."""
+    """A table of the used rows as one of all rows: names first, the rows that were left out empty
+    and unassigned.
+    """
     if not points.kept.all():
-        whole = {name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)}
-        table = table.astype(whole).set_axis(np.flatnonzero(points.kept), axis=0).reindex(range(len(points.kept)))
+        whole = {
+            name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)
+        }
+        table = (
+            table.astype(whole)
+            .set_axis(np.flatnonzero(points.kept), axis=0)
+            .reindex(range(len(points.kept)))
+        )
         table["reason"] = table["reason"].fillna("unassigned")
     table = table.reset_index(drop=True)
     table.insert(0, str(points.ids.name), points.ids.to_numpy())
@@ -135,7 +163,10 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
     given |= {"--drop-missing": columns.drop_missing, "--standardize": standardize}
     refused = [option for option, value in given.items() if value]
     if refused:
-        raise ValueError(f"A sparse matrix has no named columns and stays sparse; leave out {', '.join(refused)}.")
+        raise ValueError(
+            "A sparse matrix has no named columns and stays sparse; leave out "
+            f"{', '.join(refused)}."
+        )
     n = table.data.shape[0]
     ids = _carried(table)
     return Points(table.data, table.data, ids, np.ones(n, dtype=bool), None, table.adata)
@@ -151,7 +182,9 @@ def _ids(table: Table, columns: Columns) -> pd.Index:
 def check_free(name: Any, told: str) -> None:
     """Raise where rows are named by a column that has the name of a result."""
     if name in COLUMNS:
-        raise ValueError(f"The column {name!r} of {told} has the name of a result; rename it to use it as --id.")
+        raise ValueError(
+            f"The column {name!r} of {told} has the name of a result; rename it to use it as --id."
+        )
 
 
 def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
@@ -179,16 +212,20 @@ def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str
     given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
     check_there(list(named), told, **given)
     apart = {named[name] for name in (*given["id"], *given["drop"])}
-    left = dict.fromkeys(name for name in frame.columns if name not in apart)  # known by a glance, also 10⁵ of them
+    left = dict.fromkeys(
+        name for name in frame.columns if name not in apart
+    )  # known by a glance, also 10⁵ of them
     missing = [name for name in known if name not in left]
     if missing:
         raise ValueError(
-            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them their names."
+            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
+            "their names."
         )
     surplus = [name for name in left if name not in set(known)]
     if surplus:
         raise ValueError(
-            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them out with --drop, or "
+            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them "
+            "out with --drop, or "
             "name the rows by one with --id."
         )
     return frame[list(known)]
@@ -208,7 +245,8 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
     if text:
         commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
         raise ValueError(
-            f"{told} has columns that are not numbers: {listed(text)}. Name the one that identifies rows with --id, "
+            f"{told} has columns that are not numbers: {listed(text)}. Name the one that "
+            "identifies rows with --id, "
             "leave others out with --drop, or list the columns to use with --use."
             + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
         )
@@ -223,9 +261,13 @@ def _is_finite(text: str) -> bool:
 
 
 def _told_missing(told: str, names: Sequence[Any], finite: NDArray[np.bool_]) -> str:
-    counts = [f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count]
+    counts = [
+        f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
+    ]
     rows = int((~finite.all(axis=1)).sum())
     return (
-        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: {listed(counts)}. Choose "
-        "--impute mean (the column's mean in their place) or --drop-missing (such rows get no score)."
+        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
+        f"{listed(counts)}. Choose "
+        "--impute mean (the column's mean in their place) or --drop-missing (such rows get no "
+        "score)."
     )

@@ -1,4 +1,5 @@
-"""A table in blocks → its columns as they are clustered: missing values filled in or left out, columns standardised.
+"""A table in blocks → its columns as they are clustered: missing values filled in or left out,
+columns standardised.
 
 The same as `cli.points` does to a table in memory.
 """
@@ -41,7 +42,11 @@ class _Around(Source):
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.columns, self.n_features, self.n_rows = source.columns, source.n_features, source.n_rows
+        self.columns, self.n_features, self.n_rows = (
+            source.columns,
+            source.n_features,
+            source.n_rows,
+        )
 
     def read(self, rows: int) -> Iterator[Block]:
         """The blocks of the table."""
@@ -57,7 +62,9 @@ class Unchecked(_Around):
 
 
 class Prepared(_Around):
-    """A table with means in place of missing values, where those are filled in, and with columns standardised."""
+    """A table with means in place of missing values, where those are filled in, and with columns
+    standardised.
+    """
 
     def __init__(self, source: Source, preparation: Preparation) -> None:
         super().__init__(source)
@@ -94,7 +101,9 @@ class Complete(_Around):
         if held is not None and len(held.X):
             yield held
         elif held is not None:
-            raise ValueError("No row is without missing values; try --impute mean, or --drop columns.")
+            raise ValueError(
+                "No row is without missing values; try --impute mean, or --drop columns."
+            )
 
 
 def _joined(one: Block, two: Block) -> Block:

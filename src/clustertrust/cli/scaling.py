@@ -1,4 +1,6 @@
-"""Means and scales of columns: measured over a table in memory or over its blocks, and what is done by them."""
+"""Means and scales of columns: measured over a table in memory or over its blocks, and what is done
+by them.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ class Preparation:
 
 
 class Moments(NamedTuple):
-    """Of some rows: their number; of each column the known values, their mean, and their squares around it."""
+    """Of some rows: their number.
+
+    Of each column the known values, their mean, and their squares around it.
+    """
 
     rows: int
     known: NDArray
@@ -73,8 +78,11 @@ def moments_of(X: NDArray) -> Moments:
     return Moments(len(X), known, means, (np.where(finite, X - means, 0.0) ** 2).sum(axis=0))
 
 
-def measure(parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool, impute: bool) -> Preparation:
-    """Means and, where asked for, standard deviations of the columns from the moments of blocks (Chan's formula).
+def measure(
+    parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool, impute: bool
+) -> Preparation:
+    """Means and, where asked for, standard deviations of the columns from the moments of blocks
+    (Chan's formula).
 
     Values that are missing take no part in the means, and stand at the mean in the deviations.
     """
@@ -89,7 +97,10 @@ def measure(parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool
         rows += part.rows
     empty = [name for name, count in zip(names, counts, strict=True) if count == 0]
     if empty:
-        raise ValueError(f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with --drop.")
+        raise ValueError(
+            f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with "
+            "--drop."
+        )
     scales = None
     if standardize:
         scales = np.sqrt(squares / max(1, rows))

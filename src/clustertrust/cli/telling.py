@@ -40,11 +40,22 @@ def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> di
         method = {"labels": Path(request.labels).name} | method
     names = [] if sparse.issparse(points.X) else [str(name) for name in points.X.columns]
     settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
-    settings |= {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
-    settings |= {"standardize": request.standardize, "impute": bool(points.preparation and points.preparation.impute)}
+    settings |= (
+        {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
+    )
+    settings |= {
+        "standardize": request.standardize,
+        "impute": bool(points.preparation and points.preparation.impute),
+    }
     settings |= {"rows_left_out": int((~points.kept).sum())}
-    settings |= {name: value for name, value in method.items() if value is not None and name != "n_jobs"}
-    return settings | {"geometry": scored.geometry_method, "n_runs": scored.n_runs, "clustertrust": __version__}
+    settings |= {
+        name: value for name, value in method.items() if value is not None and name != "n_jobs"
+    }
+    return settings | {
+        "geometry": scored.geometry_method,
+        "n_runs": scored.n_runs,
+        "clustertrust": __version__,
+    }
 
 
 def numbers_of(summary: Summary) -> dict[str, Any]:
@@ -60,7 +71,10 @@ def numbers_of(summary: Summary) -> dict[str, Any]:
 
 def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     """Rows as JSON has them, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
-    names = {old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_") for old in table.columns}
+    names = {
+        old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_")
+        for old in table.columns
+    }
     rows = table.rename(columns=names).rename_axis(name).reset_index().to_dict("records")
     return [{str(key): value for key, value in row.items()} for row in rows]
 
@@ -93,13 +107,25 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(request: Request, text: str, left: int, rows: int, fate: str = "have missing values and no score") -> None:
-    """Tell a person, beside the table where that has standard output; `fate` of the `left` rows that were left out."""
+def tell(
+    request: Request,
+    text: str,
+    left: int,
+    rows: int,
+    fate: str = "have missing values and no score",
+) -> None:
+    """Tell a person, beside the table where that has standard output.
+
+    `fate` of the `left` rows that were left out.
+    """
     click.echo(text, err=request.to_stdout)
     if left:
         click.echo(f"\n{left} of {rows} rows {fate}.", err=request.to_stdout)
     if request.paths:
-        click.echo(f"\nWrote {', '.join(str(path) for path in request.paths.values())}.", err=request.to_stdout)
+        click.echo(
+            f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",
+            err=request.to_stdout,
+        )
 
 
 def print_table(table: pd.DataFrame) -> None:

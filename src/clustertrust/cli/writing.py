@@ -19,7 +19,9 @@ __all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_score
 KEY = "cake"  # what the names of results in AnnData files begin with
 
 
-def write_scores(path: Path, table: pd.DataFrame, points: Points, settings: Mapping[str, Any]) -> None:
+def write_scores(
+    path: Path, table: pd.DataFrame, points: Points, settings: Mapping[str, Any]
+) -> None:
     """Write a table of scores: into the annotations of AnnData, or as it is."""
     if format_of(path) == "h5ad":
         from clustertrust.anndata import annotate
@@ -50,7 +52,9 @@ def draw(path: Path, scored: Confidence, points: Points) -> None:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write a picture, the same bytes each time: without the date, and with ids that follow from what is drawn."""
+    """Write a picture, the same bytes each time: without the date, and with ids that follow from
+    what is drawn.
+    """
     import matplotlib
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -59,7 +63,12 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def write_page(
-    path: Path, scored: Confidence, points: Points, settings: Mapping[str, Any], threshold: float, name: str
+    path: Path,
+    scored: Confidence,
+    points: Points,
+    settings: Mapping[str, Any],
+    threshold: float,
+    name: str,
 ) -> None:
     """Write a page to explore the scores."""
     from clustertrust.report import write_report
@@ -77,7 +86,9 @@ def write_page(
 
 
 def _standardised_view(points: Points) -> pd.DataFrame | None:
-    """The principal components of the columns as they were clustered, while the page shows them as they were read."""
+    """The principal components of the columns as they were clustered, while the page shows them as
+    they were read.
+    """
     if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
         return None
     names = [f"principal component {j} of the standardised columns" for j in (1, 2)]

@@ -1,9 +1,11 @@
 """Plots, in scikit-learn's Display form: one class a figure.
 
-``from_estimator(cake, …)`` and ``from_confidence(confidence, …)`` compute and draw; the display keeps the numbers as
-attributes and the artists as attributes with a trailing underscore, and ``plot(ax)`` draws it again elsewhere. What
-`choose_k` and `calibration.reliability` return has displays too: ``KProfileDisplay.from_profile(profile)``,
-``ReliabilityDisplay.from_reliability(record)``. Drawing needs matplotlib: ``pip install "clustertrust[plot]"``.
+``from_estimator(cake, …)`` and ``from_confidence(confidence, …)`` compute and draw; the display
+keeps the numbers as attributes and the artists as attributes with a trailing underscore, and
+``plot(ax)`` draws it again elsewhere. What `choose_k` and `calibration.reliability` return has
+displays too: ``KProfileDisplay.from_profile(profile)``,
+``ReliabilityDisplay.from_reliability(record)``. Drawing needs matplotlib: ``pip install
+"clustertrust[plot]"``.
 """
 
 from clustertrust.displays.alignment import AlignmentDisplay

@@ -40,7 +40,8 @@ class Alignment:
 
     Attributes
     ----------
-    counts : (k, k') points in cluster a of the first and b of the second; partners are on the diagonal
+    counts : (k, k') points in cluster a of the first and b of the second; partners are on the
+        diagonal
     row_names, column_names : of the clusters
     matched : number of pairs, the first rows and columns
     left_out : points that one or both do not assign
@@ -56,7 +57,11 @@ class Alignment:
     def agreement(self) -> float:
         """Share of the points assigned in both on which both agree; NaN where there are none."""
         total = self.counts.sum()
-        return float(np.trace(self.counts[: self.matched, : self.matched]) / total) if total else np.nan
+        return (
+            float(np.trace(self.counts[: self.matched, : self.matched]) / total)
+            if total
+            else np.nan
+        )
 
     @property
     def shares(self) -> Floats:
@@ -65,14 +70,21 @@ class Alignment:
 
 
 def align(first: Any, second: Any) -> Alignment:
-    """Contingency of two labellings of any kind, Eq. (4), rows by name and columns by their partners, Eq. (5).
+    """Contingency of two labellings of any kind, Eq. (4), rows by name and columns by their
+    partners, Eq. (5).
 
     Clusters without a partner, and partners that share no point, come last.
     """
-    (a, a_names), (b, b_names) = check_label_vector("first", first), check_label_vector("second", second)
+    (a, a_names), (b, b_names) = (
+        check_label_vector("first", first),
+        check_label_vector("second", second),
+    )
     check_same_length("first", a, "second", b)
     if not (a_names.size and b_names.size):
-        raise ValueError(f"{'second' if a_names.size else 'first'} assigns no point; there is no cluster to match.")
+        raise ValueError(
+            f"{'second' if a_names.size else 'first'} assigns no point; there is no cluster to "
+            "match."
+        )
     both = (a >= 0) & (b >= 0)
     counts = np.zeros((len(a_names), len(b_names)), dtype=np.int64)
     np.add.at(counts, (a[both], b[both]), 1)
@@ -94,11 +106,13 @@ def align(first: Any, second: Any) -> Alignment:
 def run_labels(confidence: Confidence, r: int) -> NDArray:
     """(n,) labels of run r by name, -1 or None where not assigned.
 
-    The clusters of the reference run are called as the consensus calls them, so that they are found again in the other
-    displays; those of other runs by the names they were given.
+    The clusters of the reference run are called as the consensus calls them, so that they are found
+    again in the other displays; those of other runs by the names they were given.
     """
     labels, names = confidence.ensemble.labels[:, r], confidence.ensemble.label_names[r]
-    if r == confidence.reference_run:  # consensus labels number its clusters by first appearance, as codes here do
+    if (
+        r == confidence.reference_run
+    ):  # consensus labels number its clusters by first appearance, as codes here do
         return with_nothing(confidence.label_names)[check_label_vector("labels", labels)[0]]
     return labels if names is None else with_nothing(names)[labels]
 
@@ -113,8 +127,9 @@ def least_like(ensemble: Ensemble, reference: int) -> int:
 class AlignmentDisplay(Display):
     """Which cluster of one run is which cluster of another, and what they do not share.
 
-    Use :meth:`from_estimator`, :meth:`from_confidence` or, for any two labellings, :meth:`from_labels`. Clusters stand
-    in the order in which they match, partners on the diagonal. The colour is the share of the row's points.
+    Use :meth:`from_estimator`, :meth:`from_confidence` or, for any two labellings,
+    :meth:`from_labels`. Clusters stand in the order in which they match, partners on the diagonal.
+    The colour is the share of the row's points.
 
     Parameters
     ----------
@@ -149,18 +164,30 @@ class AlignmentDisplay(Display):
     def from_estimator(
         cls, cake: Any, *, runs: tuple[int, int] | None = None, ax: Axes | None = None
     ) -> AlignmentDisplay:
-        """Draw two runs of a fitted CAKE; None: its reference run and the run that agrees least with it."""
+        """Draw two runs of a fitted CAKE.
+
+        None: its reference run and the run that agrees least with it.
+        """
         return cls.from_confidence(confidence_of(cake), runs=runs, ax=ax)
 
     @classmethod
     def from_confidence(
         cls, confidence: Confidence, *, runs: tuple[int, int] | None = None, ax: Axes | None = None
     ) -> AlignmentDisplay:
-        """Draw two runs of a record; None: its reference run and the run that agrees least with it."""
+        """Draw two runs of a record.
+
+        None: its reference run and the run that agrees least with it.
+        """
         confidence = check_confidence(confidence)
-        confidence = replace(confidence, ensemble=confidence.ensemble.compute())  # labels may be in a Dask array
+        confidence = replace(
+            confidence, ensemble=confidence.ensemble.compute()
+        )  # labels may be in a Dask array
         ensemble, reference = confidence.ensemble, confidence.reference_run
-        first, second = (reference, least_like(ensemble, reference)) if runs is None else check_runs(runs, ensemble)
+        first, second = (
+            (reference, least_like(ensemble, reference))
+            if runs is None
+            else check_runs(runs, ensemble)
+        )
         titles = [f"run {r} (reference)" if r == reference else f"run {r}" for r in (first, second)]
         alignment = align(run_labels(confidence, first), run_labels(confidence, second))
         return cls(alignment=alignment, row_title=titles[0], column_title=titles[1]).plot(ax)
@@ -175,8 +202,13 @@ class AlignmentDisplay(Display):
         column_title: str = "second",
         ax: Axes | None = None,
     ) -> AlignmentDisplay:
-        """Draw any two labellings of the same points; negative and missing labels mean not assigned."""
-        return cls(alignment=align(first, second), row_title=row_title, column_title=column_title).plot(ax)
+        """Draw any two labellings of the same points.
+
+        Negative and missing labels mean not assigned.
+        """
+        return cls(
+            alignment=align(first, second), row_title=row_title, column_title=column_title
+        ).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> AlignmentDisplay:
         """Draw on `ax`, or on a new figure, and return itself."""
@@ -189,14 +221,20 @@ class AlignmentDisplay(Display):
         ax = self._start(ax, (side + 1.2, side))
         shares = table.shares
         self.image_ = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="share of the row's points")
+        self.colorbar_ = self.figure_.colorbar(
+            self.image_, ax=ax, label="share of the row's points"
+        )
         self.texts_ = []
         if max(rows, columns) <= _MOST_NUMBERED:
             for (a, b), count in np.ndenumerate(table.counts):
                 color = "white" if shares[a, b] > 0.5 else "black" if count else "0.75"
-                self.texts_.append(ax.text(b, a, f"{count:,}", ha="center", va="center", color=color, size="small"))
+                self.texts_.append(
+                    ax.text(b, a, f"{count:,}", ha="center", va="center", color=color, size="small")
+                )
         self.partners_ = [
-            ax.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=LOW_COLOR, linewidth=1.5))
+            ax.add_patch(
+                Rectangle((i - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=LOW_COLOR, linewidth=1.5)
+            )
             for i in range(table.matched)
         ]
         ax.set_yticks(range(rows), table.row_names)
@@ -213,7 +251,11 @@ class AlignmentDisplay(Display):
             ylabel=f"cluster of {written(self.row_title)}",
             title=f"Agreement after matching: {table.agreement:.1%}",
         )
-        self._tell(f"{table.left_out:,} points are not assigned in both and are left out" if table.left_out else "")
+        self._tell(
+            f"{table.left_out:,} points are not assigned in both and are left out"
+            if table.left_out
+            else ""
+        )
         return self
 
 
@@ -222,8 +264,12 @@ def check_runs(runs: Any, ensemble: Ensemble) -> tuple[int, int]:
     try:
         first, second = (operator.index(r) for r in runs)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"runs={runs!r} must be the numbers of two runs, such as (0, 1).") from error
+        raise ValueError(
+            f"runs={runs!r} must be the numbers of two runs, such as (0, 1)."
+        ) from error
     R = ensemble.n_runs
     if not (0 <= first < R and 0 <= second < R):
-        raise ValueError(f"runs={runs!r} is out of range; there are {R} runs, numbered from 0 to {R - 1}.")
+        raise ValueError(
+            f"runs={runs!r} is out of range; there are {R} runs, numbered from 0 to {R - 1}."
+        )
     return first, second

@@ -38,7 +38,9 @@ _ROW = 0.85  # height of the tallest bar; the next row begins at 1
 
 
 def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
-    """Scores of the points that have one, and their clusters, whose members are positions among these points."""
+    """Scores of the points that have one, and their clusters, whose members are positions among
+    these points.
+    """
     there = ~np.isnan(confidence.scores)
     return confidence.scores[there], groups_of(confidence.labels[there], confidence.label_names)
 
@@ -46,8 +48,8 @@ def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
 class ScoreDistributionDisplay(Display):
     """Histogram of all scores, and below it one of each cluster.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. Each row is as high as its own tallest bar; a line marks its
-    median.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. Each row is as high as its own tallest
+    bar; a line marks its median.
 
     Parameters
     ----------
@@ -97,7 +99,9 @@ class ScoreDistributionDisplay(Display):
         self.missing = missing
 
     @classmethod
-    def from_estimator(cls, cake: Any, *, n_bins: int = 25, ax: Axes | None = None) -> ScoreDistributionDisplay:
+    def from_estimator(
+        cls, cake: Any, *, n_bins: int = 25, ax: Axes | None = None
+    ) -> ScoreDistributionDisplay:
         """Draw the scores of a fitted CAKE in `n_bins` bins."""
         return cls.from_confidence(confidence_of(cake), n_bins=n_bins, ax=ax)
 
@@ -117,7 +121,10 @@ class ScoreDistributionDisplay(Display):
             counts=np.array([np.histogram(row, edges)[0] for row in rows]),
             medians=np.array([np.median(row) if row.size else np.nan for row in rows]),
             row_names=[f"{name} ({row.size:,})" for name, row in zip(names, rows, strict=True)],
-            colors=[ALL_COLOR, *(CLUSTER_COLORS[0] if group.assigned else MISSING_COLOR for group in groups)],
+            colors=[
+                ALL_COLOR,
+                *(CLUSTER_COLORS[0] if group.assigned else MISSING_COLOR for group in groups),
+            ],
             missing=missing_note(confidence.scores),
         )
         return display.plot(ax)
@@ -129,8 +136,11 @@ class ScoreDistributionDisplay(Display):
         ax = self._start(ax, (6.4, 1.4 + max(0.27 * R, 2.4)))
         base = np.arange(R, dtype=np.float64)
         self.rows_ = [
-            # The axis points down, so that rows read from the top and bars rise towards smaller numbers.
-            ax.stairs(b - _ROW * row / max(row.max(), 1), self.edges, baseline=b, fill=True, color=color)
+            # The axis points down, so that rows read from the top and bars rise towards smaller
+            # numbers.
+            ax.stairs(
+                b - _ROW * row / max(row.max(), 1), self.edges, baseline=b, fill=True, color=color
+            )
             for b, row, color in zip(base, self.counts, self.colors, strict=True)
         ]
         ax.hlines(base, 0, self.edges[-1], color="0.85", linewidth=0.6, zorder=0)
@@ -150,7 +160,9 @@ class ScoreDistributionDisplay(Display):
 
 
 def thinned(scores: Floats) -> tuple[Floats, Floats]:
-    """Values and edges of bars for sorted scores: one a point, or 2,000 of them, each the middle of a few points."""
+    """Values and edges of bars for sorted scores: one a point, or 2,000 of them, each the middle of
+    a few points.
+    """
     bars = min(scores.size, _MOST_BARS)
     edges = np.linspace(0, scores.size, bars + 1).round()
     return scores[((edges[:-1] + edges[1:]) / 2).astype(np.int64)], edges
@@ -159,7 +171,8 @@ def thinned(scores: Floats) -> tuple[Floats, Floats]:
 class ScoreBarsDisplay(Display):
     """One bar a point, sorted by score within each cluster, as in a silhouette plot.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. The height of a cluster is its number of points.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. The height of a cluster is its number of
+    points.
 
     Parameters
     ----------
@@ -173,8 +186,8 @@ class ScoreBarsDisplay(Display):
 
     Attributes
     ----------
-    bars_ : artist of each cluster; `get_data()` has the scores and their edges. Above 2,000 points of a cluster a bar
-        stands for several, and the figure says so
+    bars_ : artist of each cluster; `get_data()` has the scores and their edges. Above 2,000 points
+        of a cluster a bar stands for several, and the figure says so
     mean_ : artist of the line at the mean of all scores
     note_ : what is said below the plot, or None
     ax_, figure_ : where it was drawn
@@ -190,7 +203,9 @@ class ScoreBarsDisplay(Display):
     (['a', 'b'], [0.82, 0.81, 0.0])
     """
 
-    def __init__(self, *, scores: list[Floats], names: list[str], colors: list[str], missing: str = "") -> None:
+    def __init__(
+        self, *, scores: list[Floats], names: list[str], colors: list[str], missing: str = ""
+    ) -> None:
         self.scores = scores
         self.names = names
         self.colors = colors
@@ -209,7 +224,10 @@ class ScoreBarsDisplay(Display):
         display = cls(
             scores=[np.sort(scores[group.members])[::-1] for group in groups],
             names=[group.name for group in groups],
-            colors=[CLUSTER_COLORS[i % 2] if group.assigned else MISSING_COLOR for i, group in enumerate(groups)],
+            colors=[
+                CLUSTER_COLORS[i % 2] if group.assigned else MISSING_COLOR
+                for i, group in enumerate(groups)
+            ],
             missing=missing_note(confidence.scores),
         )
         return display.plot(ax)
@@ -224,14 +242,20 @@ class ScoreBarsDisplay(Display):
         gap = min(0.02, 0.2 / max(k, 1)) * n
         height = n + gap * max(k - 1, 0)
         start = np.cumsum([0.0, *(row.size + gap for row in self.scores)])[:k]
-        look: dict[str, Any] = {"orientation": "horizontal", "fill": True, "rasterized": n > RASTER_POINTS}
+        look: dict[str, Any] = {
+            "orientation": "horizontal",
+            "fill": True,
+            "rasterized": n > RASTER_POINTS,
+        }
         self.bars_ = []
         for first, row, color in zip(start, self.scores, self.colors, strict=True):
             values, edges = thinned(row)
             self.bars_.append(ax.stairs(values, first + edges, color=color, **look))
         mean = float(everything.mean()) if n else np.nan
         self.mean_ = ax.axvline(mean, color=LOW_COLOR, linestyle="--", label=f"mean {mean:.2f}")
-        middle = np.array([first + row.size / 2 for first, row in zip(start, self.scores, strict=True)])
+        middle = np.array(
+            [first + row.size / 2 for first, row in zip(start, self.scores, strict=True)]
+        )
         self._write_names(middle, height)
         ax.set(
             xlim=(0, scale_top(everything)),
@@ -241,12 +265,19 @@ class ScoreBarsDisplay(Display):
         )
         ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
         largest = max((row.size for row in self.scores), default=0)
-        several = f"a bar stands for up to {-(-largest // _MOST_BARS)} points" if largest > _MOST_BARS else ""
+        several = (
+            f"a bar stands for up to {-(-largest // _MOST_BARS)} points"
+            if largest > _MOST_BARS
+            else ""
+        )
         self._tell(several, self.missing)
         return self
 
     def _write_names(self, middle: Floats, height: float) -> None:
-        """Name of each cluster beside its bars; those of small clusters move apart, with a line back to their place."""
+        """Name of each cluster beside its bars.
+
+        Those of small clusters move apart, with a line back to their place.
+        """
         letters = 10.0 if len(self.names) <= _FEW_NAMES else 8.0
         tall = 72 * self.ax_.bbox.height / self.figure_.dpi  # of the axes, in points of print
         at = spread(middle, 1.4 * letters * height / tall, 0.0, height)

@@ -30,11 +30,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_STABILITY = {"jaccard": "overlap of its clusters in two runs", "matching": "share of run pairs that agree"}
+_STABILITY = {
+    "jaccard": "overlap of its clusters in two runs",
+    "matching": "share of run pairs that agree",
+}
 
 
 def fusion_of(confidence: Confidence) -> str | None:
-    """Name of the fusion that gives these scores from their components; None where no fusion does."""
+    """Name of the fusion that gives these scores from their components.
+
+    None where no fusion does.
+    """
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
         if name in WITH_PERSISTENCE:  # of a third component: no lines in this plane
@@ -47,8 +53,8 @@ def fusion_of(confidence: Confidence) -> str | None:
 class StabilityGeometryDisplay(Display):
     """Each point at its geometry and stability, with lines of equal score.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. Left are points at the border of their cluster, below
-    points on which the runs do not agree.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. Left are points at the border of their
+    cluster, below points on which the runs do not agree.
 
     Parameters
     ----------
@@ -78,7 +84,13 @@ class StabilityGeometryDisplay(Display):
     """
 
     def __init__(
-        self, *, stability: Floats, geometry: Floats, scores: Floats, fusion: str | None, agreement: str = "matching"
+        self,
+        *,
+        stability: Floats,
+        geometry: Floats,
+        scores: Floats,
+        fusion: str | None,
+        agreement: str = "matching",
     ) -> None:
         self.stability = stability
         self.geometry = geometry
@@ -95,8 +107,13 @@ class StabilityGeometryDisplay(Display):
         max_points: int | None = MAX_POINTS,
         scatter_kw: dict[str, Any] | None = None,
     ) -> StabilityGeometryDisplay:
-        """Draw the components of a fitted CAKE; `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`."""
-        return cls.from_confidence(confidence_of(cake), ax=ax, max_points=max_points, scatter_kw=scatter_kw)
+        """Draw the components of a fitted CAKE.
+
+        `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`.
+        """
+        return cls.from_confidence(
+            confidence_of(cake), ax=ax, max_points=max_points, scatter_kw=scatter_kw
+        )
 
     @classmethod
     def from_confidence(
@@ -107,7 +124,10 @@ class StabilityGeometryDisplay(Display):
         max_points: int | None = MAX_POINTS,
         scatter_kw: dict[str, Any] | None = None,
     ) -> StabilityGeometryDisplay:
-        """Draw the components of a record; `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`."""
+        """Draw the components of a record.
+
+        `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`.
+        """
         confidence = check_confidence(confidence)
         display = cls(
             stability=confidence.stability,
@@ -146,14 +166,24 @@ class StabilityGeometryDisplay(Display):
         ax = self._start(ax, (6.4, 4.8))
         order = draw_order(len(self.scores), max_points)
         self.shown_ = order[~np.isnan(self.scores[order])]
-        look = scatter_look(self.scores, len(order)) | {"alpha": 0.7, "zorder": 2} | check_scatter_kw(scatter_kw)
+        look = (
+            scatter_look(self.scores, len(order))
+            | {"alpha": 0.7, "zorder": 2}
+            | check_scatter_kw(scatter_kw)
+        )
         shown = self.shown_
-        self.points_ = draw_points(ax, self.geometry[shown], self.stability[shown], self.scores[shown], look)
+        self.points_ = draw_points(
+            ax, self.geometry[shown], self.stability[shown], self.scores[shown], look
+        )
         self.contours_ = None if self.fusion is None else self._draw_contours()
-        self.colorbar_ = self.figure_.colorbar(self.points_, ax=ax, label="score") if shown.size else None
+        self.colorbar_ = (
+            self.figure_.colorbar(self.points_, ax=ax, label="score") if shown.size else None
+        )
         if self.colorbar_ is not None and self.colorbar_.solids is not None:
             self.colorbar_.solids.set_alpha(1)
-        title = "Stability and geometry" + ("" if self.fusion is None else f", lines of equal score ({self.fusion})")
+        title = "Stability and geometry" + (
+            "" if self.fusion is None else f", lines of equal score ({self.fusion})"
+        )
         ax.set(
             xlabel="geometry: how far inside its cluster",
             ylabel=f"stability: {_STABILITY[self.agreement]}",
@@ -168,7 +198,9 @@ class StabilityGeometryDisplay(Display):
         right = scale_top(self.geometry)
         x, y = np.meshgrid(np.linspace(0, right, 201), np.linspace(0, 1, 201))
         levels = scale_top(self.scores) * np.arange(1, 10) / 10
-        lines = self.ax_.contour(x, y, FUSIONS[self.fusion](y, x), levels, colors="0.6", linewidths=0.8, zorder=1)
+        lines = self.ax_.contour(
+            x, y, FUSIONS[self.fusion](y, x), levels, colors="0.6", linewidths=0.8, zorder=1
+        )
         self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.35")
         self.ax_.set(xlim=(-0.02 * right, 1.02 * right), ylim=(-0.02, 1.02))
         return lines

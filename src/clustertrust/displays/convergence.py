@@ -45,10 +45,11 @@ QUANTITIES = ("errors", "scores")
 def scores_of_prefixes(
     labels: Ints, s: Floats, n_runs: Sequence[int], scoring: Scoring
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Scores (n,) and their standard errors (n,) from the first r runs alone, for each r of `n_runs`.
+    """Scores (n,) and their standard errors (n,) from the first r runs alone, for each r of
+    `n_runs`.
 
-    `labels` (n, R) and the silhouettes `s` (n, R) are of all runs. The silhouette of a run depends on no other run, so
-    that fewer runs cost no distance.
+    `labels` (n, R) and the silhouettes `s` (n, R) are of all runs. The silhouette of a run depends
+    on no other run, so that fewer runs cost no distance.
     """
     fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
@@ -74,18 +75,22 @@ def check_prefixes(n_runs: Any, R: int) -> list[int]:
     if n_runs is None:
         return prefixes(R)
     if not isinstance(n_runs, Sequence | np.ndarray) or isinstance(n_runs, str):
-        raise TypeError(f"n_runs={n_runs!r} must be a sequence of numbers of runs, such as [2, 5, 10].")
+        raise TypeError(
+            f"n_runs={n_runs!r} must be a sequence of numbers of runs, such as [2, 5, 10]."
+        )
     given = {check_count("n_runs", r, at_least=2) for r in n_runs}
     if given and max(given) > R:
-        raise ValueError(f"n_runs goes up to {max(given)}, and there are {R} runs; ask for at most {R}.")
+        raise ValueError(
+            f"n_runs goes up to {max(given)}, and there are {R} runs; ask for at most {R}."
+        )
     return sorted(given | {R})
 
 
 class ConvergenceDisplay(Display):
     """How scores settle as runs are added.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. The first r runs are scored alone, as `CAKE(n_runs=r)` with
-    the same `random_state` would score them.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. The first r runs are scored alone, as
+    `CAKE(n_runs=r)` with the same `random_state` would score them.
 
     Parameters
     ----------
@@ -105,7 +110,8 @@ class ConvergenceDisplay(Display):
 
     Attributes
     ----------
-    lines_ : artists of the lines, by name: "median" and "distance" of the errors, "median" of the scores
+    lines_ : artists of the lines, by name: "median" and "distance" of the errors, "median" of the
+        scores
     band_ : artist of the middle half of the standard errors, or None
     traces_ : artists of the points followed
     settled_ : artist of the line at `settled`, or None
@@ -146,7 +152,12 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, cake: Any, *, n_runs: Sequence[int] | None = None, quantity: str = "errors", ax: Axes | None = None
+        cls,
+        cake: Any,
+        *,
+        n_runs: Sequence[int] | None = None,
+        quantity: str = "errors",
+        ax: Axes | None = None,
     ) -> ConvergenceDisplay:
         """Score the first runs of a fitted CAKE.
 
@@ -154,7 +165,8 @@ class ConvergenceDisplay(Display):
         ----------
         cake : fitted CAKE
         n_runs : sequence of int, optional
-            Numbers of runs, from 2; None: all, or 40 of them. The number of all runs is always there.
+            Numbers of runs, from 2; None: all, or 40 of them. The number of all runs is always
+            there.
         quantity, ax
             As for :meth:`plot`.
         """
@@ -162,7 +174,8 @@ class ConvergenceDisplay(Display):
         model = cake.model_
         if not isinstance(model.clusters, Cells):
             raise ValueError(
-                "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes to follow run by run; "
+                "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
+                "to follow run by run; "
                 "fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
@@ -193,23 +206,33 @@ class ConvergenceDisplay(Display):
         silhouettes : (n, R) array, optional
             Otherwise the silhouettes of all runs, of :func:`clustertrust.geometry.silhouettes`.
         fusion, normalization, agreement, unassigned
-            The options that the record was made with. Where they, or `X`, do not give its scores, a ValueError says so.
+            The options that the record was made with. Where they, or `X`, do not give its scores, a
+            ValueError says so.
         n_runs : sequence of int, optional
-            Numbers of runs, from 2; None: all, or 40 of them. The number of all runs is always there.
+            Numbers of runs, from 2; None: all, or 40 of them. The number of all runs is always
+            there.
         quantity, ax
             As for :meth:`plot`.
         """
         confidence = check_confidence(confidence)
-        options = {"fusion": fusion, "normalization": normalization, "agreement": agreement, "unassigned": unassigned}
+        options = {
+            "fusion": fusion,
+            "normalization": normalization,
+            "agreement": agreement,
+            "unassigned": unassigned,
+        }
         scoring = Scoring.of(options)
         s = _silhouettes(confidence, X, silhouettes)
         return cls._of(confidence, s, scoring, n_runs).plot(ax, quantity=quantity)
 
     @classmethod
-    def _of(cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any) -> ConvergenceDisplay:
+    def _of(
+        cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any
+    ) -> ConvergenceDisplay:
         if scoring.refines:
             raise ValueError(
-                f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is not followed run by "
+                f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is "
+                "not followed run by "
                 "run; score with fusion='harmonic' to see how stability and geometry settle."
             )
         labels, final = confidence.ensemble.labels, confidence.scores
@@ -217,13 +240,16 @@ class ConvergenceDisplay(Display):
         (again, _), *_ = scores_of_prefixes(labels, s, [confidence.n_runs], scoring)
         if not np.allclose(again, final, rtol=0, atol=1e-8, equal_nan=True):
             raise ValueError(
-                "X, silhouettes and the options given do not lead to the scores of the record; give the data and the "
+                "X, silhouettes and the options given do not lead to the scores of the record; "
+                "give the data and the "
                 "options that it was made with, and for a metric, kernel or centers of your own "
                 "silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
             )
         there = np.flatnonzero(~np.isnan(final))
         ranked = there[np.argsort(final[there], kind="stable")]
-        followed = ranked[np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)]
+        followed = ranked[
+            np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)
+        ]
         errors, distances, traces, medians = [], [], [], []
         for scores, error in scores_of_prefixes(labels, s, at, scoring):
             errors.append(_quantiles(error, [0.25, 0.5, 0.75]))
@@ -248,8 +274,9 @@ class ConvergenceDisplay(Display):
         ax : matplotlib axes, optional
             None: a new figure.
         quantity : {"errors", "scores"}
-            Standard errors of the scores and their distance from those of all runs, or the scores themselves: 30
-            points that are spread evenly over the ranks, each coloured by its final score.
+            Standard errors of the scores and their distance from those of all runs, or the scores
+            themselves: 30 points that are spread evenly over the ranks, each coloured by its final
+            score.
 
         Returns
         -------
@@ -276,9 +303,17 @@ class ConvergenceDisplay(Display):
         low, median, high = self.errors.T
         ax = self.ax_
         line: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 3}
-        (of_error,) = ax.plot(self.n_runs, median, color=CLUSTER_COLORS[0], label="standard error, median", **line)
+        (of_error,) = ax.plot(
+            self.n_runs, median, color=CLUSTER_COLORS[0], label="standard error, median", **line
+        )
         self.band_ = ax.fill_between(
-            self.n_runs, low, high, color=CLUSTER_COLORS[1], alpha=0.4, linewidth=0, label="and its middle half"
+            self.n_runs,
+            low,
+            high,
+            color=CLUSTER_COLORS[1],
+            alpha=0.4,
+            linewidth=0,
+            label="and its middle half",
         )
         (away,) = ax.plot(
             self.n_runs,
@@ -290,7 +325,10 @@ class ConvergenceDisplay(Display):
         )
         self.lines_ = {"median": of_error, "distance": away}
         self.settled_ = ax.axhline(
-            self.settled, color="0.3", linestyle=":", label=f"settled: {TOLERANCE:g} of the interquartile range"
+            self.settled,
+            color="0.3",
+            linestyle=":",
+            label=f"settled: {TOLERANCE:g} of the interquartile range",
         )
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         ax.legend(fontsize="small")
@@ -305,7 +343,9 @@ class ConvergenceDisplay(Display):
         scale = ScalarMappable(Normalize(0, scale_top(self.traces)), colormaps[SCORE_COLORS])
         for trace in self.traces.T:
             self.traces_ += ax.plot(self.n_runs, trace, color=scale.to_rgba(trace[-1]), linewidth=1)
-        (median,) = ax.plot(self.n_runs, self.medians, color=ALL_COLOR, linewidth=3, label="median of all points")
+        (median,) = ax.plot(
+            self.n_runs, self.medians, color=ALL_COLOR, linewidth=3, label="median of all points"
+        )
         self.lines_ = {"median": median}
         self.colorbar_ = self.figure_.colorbar(scale, ax=ax, label="final score")
         ax.set(ylabel="score", title="Scores as runs are added")
@@ -317,14 +357,19 @@ def _silhouettes(confidence: Confidence, X: Any, given: Any) -> Floats:
     """The silhouettes given, or those of X in the runs of the record."""
     if (X is None) == (given is None):
         raise ValueError(
-            "X and silhouettes are " + ("both missing" if X is None else "both given") + "; give the points as X, or "
+            "X and silhouettes are "
+            + ("both missing" if X is None else "both given")
+            + "; give the points as X, or "
             "their (n, R) silhouettes."
         )
     if given is None:
         return silhouettes(X, confidence.ensemble, geometry=confidence.geometry_method)
     s = check_floats("silhouettes", given, "an (n, R) array of numbers")
     if s.shape != confidence.ensemble.labels.shape:
-        raise ValueError(f"silhouettes has shape {s.shape}; points and runs are {confidence.ensemble.labels.shape}.")
+        raise ValueError(
+            f"silhouettes has shape {s.shape}; points and runs are "
+            f"{confidence.ensemble.labels.shape}."
+        )
     return s
 
 

@@ -16,12 +16,14 @@ Floats = NDArray[np.float64]
 
 
 class KProfileDisplay(Display):
-    """Mean score, the middle half of the scores, stability and geometry over k, and the null where there is one.
+    """Mean score, the middle half of the scores, stability and geometry over k, and the null where
+    there is one.
 
     Parameters
     ----------
     n_clusters : (q,) the numbers of clusters
-    scores, score_errors, stability, geometry, weakest : (q,) means over points, and the weakest cluster's mean
+    scores, score_errors, stability, geometry, weakest : (q,) means over points, and the weakest
+        cluster's mean
     low, high : (q,) quartiles of the scores
     best : int, the recommendation; 1 where no k stands out
     null_scores, null_errors : (q,) of surrogates, or None
@@ -97,16 +99,30 @@ class KProfileDisplay(Display):
         k = self.n_clusters
         self.bands_ = {
             "scores": ax.fill_between(
-                k, self.low, self.high, color="#0072B2", alpha=0.15, linewidth=0, label="middle half of the scores"
+                k,
+                self.low,
+                self.high,
+                color="#0072B2",
+                alpha=0.15,
+                linewidth=0,
+                label="middle half of the scores",
             )
         }
-        bars = ax.errorbar(k, self.scores, np.nan_to_num(self.score_errors), color="#0072B2", marker="o")
+        bars = ax.errorbar(
+            k, self.scores, np.nan_to_num(self.score_errors), color="#0072B2", marker="o"
+        )
         bars.set_label("mean score")
         self.lines_ = {"scores": bars.lines[0]}
-        styles = {"stability": ("--", "#009E73"), "geometry": (":", "#CC79A7"), "weakest": ("-.", "#56B4E9")}
+        styles = {
+            "stability": ("--", "#009E73"),
+            "geometry": (":", "#CC79A7"),
+            "weakest": ("-.", "#56B4E9"),
+        }
         for name, (style, colour) in styles.items():
             label = "weakest cluster" if name == "weakest" else name
-            (self.lines_[name],) = ax.plot(k, getattr(self, name), style, color=colour, linewidth=1, label=label)
+            (self.lines_[name],) = ax.plot(
+                k, getattr(self, name), style, color=colour, linewidth=1, label=label
+            )
         if self.null_scores is not None:
             null = self.null_scores
             error = np.zeros(len(null)) if self.null_errors is None else self.null_errors
@@ -114,7 +130,11 @@ class KProfileDisplay(Display):
                 k, null - error, null + error, color="#999999", alpha=0.3, linewidth=0
             )
             (self.lines_["null"],) = ax.plot(k, null, color="#666666", label="one cloud cut into k")
-        self.best_ = None if self.best == 1 else ax.axvline(self.best, color="#D55E00", linewidth=1, zorder=0)
+        self.best_ = (
+            None
+            if self.best == 1
+            else ax.axvline(self.best, color="#D55E00", linewidth=1, zorder=0)
+        )
         found = "no k stands out from one cloud" if self.best == 1 else f"recommended: {self.best}"
         ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, 1.02), title=found)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -16,11 +16,13 @@ Floats = NDArray[np.float64]
 
 
 class ReliabilityDisplay(Display):
-    """Share of right assignments over the probability foretold, one point a bin, beside the diagonal of a perfect one.
+    """Share of right assignments over the probability foretold, one point a bin, beside the
+    diagonal of a perfect one.
 
     Parameters
     ----------
-    predicted, observed, low, high : (b,) numbers of the bins, see :class:`clustertrust.calibration.Reliability`
+    predicted, observed, low, high : (b,) numbers of the bins, see
+        :class:`clustertrust.calibration.Reliability`
     counts : (b,) points in each
     brier_score, expected_calibration_error : float
     name : str, what the legend calls it
@@ -58,10 +60,14 @@ class ReliabilityDisplay(Display):
         self.name = name
 
     @classmethod
-    def from_reliability(cls, record: Reliability, *, name: str = "", ax: Any = None) -> ReliabilityDisplay:
+    def from_reliability(
+        cls, record: Reliability, *, name: str = "", ax: Any = None
+    ) -> ReliabilityDisplay:
         """Draw what `reliability` found."""
         if not isinstance(record, Reliability):
-            raise TypeError(f"record={record!r} must be what clustertrust.calibration.reliability returns.")
+            raise TypeError(
+                f"record={record!r} must be what clustertrust.calibration.reliability returns."
+            )
         return cls(**vars(record), name=name).plot(ax)
 
     @classmethod
@@ -75,7 +81,10 @@ class ReliabilityDisplay(Display):
         name: str = "",
         ax: Any = None,
     ) -> ReliabilityDisplay:
-        """Draw probabilities against what is right; arguments of :func:`clustertrust.calibration.reliability`."""
+        """Draw probabilities against what is right.
+
+        Arguments of :func:`clustertrust.calibration.reliability`.
+        """
         return cls.from_reliability(
             reliability(probability, correct, n_bins=n_bins, strategy=strategy), name=name, ax=ax
         )
@@ -86,8 +95,12 @@ class ReliabilityDisplay(Display):
     ) -> ReliabilityDisplay:
         """Draw what a fitted calibrator says of points that it was not fitted on."""
         if not isinstance(calibrator, Calibrator):
-            raise TypeError(f"calibrator={calibrator!r} must be a fitted clustertrust.calibration.Calibrator.")
-        return cls.from_predictions(calibrator.predict(scores), correct, n_bins=n_bins, name=calibrator.method_, ax=ax)
+            raise TypeError(
+                f"calibrator={calibrator!r} must be a fitted clustertrust.calibration.Calibrator."
+            )
+        return cls.from_predictions(
+            calibrator.predict(scores), correct, n_bins=n_bins, name=calibrator.method_, ax=ax
+        )
 
     def plot(self, ax: Any = None) -> ReliabilityDisplay:
         """Draw on `ax`, or on a new figure, and return itself."""
@@ -97,8 +110,15 @@ class ReliabilityDisplay(Display):
         errors = np.abs(np.vstack([self.observed - self.low, self.high - self.observed]))
         measured = f"ECE {self.expected_calibration_error:.3f}, Brier {self.brier_score:.3f}"
         label = f"{self.name}: {measured}" if self.name else measured
-        self.points_ = ax.errorbar(self.predicted, self.observed, errors, marker="o", capsize=2, label=label)
-        ax.set(xlabel="probability foretold", ylabel="share of assignments that are right", xlim=(0, 1), ylim=(0, 1.02))
+        self.points_ = ax.errorbar(
+            self.predicted, self.observed, errors, marker="o", capsize=2, label=label
+        )
+        ax.set(
+            xlabel="probability foretold",
+            ylabel="share of assignments that are right",
+            xlim=(0, 1),
+            ylim=(0, 1.02),
+        )
         ax.set_aspect("equal")
         ax.legend(loc="lower right", fontsize="small")
         return self

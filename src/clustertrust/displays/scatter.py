@@ -41,14 +41,17 @@ _FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 
 
 def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
-    """Where to draw the points: at the embedding given, at the two columns of X, or at its principal components.
+    """Where to draw the points: at the embedding given, at the two columns of X, or at its
+    principal components.
 
-    `rows` are the names of the points that were scored. One column gets a random height. `names` are
-    those of the columns of X where X itself does not have them.
+    `rows` are the names of the points that were scored. One column gets a random height. `names`
+    are those of the columns of X where X itself does not have them.
     """
     if (X is None) == (embedding is None):
         raise ValueError(
-            "X and embedding are " + ("both missing" if X is None else "both given") + "; give the data as X, or the "
+            "X and embedding are "
+            + ("both missing" if X is None else "both given")
+            + "; give the data as X, or the "
             "(n, 2) places to draw the points at as embedding."
         )
     if embedding is not None:
@@ -56,27 +59,40 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
     n, given, names = len(rows), X, list(X.columns) if is_frame(X) else names
     X = check_matrix(X)
     if X.shape[0] != n:
-        raise ValueError(f"X has {X.shape[0]} rows for {n} scores; give the data that were scored, in the same order.")
+        raise ValueError(
+            f"X has {X.shape[0]} rows for {n} scores; give the data that were scored, in the same "
+            "order."
+        )
     if isinstance(given, pd.DataFrame):
         check_same_rows("X", given.index, "to_frame()", rows)
-    columns = [f"feature {i}" for i in range(X.shape[1])] if names is None else [written(name) for name in names]
-    return data_view(X, columns, np.random.default_rng(0).uniform(size=n), "random height (X has one column)")
+    columns = (
+        [f"feature {i}" for i in range(X.shape[1])]
+        if names is None
+        else [written(name) for name in names]
+    )
+    return data_view(
+        X, columns, np.random.default_rng(0).uniform(size=n), "random height (X has one column)"
+    )
 
 
 def _given(embedding: Any, rows: pd.Index) -> View:
     view = given_view(embedding, rows, "to_frame()")
     whole = np.isfinite(view.xy).all(axis=1)
     if not whole.all():
-        raise ValueError(f"embedding is missing or infinite in row {int(np.argmin(whole))}; every point needs a place.")
+        raise ValueError(
+            f"embedding is missing or infinite in row {int(np.argmin(whole))}; every point needs a "
+            "place."
+        )
     return replace(view, names=(written(view.names[0]), written(view.names[1])))
 
 
 class ScoreScatterDisplay(Display):
     """Every point at its place, coloured by score.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`. Points of two features are drawn as they are, others at
-    their two principal components or at an embedding of your own; the axes say which. Points lie on one another in
-    random order. Points without a cluster are squares with a dark edge, points without a score grey crosses.
+    Use :meth:`from_estimator` or :meth:`from_confidence`. Points of two features are drawn as they
+    are, others at their two principal components or at an embedding of your own; the axes say
+    which. Points lie on one another in random order. Points without a cluster are squares with a
+    dark edge, points without a score grey crosses.
 
     Parameters
     ----------
@@ -109,7 +125,13 @@ class ScoreScatterDisplay(Display):
     """
 
     def __init__(
-        self, *, points: Floats, axis_names: tuple[str, str], scores: Floats, labels: Ints, label_names: NDArray
+        self,
+        *,
+        points: Floats,
+        axis_names: tuple[str, str],
+        scores: Floats,
+        labels: Ints,
+        label_names: NDArray,
     ) -> None:
         self.points = points
         self.axis_names = axis_names
@@ -216,18 +238,29 @@ class ScoreScatterDisplay(Display):
         assigned = self.labels[self.shown_] >= 0
         self.points_ = self._scatter(self.shown_[scored & assigned], look)
         loose, missing = self.shown_[scored & ~assigned], self.shown_[~scored]
-        edge = {"marker": "s", "edgecolors": "black", "linewidths": 0.8, "label": f"{NOT_ASSIGNED} ({loose.size:,})"}
+        edge = {
+            "marker": "s",
+            "edgecolors": "black",
+            "linewidths": 0.8,
+            "label": f"{NOT_ASSIGNED} ({loose.size:,})",
+        }
         self.not_assigned_ = self._scatter(loose, look | edge) if loose.size else None
         self.missing_ = None
         if missing.size:
-            plain = {"s": 2 * np.asarray(look["s"]), "rasterized": look["rasterized"], "linewidths": 1}
+            plain = {
+                "s": 2 * np.asarray(look["s"]),
+                "rasterized": look["rasterized"],
+                "linewidths": 1,
+            }
             label = f"no score ({missing.size:,})"
             x, y = self.points[missing].T
             self.missing_ = ax.scatter(x, y, marker="x", color=MISSING_COLOR, label=label, **plain)
         if loose.size or missing.size:
             ax.legend(loc="best", fontsize="small", framealpha=0.9)
         self.cluster_texts_ = self._name_clusters()
-        self.colorbar_ = self.figure_.colorbar(self.points_, ax=ax, label="score") if scored.any() else None
+        self.colorbar_ = (
+            self.figure_.colorbar(self.points_, ax=ax, label="score") if scored.any() else None
+        )
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title="Score of each point")
         self._tell(sample_note(len(self.scores), len(self.shown_)))
         return self
@@ -237,7 +270,10 @@ class ScoreScatterDisplay(Display):
         return draw_points(self.ax_, x, y, self.scores[positions], look)
 
     def _name_clusters(self) -> list[Any]:
-        """Write each name at the member nearest to its cluster's median; names that would overlap move apart."""
+        """Write each name at the member nearest to its cluster's median.
+
+        Names that would overlap move apart.
+        """
         from matplotlib.patheffects import withStroke
 
         groups = [group for group in groups_of(self.labels, self.label_names) if group.assigned]
@@ -246,14 +282,29 @@ class ScoreScatterDisplay(Display):
         places = np.array([middle_member(self.points[group.members]) for group in groups])
         size = 10.0 if len(groups) <= _FEW_NAMES else 8.0
         self.ax_.autoscale_view()
-        at = self.ax_.transData.transform(places) * 72 / self.figure_.dpi  # in points of print, as letters are
+        at = (
+            self.ax_.transData.transform(places) * 72 / self.figure_.dpi
+        )  # in points of print, as letters are
         boxes = np.array([[0.75 * size * len(group.name), 1.3 * size] for group in groups])
         moved = push_apart(at, boxes) - at
         texts = []
         for group, place, offset in zip(groups, places, moved, strict=True):
-            line = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0} if offset.any() else None
-            options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "size": size}
-            texts.append(self.ax_.annotate(group.name, place, offset, weight="bold", arrowprops=line, **options))
+            line = (
+                {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+                if offset.any()
+                else None
+            )
+            options: dict[str, Any] = {
+                "textcoords": "offset points",
+                "ha": "center",
+                "va": "center",
+                "size": size,
+            }
+            texts.append(
+                self.ax_.annotate(
+                    group.name, place, offset, weight="bold", arrowprops=line, **options
+                )
+            )
             texts[-1].set_path_effects([withStroke(linewidth=2.5, foreground="white")])
         return texts
 

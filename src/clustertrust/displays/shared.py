@@ -1,7 +1,9 @@
-"""What the displays share: axes, colours, names of clusters, samples of points, and notes below a plot.
+"""What the displays share: axes, colours, names of clusters, samples of points, and notes below a
+plot.
 
-Colours stay apart for every kind of colour vision: scores on viridis, and where clusters follow one another two blues
-in turn, with the name written beside each. A legend of 26 hues would be legible for nobody.
+Colours stay apart for every kind of colour vision: scores on viridis, and where clusters follow one
+another two blues in turn, with the name written beside each. A legend of 26 hues would be legible
+for nobody.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ MISSING_COLOR = "#999999"
 LOW_COLOR = "#D55E00"
 NOT_ASSIGNED = "not assigned"
 
-RASTER_POINTS = 5_000  # above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
+# above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
+RASTER_POINTS = 5_000
 MAX_POINTS = 100_000  # above this, points are drawn at random
 _LONGEST_NAME = 24
 _NOTE = "clustertrust-note"
@@ -48,7 +51,8 @@ class Display:
     def _start(self, ax: Axes | None, figsize: tuple[float, float]) -> Axes:
         """Take the axes given, or make a figure of this size."""
         if ax is None:
-            import matplotlib.pyplot as plt  # only here: axes that are given need no pyplot, and change none
+            # only here: axes that are given need no pyplot, and change none
+            import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(figsize=figsize, layout="constrained")
         check_axes(ax)
@@ -56,7 +60,10 @@ class Display:
         return ax
 
     def _tell(self, *notes: str) -> None:
-        """Write what the reader must know in small letters below the axis; earlier notes there stay."""
+        """Write what the reader must know in small letters below the axis.
+
+        Earlier notes there stay.
+        """
         there = next((text for text in self.ax_.texts if text.get_gid() == _NOTE), None)
         lines = [] if there is None else there.get_text().split("\n")
         lines += [note for note in notes if note and note not in lines]
@@ -64,21 +71,38 @@ class Display:
             return
         if there is None:
             label = self.ax_.xaxis.label
-            options: dict[str, Any] = {"xycoords": label, "textcoords": "offset points", "annotation_clip": False}
+            options: dict[str, Any] = {
+                "xycoords": label,
+                "textcoords": "offset points",
+                "annotation_clip": False,
+            }
             there = self.ax_.annotate(
-                "", (0.5, 0), (0, -3), ha="center", va="top", size="small", color="0.3", gid=_NOTE, **options
+                "",
+                (0.5, 0),
+                (0, -3),
+                ha="center",
+                va="top",
+                size="small",
+                color="0.3",
+                gid=_NOTE,
+                **options,
             )
         there.set_text("\n".join(lines))
         self.note_ = there  # type: ignore[assignment]
 
 
 def check_axes(ax: Any) -> None:
-    """Raise unless these are axes of matplotlib's; of `plt.subplots(2, 2)` each display takes one."""
+    """Raise unless these are axes of matplotlib's.
+
+    Of `plt.subplots(2, 2)` each display takes one.
+    """
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
         told = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
-        raise TypeError(f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None.")
+        raise TypeError(
+            f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None."
+        )
 
 
 def require_matplotlib() -> None:
@@ -95,7 +119,8 @@ def confidence_of(cake: Any) -> Confidence:
     """The record inside a fitted CAKE, in memory."""
     if not isinstance(cake, CAKE):
         raise TypeError(
-            f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], and to a "
+            f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], "
+            "and to a "
             "Confidence record use from_confidence."
         )
     check_is_fitted(cake)
@@ -103,10 +128,13 @@ def confidence_of(cake: Any) -> Confidence:
 
 
 def check_confidence(confidence: Any) -> Confidence:
-    """Return the record, in memory also where it is of Dask data, or say what was given in its place."""
+    """Return the record, in memory also where it is of Dask data, or say what was given in its
+    place.
+    """
     if not isinstance(confidence, Confidence):
         raise TypeError(
-            f"confidence={confidence!r} must be the record that clustertrust.confidence returns; for a CAKE use "
+            f"confidence={confidence!r} must be the record that clustertrust.confidence returns; "
+            "for a CAKE use "
             "from_estimator."
         )
     return confidence.compute()
@@ -129,8 +157,13 @@ class Group:
 
 
 def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
-    """The clusters that have points, by name, and last the points that are not assigned, if there are any."""
-    found = [Group(written(label_names[label]), np.flatnonzero(labels == label)) for label in by_name(label_names)]
+    """The clusters that have points, by name, and last the points that are not assigned, if there
+    are any.
+    """
+    found = [
+        Group(written(label_names[label]), np.flatnonzero(labels == label))
+        for label in by_name(label_names)
+    ]
     found.append(Group(NOT_ASSIGNED, np.flatnonzero(labels < 0), assigned=False))
     return [group for group in found if group.members.size]
 
@@ -153,9 +186,11 @@ def written(name: Any) -> str:
 
 
 def scale_top(scores: Floats) -> float:
-    """Where the scale of scores ends: 1, or, where all are below 0.5, the highest with its first digit rounded up.
+    """Where the scale of scores ends: 1, or, where all are below 0.5, the highest with its first
+    digit rounded up.
 
-    The scores of kernel silhouettes are small throughout; on a scale to 1 they would all look the same.
+    The scores of kernel silhouettes are small throughout; on a scale to 1 they would all look the
+    same.
     """
     known = scores[np.isfinite(scores)]
     highest = float(known.max()) if known.size else 1.0
@@ -173,8 +208,8 @@ def check_max_points(max_points: Any) -> int | None:
 def draw_order(n: int, max_points: int | None) -> Ints:
     """Positions of the points to draw, all or `max_points`, in random order.
 
-    Where points lie on one another, what is on top is then a fair sample of what is there; with the least sure on top
-    a dense cluster would look as bad as its worst points.
+    Where points lie on one another, what is on top is then a fair sample of what is there; with the
+    least sure on top a dense cluster would look as bad as its worst points.
     """
     return np.random.default_rng(0).permutation(n)[:max_points]
 
@@ -189,7 +224,9 @@ def sample_note(n: int, shown: int) -> str:
 def missing_note(scores: Floats) -> str:
     """What the figure says of points without a score that it leaves out."""
     missing = int(np.isnan(scores).sum())
-    return f"{missing:,} of {scores.size:,} points have no score and are left out" if missing else ""
+    return (
+        f"{missing:,} of {scores.size:,} points have no score and are left out" if missing else ""
+    )
 
 
 def marker_area(n: int) -> float:
@@ -210,11 +247,16 @@ def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
 
 
 def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, Any]) -> Any:
-    """Points coloured by score; what matplotlib does not take is an error that names `scatter_kw`."""
+    """Points coloured by score.
+
+    What matplotlib does not take is an error that names `scatter_kw`.
+    """
     try:
         return ax.scatter(x, y, c=scores, **look)
     except (AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"scatter_kw has something that matplotlib's scatter does not take: {error}.") from error
+        raise ValueError(
+            f"scatter_kw has something that matplotlib's scatter does not take: {error}."
+        ) from error
 
 
 def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
@@ -222,15 +264,18 @@ def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
     if scatter_kw is None:
         return {}
     if not isinstance(scatter_kw, dict) or not all(isinstance(name, str) for name in scatter_kw):
-        raise TypeError(f"scatter_kw={scatter_kw!r} must be a dict of options of matplotlib's scatter, or None.")
+        raise TypeError(
+            f"scatter_kw={scatter_kw!r} must be a dict of options of matplotlib's scatter, or None."
+        )
     return scatter_kw
 
 
 def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
-    """Increasing positions moved as little as it takes for neighbours to be `least` apart, between `low` and `high`.
+    """Increasing positions moved as little as it takes for neighbours to be `least` apart, between
+    `low` and `high`.
 
-    Positions that are too near form a pile around their mean; piles that touch merge. Where there is not enough room,
-    all are evenly spaced.
+    Positions that are too near form a pile around their mean; piles that touch merge. Where there
+    is not enough room, all are evenly spaced.
     """
     least = min(least, (high - low) / max(len(positions), 1))
     piles: list[tuple[list[int], float]] = []  # members, centre
@@ -239,7 +284,10 @@ def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
         while True:
             half = least * len(pile) / 2
             center = float(np.clip(np.mean(positions[pile]), low + half, high - half))
-            if not piles or center - half >= piles[-1][1] + least * len(piles[-1][0]) / 2 - 1e-9 * least:
+            if (
+                not piles
+                or center - half >= piles[-1][1] + least * len(piles[-1][0]) / 2 - 1e-9 * least
+            ):
                 break
             pile = piles.pop()[0] + pile
         piles.append((pile, center))
@@ -250,13 +298,17 @@ def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
 
 
 def push_apart(places: Floats, sizes: Floats, rounds: int = 200) -> Floats:
-    """(k, 2) centres of boxes of these (k, 2) sizes, moved until no two overlap or the rounds are over.
+    """(k, 2) centres of boxes of these (k, 2) sizes, moved until no two overlap or the rounds are
+    over.
 
-    In each round every pair that overlaps parts by half of what it lacks, along the axis that needs less.
+    In each round every pair that overlaps parts by half of what it lacks, along the axis that needs
+    less.
     """
     moved = np.array(places, dtype=np.float64)
     need = (sizes[:, None] + sizes[None]) / 2
-    first = np.arange(len(moved))[:, None] < np.arange(len(moved))[None]  # each pair once; equal places still part
+    first = (
+        np.arange(len(moved))[:, None] < np.arange(len(moved))[None]
+    )  # each pair once; equal places still part
     for _ in range(rounds):
         away = moved[:, None] - moved[None]
         lack = need - np.abs(away)

@@ -43,23 +43,29 @@ _MOST_NUMBERED = 12  # bins, up to which accuracies and scores are written besid
 
 
 def judged(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Scores of the points that have one, and whether each is right after the best matching of these points."""
+    """Scores of the points that have one, and whether each is right after the best matching of
+    these points.
+    """
     confidence = check_confidence(confidence)
     scores = confidence.scores
     truth = np.asarray(y)
     if truth.shape != scores.shape:
-        raise ValueError(f"y has shape {truth.shape}; give the true class of each of the {scores.size} points.")
+        raise ValueError(
+            f"y has shape {truth.shape}; give the true class of each of the {scores.size} points."
+        )
     there = ~np.isnan(scores)
     if not there.any():
-        raise ValueError("confidence has no score that is a number; there is nothing to compare with y.")
+        raise ValueError(
+            "confidence has no score that is a number; there is nothing to compare with y."
+        )
     return scores[there], correctness(confidence.labels[there], truth[there])
 
 
 class RiskCoverageDisplay(Display):
     """Share of errors among the surest points, as more of them are kept.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. Two lines frame the curve: the
-    risk of a score that knows nothing, and of one that puts every error last.
+    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. Two lines
+    frame the curve: the risk of a score that knows nothing, and of one that puts every error last.
 
     Parameters
     ----------
@@ -98,14 +104,29 @@ class RiskCoverageDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, cake: Any, y: Any, *, ax: Axes | None = None, name: str = "CAKE", references: bool = True
+        cls,
+        cake: Any,
+        y: Any,
+        *,
+        ax: Axes | None = None,
+        name: str = "CAKE",
+        references: bool = True,
     ) -> RiskCoverageDisplay:
-        """Compare a fitted CAKE with the classes y; the other arguments are those of :meth:`plot`."""
+        """Compare a fitted CAKE with the classes y.
+
+        The other arguments are those of :meth:`plot`.
+        """
         return cls.from_confidence(confidence_of(cake), y, ax=ax, name=name, references=references)
 
     @classmethod
     def from_confidence(
-        cls, confidence: Confidence, y: Any, *, ax: Axes | None = None, name: str = "CAKE", references: bool = True
+        cls,
+        confidence: Confidence,
+        y: Any,
+        *,
+        ax: Axes | None = None,
+        name: str = "CAKE",
+        references: bool = True,
     ) -> RiskCoverageDisplay:
         """Compare a record with the classes y; the other arguments are those of :meth:`plot`."""
         scores, correct = judged(confidence, y)
@@ -117,7 +138,9 @@ class RiskCoverageDisplay(Display):
         )
         return display.plot(ax, name=name, references=references)
 
-    def plot(self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True) -> RiskCoverageDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True
+    ) -> RiskCoverageDisplay:
         """Draw.
 
         Parameters
@@ -139,9 +162,16 @@ class RiskCoverageDisplay(Display):
         self.line_ = draw_curve(ax, self.curve, f"{written(name)} (area {self.aurc:.3f})")
         self.chance_ = self.ideal_ = None
         if check_flag("references", references):
-            self.chance_ = ax.axhline(self.curve.value[-1], color="0.4", linestyle=":", label="random order")
+            self.chance_ = ax.axhline(
+                self.curve.value[-1], color="0.4", linestyle=":", label="random order"
+            )
             (self.ideal_,) = ax.plot(
-                self.ideal.coverage, self.ideal.value, color="0.4", linestyle="--", label="best order", zorder=1
+                self.ideal.coverage,
+                self.ideal.value,
+                color="0.4",
+                linestyle="--",
+                label="best order",
+                zorder=1,
             )
         ax.set(
             xlabel="coverage: share of the points kept, the surest first",
@@ -205,8 +235,16 @@ class CoverageAccuracyDisplay(Display):
         name: str = "CAKE",
         references: bool = True,
     ) -> CoverageAccuracyDisplay:
-        """Compare a fitted CAKE with the classes y; the arguments are those of :meth:`from_confidence`."""
-        how: dict[str, Any] = {"coverages": coverages, "alignment": alignment, "name": name, "references": references}
+        """Compare a fitted CAKE with the classes y.
+
+        The arguments are those of :meth:`from_confidence`.
+        """
+        how: dict[str, Any] = {
+            "coverages": coverages,
+            "alignment": alignment,
+            "name": name,
+            "references": references,
+        }
         return cls.from_confidence(confidence_of(cake), y, ax=ax, **how)
 
     @classmethod
@@ -243,7 +281,9 @@ class CoverageAccuracyDisplay(Display):
         )
         return display.plot(ax, name=name, references=references)
 
-    def plot(self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True) -> CoverageAccuracyDisplay:
+    def plot(
+        self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True
+    ) -> CoverageAccuracyDisplay:
         """Draw.
 
         Parameters
@@ -264,7 +304,9 @@ class CoverageAccuracyDisplay(Display):
         ax = self._start(ax, (6.4, 4.8))
         self.all_ = None
         if check_flag("references", references):
-            self.all_ = ax.axhline(self.accuracy, color="0.4", linestyle=":", label=f"all points: {self.accuracy:.3f}")
+            self.all_ = ax.axhline(
+                self.accuracy, color="0.4", linestyle=":", label=f"all points: {self.accuracy:.3f}"
+            )
         self.line_ = draw_curve(ax, self.curve, written(name), marker="o")
         ax.set(
             xlabel="coverage: share of the points kept, the surest first",
@@ -303,8 +345,8 @@ def highest_by_bin(scores: Floats, n_bins: int) -> Floats:
 class DecileDisplay(Display):
     """Accuracy by decile of the score, or by any other number of bins of equal size.
 
-    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. A score that is worth its name
-    climbs from left to right.
+    Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. A score
+    that is worth its name climbs from left to right.
 
     Parameters
     ----------
@@ -334,14 +376,18 @@ class DecileDisplay(Display):
     [0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    def __init__(self, *, accuracies: Floats, highest: Floats, accuracy: float, missing: str = "") -> None:
+    def __init__(
+        self, *, accuracies: Floats, highest: Floats, accuracy: float, missing: str = ""
+    ) -> None:
         self.accuracies = accuracies
         self.highest = highest
         self.accuracy = accuracy
         self.missing = missing
 
     @classmethod
-    def from_estimator(cls, cake: Any, y: Any, *, n_bins: int = 10, ax: Axes | None = None) -> DecileDisplay:
+    def from_estimator(
+        cls, cake: Any, y: Any, *, n_bins: int = 10, ax: Axes | None = None
+    ) -> DecileDisplay:
         """Compare a fitted CAKE with the classes y in `n_bins` bins."""
         return cls.from_confidence(confidence_of(cake), y, n_bins=n_bins, ax=ax)
 
@@ -368,17 +414,27 @@ class DecileDisplay(Display):
         n_bins = len(self.accuracies)
         at = np.arange(1, n_bins + 1)
         self.bars_ = ax.bar(at, self.accuracies, color=CLUSTER_COLORS[0], width=0.85)
-        self.all_ = ax.axhline(self.accuracy, color=LOW_COLOR, linestyle="--", label=f"all points: {self.accuracy:.3f}")
+        self.all_ = ax.axhline(
+            self.accuracy, color=LOW_COLOR, linestyle="--", label=f"all points: {self.accuracy:.3f}"
+        )
         kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_NUMBERED
         if few:
             texts = ax.bar_label(
-                self.bars_, labels=[f"{value:.2f}" for value in self.accuracies], size="small", padding=2
+                self.bars_,
+                labels=[f"{value:.2f}" for value in self.accuracies],
+                size="small",
+                padding=2,
             )
-            for text in texts:  # legible also where the line at the accuracy of all points crosses them
+            for (
+                text
+            ) in texts:  # legible also where the line at the accuracy of all points crosses them
                 text.set_path_effects([withStroke(linewidth=3, foreground="white")])
-            ax.set_xticks(at, [f"{i}\n≤ {highest:.2f}" for i, highest in zip(at, self.highest, strict=True)])
+            ax.set_xticks(
+                at, [f"{i}\n≤ {highest:.2f}" for i, highest in zip(at, self.highest, strict=True)]
+            )
         ax.set(
-            xlabel=f"{kind} of the score, the least sure points first" + (", and its highest score" if few else ""),
+            xlabel=f"{kind} of the score, the least sure points first"
+            + (", and its highest score" if few else ""),
             ylabel="accuracy",
             title="Accuracy by score",
             ylim=(0, 1.2),  # room for the legend above the bars

@@ -1,1 +1,3 @@
-"""Points and cells → mean dissimilarity of each point to each cluster of each run, in blocks of points."""
+"""Points and cells → mean dissimilarity of each point to each cluster of each run, in blocks of
+points.
+"""

@@ -1,11 +1,15 @@
 """X and cells → mean dissimilarity of each point to each cluster of each run.
 
-The clusters of all runs stand one below the other in K rows; points are columns. All kinds are a `Dissimilarity`:
+The clusters of all runs stand one below the other in K rows; points are columns. All kinds are a
+`Dissimilarity`:
 
-- `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all runs;
-- `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and spreads;
+- `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all
+  runs;
+- `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and
+  spreads;
 - `Cosine`: mean cosine distance, from mean directions;
-- `KernelMeans` (in `clustertrust.distances.kernel_means`): distance to the mean in the space of a kernel, Eq. (9).
+- `KernelMeans` (in `clustertrust.distances.kernel_means`): distance to the mean in the space of a
+  kernel, Eq. (9).
 """
 
 from __future__ import annotations
@@ -44,19 +48,23 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
-Reduce = Callable[[Any, Floats], Result]  # (positions of b points, means (K, b)) → what is kept of them
+Reduce = Callable[
+    [Any, Floats], Result
+]  # (positions of b points, means (K, b)) → what is kept of them
 
-_FEW_CELLS = 0.05  # of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
+# of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
+_FEW_CELLS = 0.05
 ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
 
 
 class Dissimilarity(ABC):
     """Mean dissimilarity of points to all K clusters, in blocks of points, each handed to `reduce`.
 
-    `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for the points
-    that the clusters were made of. `leaves_self_out` says that the mean over the own cluster leaves the point
-    itself out, `root` that a square root is taken in the end, and `self_dissimilarity` what a point adds to
-    the sum over its own cluster. `calls_libraries` is False where our own kernels do all of the work.
+    `map(X, reduce)` is for points that are no members of any cluster, `map_training(reduce)` for
+    the points that the clusters were made of. `leaves_self_out` says that the mean over the own
+    cluster leaves the point itself out, `root` that a square root is taken in the end, and
+    `self_dissimilarity` what a point adds to the sum over its own cluster. `calls_libraries` is
+    False where our own kernels do all of the work.
     """
 
     leaves_self_out = True
@@ -76,15 +84,24 @@ class Dissimilarity(ABC):
         """Yield reduce(points, means) for blocks of the training points."""
 
     def noise(self, X: Any = None) -> Floats | float:
-        """What rounding may make of a dissimilarity of 0 at each point of X; None: the training points."""
+        """What rounding may make of a dissimilarity of 0 at each point of X.
+
+        None: the training points.
+        """
         return 0.0
 
     def _split(
-        self, n: int, means: Callable[[slice], Floats], reduce: Reduce[Result], bytes_each: int, points: Any = None
+        self,
+        n: int,
+        means: Callable[[slice], Floats],
+        reduce: Reduce[Result],
+        bytes_each: int,
+        points: Any = None,
     ) -> Iterator[Result]:
         """Run reduce(points[block], means(block)) over blocks of n points on the threads.
 
-        `points` are their positions, None where they are in order. The libraries below us get one thread each.
+        `points` are their positions, None where they are in order. The libraries below us get one
+        thread each.
         """
         threads = count_threads(self.n_jobs)
 
@@ -103,7 +120,9 @@ class Dissimilarity(ABC):
 
 
 class Pairwise(Dissimilarity):
-    """Mean distance to the members of each cluster, for any metric: one pass over the pairs serves all runs."""
+    """Mean distance to the members of each cluster, for any metric: one pass over the pairs serves
+    all runs.
+    """
 
     def __init__(
         self,
@@ -121,22 +140,35 @@ class Pairwise(Dissimilarity):
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
         if is_name(self.metric, "precomputed"):
-            raise ValueError("metric='precomputed' cannot score unseen points: their distances are not known.")
+            raise ValueError(
+                "metric='precomputed' cannot score unseen points: their distances are not known."
+            )
         return self._split(
-            X.shape[0], lambda rows: self._matrix_means(self._distances(X[rows])), reduce, 24 * self.X.shape[0]
+            X.shape[0],
+            lambda rows: self._matrix_means(self._distances(X[rows])),
+            reduce,
+            24 * self.X.shape[0],
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances among the training points."""
         return self._split(
-            self.X.shape[0], lambda rows: self._matrix_means(self._own_distances(rows)), reduce, 24 * self.X.shape[0]
+            self.X.shape[0],
+            lambda rows: self._matrix_means(self._own_distances(rows)),
+            reduce,
+            24 * self.X.shape[0],
         )
 
     def _distances(self, X: Any) -> NDArray:
-        return np.asarray(pairwise_distances(as_truths(X, self.metric), self.X, metric=self.metric, **self.params))
+        return np.asarray(
+            pairwise_distances(as_truths(X, self.metric), self.X, metric=self.metric, **self.params)
+        )
 
     def _own_distances(self, rows: slice) -> NDArray:
-        """Rows of the distance matrix; whatever the metric says, a point is at distance 0 from itself."""
+        """Rows of the distance matrix.
+
+        Whatever the metric says, a point is at distance 0 from itself.
+        """
         point = np.arange(rows.start, rows.stop)
         if is_name(self.metric, "precomputed"):
             matrix = np.asarray(self.X[rows])
@@ -158,14 +190,16 @@ def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None
     bad = np.argwhere(~fine)
     if bad.size:
         i, j = bad[0]
-        raise ValueError(f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}.")
+        raise ValueError(
+            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}."
+        )
 
 
 class Euclidean(Dissimilarity):
     """Mean Euclidean distance to the members of each cluster, for dense data, in compiled loops.
 
-    Distances come from differences, so that data far from the origin lose no digits. float32 data are computed in
-    float32 (a distance is good to about seven digits) and summed in float64.
+    Distances come from differences, so that data far from the origin lose no digits. float32 data
+    are computed in float32 (a distance is good to about seven digits) and summed in float64.
     """
 
     calls_libraries = False
@@ -179,7 +213,9 @@ class Euclidean(Dissimilarity):
         return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances among the training points, each pair once where a sum for each point and cell can be held."""
+        """Distances among the training points, each pair once where a sum for each point and cell
+        can be held.
+        """
         cells = self.cells
         n, m = self.X.shape[0], len(cells.counts)
         if 8 * n * m > memory_budget() or m > n * _FEW_CELLS:
@@ -198,7 +234,9 @@ class Euclidean(Dissimilarity):
 
         def means(block: slice) -> Floats:
             columns = by_feature(X[block])
-            sums = backend().cluster_distances(members, n, columns, cells.bounds, cells.rows, cells.start)
+            sums = backend().cluster_distances(
+                members, n, columns, cells.bounds, cells.rows, cells.start
+            )
             return np.asarray(sums[:, : block.stop - block.start] / cells.sizes[:, None])
 
         return self._split(X.shape[0], means, reduce, 0, points)
@@ -210,7 +248,9 @@ def is_name(value: Any, name: str) -> bool:
 
 
 def as_truths(X: Any, metric: Any) -> Any:
-    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for every block."""
+    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for
+    every block.
+    """
     return X.astype(bool) if isinstance(metric, str) and metric in PAIRWISE_BOOLEAN_FUNCTIONS else X
 
 
@@ -222,7 +262,8 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
         covariance = np.atleast_2d(np.cov(X.T))
         if np.linalg.matrix_rank(covariance) < len(covariance):
             raise ValueError(
-                "metric='mahalanobis' needs an invertible covariance, which X lacks; give metric_params={'VI': …}"
+                "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
+                "metric_params={'VI': …}"
                 " or reduce the columns of X first (for example with sklearn.decomposition.PCA)."
             )
         return {"VI": np.linalg.inv(covariance).T}
@@ -232,8 +273,9 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
 class Centers(Dissimilarity):
     """Mean squared distance |x - centre|² + spread, O(n K d); the square root of it where `root`.
 
-    With the means and variances of the clusters this is the mean squared distance to the members; with
-    no spread the squared distance to the centre. Runs often find the same cluster: equal centres are worked on once.
+    With the means and variances of the clusters this is the mean squared distance to the members;
+    with no spread the squared distance to the centre. Runs often find the same cluster: equal
+    centres are worked on once.
     """
 
     def __init__(
@@ -253,13 +295,20 @@ class Centers(Dissimilarity):
         self._distinct, self._place = np.unique(centers, axis=0, return_inverse=True)
 
     def noise(self, X: Any = None) -> Floats | float:
-        """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of the squares."""
+        """A mean is off by some ulps of the coordinates, a product for sparse data by some ulps of
+        the squares.
+        """
         X = self.X if X is None else X
-        return np.asarray(row_norms(X, squared=True) * (ROUNDING if sparse.issparse(X) else ROUNDING**2), np.float64)
+        return np.asarray(
+            row_norms(X, squared=True) * (ROUNDING if sparse.issparse(X) else ROUNDING**2),
+            np.float64,
+        )
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
-        return self._split(X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers))
+        return self._split(
+            X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers)
+        )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances of the training points; the same as for any others."""
@@ -273,14 +322,19 @@ class Centers(Dissimilarity):
 
 
 def squared_distances(centers: Floats, X: Any) -> Floats:
-    """|x - c|² of each row of `centers` with each row of X: (K, b). By differences, but for sparse X."""
+    """|x - c|² of each row of `centers` with each row of X: (K, b).
+
+    By differences, but for sparse X.
+    """
     if sparse.issparse(X):
         X = X.astype(np.float64)
         cross = safe_sparse_dot(centers, X.T, dense_output=True)
         squares = row_norms(centers, squared=True)[:, None] - 2 * cross + row_norms(X, squared=True)
         return np.maximum(squares, 0.0)
     columns = by_feature(np.asarray(X, dtype=np.float64))
-    return np.asarray(backend().squared_distances(in_fours(centers), columns)[: len(centers), : len(X)])
+    return np.asarray(
+        backend().squared_distances(in_fours(centers), columns)[: len(centers), : len(X)]
+    )
 
 
 class Cosine(Dissimilarity):
@@ -290,7 +344,9 @@ class Cosine(Dissimilarity):
         super().__init__(cells, n_jobs)
         self.X = _directions(X)
         self.means = cluster_means(self.X, cells)
-        self.self_dissimilarity = 1.0 - row_norms(self.X, squared=True)  # 1 for rows of zeros: they have no direction
+        self.self_dissimilarity = 1.0 - row_norms(
+            self.X, squared=True
+        )  # 1 for rows of zeros: they have no direction
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
@@ -306,7 +362,9 @@ class Cosine(Dissimilarity):
 
     def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         def means(rows: slice) -> Floats:
-            return np.clip(1.0 - safe_sparse_dot(self.means, X[rows].T, dense_output=True), 0.0, 2.0)
+            return np.clip(
+                1.0 - safe_sparse_dot(self.means, X[rows].T, dense_output=True), 0.0, 2.0
+            )
 
         return self._split(X.shape[0], means, reduce, 16 * len(self.means))
 
@@ -318,12 +376,15 @@ def _directions(X: Any) -> Any:
 def _cell_sums(X: Any, cells: Cells) -> Any:
     """(m, d) sum of the points of each cell."""
     n = X.shape[0]
-    indicator = sparse.csr_array((np.ones(n), (cells.of, np.arange(n))), shape=(len(cells.counts), n))
+    indicator = sparse.csr_array(
+        (np.ones(n), (cells.of, np.arange(n))), shape=(len(cells.counts), n)
+    )
     return indicator @ X
 
 
 def _cell_means(X: NDArray, cells: Cells) -> Floats:
-    """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from it.
+    """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from
+    it.
 
     Sums of the points themselves would lose digits where these lie far from the origin.
     """
@@ -353,8 +414,8 @@ def cluster_means(X: Any, cells: Cells) -> Floats:
 def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
     """Mean (K, d) of each cluster, and the mean squared distance (K,) of its members to it.
 
-    Within cells by differences, then between the means of cells: no large numbers are subtracted, but for sparse
-    data. What is left of equal points by rounding is 0.
+    Within cells by differences, then between the means of cells: no large numbers are subtracted,
+    but for sparse data. What is left of equal points by rounding is 0.
     """
     if sparse.issparse(X):
         means = cluster_means(X, cells)

@@ -1,4 +1,7 @@
-"""X and cells → distance of each point to the mean of each cluster in the space of a kernel, Eq. (9)."""
+"""X and cells → distance of each point to the mean of each cluster in the space of a kernel, Eq.
+
+(9).
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ _NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbo
 class KernelMeans(Dissimilarity):
     """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).
 
-    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper. A kernel
-    that is not positive semidefinite can give squares below 0; they count as 0.
+    The Gram matrix is never held. The sums over the own cluster include the point, as in the paper.
+    A kernel that is not positive semidefinite can give squares below 0; they count as 0.
     """
 
     leaves_self_out = False
@@ -49,21 +52,31 @@ class KernelMeans(Dissimilarity):
     ) -> None:
         super().__init__(cells, n_jobs)
         self.kernel, self.params = kernel, dict(kernel_params or {})
-        # Under these kernels distances do not move with the origin, but digits are lost far from it.
-        fixed = sparse.issparse(X) or not any(is_name(kernel, name) for name in ("linear", "rbf", "self-tuning"))
+        # Under these kernels distances do not move with the origin, but digits are lost far from
+        # it.
+        fixed = sparse.issparse(X) or not any(
+            is_name(kernel, name) for name in ("linear", "rbf", "self-tuning")
+        )
         self.origin = None if fixed else X.mean(axis=0)
         self.X = self._moved(X)
         if is_name(kernel, "rbf") or is_name(kernel, "polynomial"):
-            self.params = {"gamma": 1.0 / X.shape[1]} | {k: v for k, v in self.params.items() if v is not None}
+            self.params = {"gamma": 1.0 / X.shape[1]} | {
+                k: v for k, v in self.params.items() if v is not None
+            }
         self.scale: Floats | None = None
         if is_name(kernel, "self-tuning"):
             self.neighbours = Neighbours(self.X, n_jobs)
-            scale = self.neighbours.kth_distances(self.X, self._rank + 1)  # the first is the point itself
-            # Points with many copies have no scale of their own; where all points do, nor has anyone.
+            scale = self.neighbours.kth_distances(
+                self.X, self._rank + 1
+            )  # the first is the point itself
+            # Points with many copies have no scale of their own; where all points do, nor has
+            # anyone.
             self.floor = scale[scale > 0].min() if scale.any() else _smallest_distance(self.X)
             self.scale = np.maximum(scale, self.floor)
         precomputed = is_name(kernel, "precomputed")
-        self.itself = np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
+        self.itself = (
+            np.asarray(X.diagonal(), np.float64) if precomputed else self._with_itself(self.X)
+        )
         self.within = self._within()
 
     @property
@@ -74,7 +87,10 @@ class KernelMeans(Dissimilarity):
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances from unseen points."""
         if is_name(self.kernel, "precomputed"):
-            raise ValueError("kernel='precomputed' cannot score unseen points: their kernel values are not known.")
+            raise ValueError(
+                "kernel='precomputed' cannot score unseen points: their kernel values are not "
+                "known."
+            )
         X = self._moved(X)
         scale = None
         if self.scale is not None:
@@ -92,19 +108,25 @@ class KernelMeans(Dissimilarity):
     def _moved(self, X: Any) -> Any:
         return X if self.origin is None else X - self.origin
 
-    def _map_distances(self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]) -> Iterator[Result]:
+    def _map_distances(
+        self, X: Any, scale: Floats | None, itself: Floats, reduce: Reduce[Result]
+    ) -> Iterator[Result]:
         def distances(rows: slice, means: Floats) -> Result:
             return reduce(rows, np.maximum(itself[rows] - 2 * means + self.within[:, None], 0.0))
 
         return self._map_similarities(X, scale, distances)
 
-    def _map_similarities(self, X: Any, scale: Floats | None, reduce: Reduce[Result]) -> Iterator[Result]:
+    def _map_similarities(
+        self, X: Any, scale: Floats | None, reduce: Reduce[Result]
+    ) -> Iterator[Result]:
         """Mean κ to the members of each cluster."""
 
         def means(rows: slice) -> Floats:
             gram = self._gram(X[rows], None if scale is None else scale[rows])
             if is_name(self.kernel, "precomputed"):
-                check_entries(gram, rows.start, np.isfinite(gram), "similarity; similarities are finite")
+                check_entries(
+                    gram, rows.start, np.isfinite(gram), "similarity; similarities are finite"
+                )
             return self._matrix_means(gram)
 
         return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
@@ -126,7 +148,8 @@ class KernelMeans(Dissimilarity):
             found = self._diagonal(X)
             if not np.isfinite(found * float(self.X.shape[0])).all():
                 raise ValueError(
-                    f"kernel={self.kernel!r} of some points with themselves is no finite number, or too large to be "
+                    f"kernel={self.kernel!r} of some points with themselves is no finite number, "
+                    "or too large to be "
                     "summed; divide X by its largest value first."
                 )
         return found
@@ -138,25 +161,37 @@ class KernelMeans(Dissimilarity):
             return np.asarray(row_norms(X, squared=True), np.float64)
         if is_name(self.kernel, "polynomial"):
             params = {"degree": 3, "coef0": 1} | self.params
-            return np.asarray((params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"])
+            return np.asarray(
+                (params["gamma"] * row_norms(X, squared=True) + params["coef0"]) ** params["degree"]
+            )
         points = (X[[i]] if sparse.issparse(X) else X[i] for i in range(X.shape[0]))
         return np.array([self.kernel(x, x, **self.params) for x in points], dtype=np.float64)
 
     def _within(self) -> Floats:
-        """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their mean κ to it."""
+        """(1/|C|²) Σ κ(p, q) over the pairs of each cluster: the mean, over its members, of their
+        mean κ to it.
+        """
         cells = self.cells
 
         def totals(rows: slice, means: Floats) -> Floats:
             labels = cells.rows[cells.of[rows]]
             point, run = np.nonzero(labels >= 0)
             column = cells.start[run] + labels[point, run]
-            return np.bincount(column, weights=means[column, point], minlength=cells.sizes.size).astype(np.float64)
+            return np.bincount(
+                column, weights=means[column, point], minlength=cells.sizes.size
+            ).astype(np.float64)
 
-        return sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size)) / cells.sizes
+        return (
+            sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size))
+            / cells.sizes
+        )
 
 
 def _smallest_distance(X: Any) -> float:
-    """Distance of the two nearest points that differ; infinite where all are equal, so that κ = 1."""
+    """Distance of the two nearest points that differ.
+
+    Infinite where all are equal, so that κ = 1.
+    """
     distinct = _distinct(X)
     if distinct.shape[0] < 2:
         return np.inf

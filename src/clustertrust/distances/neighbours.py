@@ -1,7 +1,9 @@
-"""Squared distances to some points, and the distance to the k-th nearest of them; copies are at distance 0.
+"""Squared distances to some points, and the distance to the k-th nearest of them; copies are at
+distance 0.
 
-scikit-learn's brute force takes squared distances from products, so that two copies of a point lie up to 1e-8 of its
-length apart. Here they come from differences; of sparse points those to the nearest do.
+scikit-learn's brute force takes squared distances from products, so that two copies of a point lie
+up to 1e-8 of its length apart. Here they come from differences; of sparse points those to the
+nearest do.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Neighbours:
         return np.asarray(backend().squared_distances(rows, self._tiles)[: len(X), : self.n])
 
     def kth_distances(self, X: Any, k: int) -> Floats:
-        """Distance from each row of X to the k-th nearest of the points, a point among them being its own first: (b,).
+        """Distance from each row of X to the k-th nearest of the points, a point among them being
+        its own first: (b,).
 
         O(b n d); less in few dimensions.
         """
@@ -62,6 +65,10 @@ class Neighbours:
 
     def _of_sparse(self, X: Any, k: int) -> Floats:
         """The k nearest by products, then how far they are by differences."""
-        near = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(self.among).kneighbors(X, return_distance=False)
+        near = (
+            NearestNeighbors(n_neighbors=k, algorithm="brute")
+            .fit(self.among)
+            .kneighbors(X, return_distance=False)
+        )
         points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
         return np.sqrt(np.max([(points - among[of]).power(2).sum(axis=1) for of in near.T], axis=0))

@@ -1,4 +1,6 @@
-"""Mean distance to the members of each cluster, from some members of each cell: between `rms` and `exact` in cost."""
+"""Mean distance to the members of each cluster, from some members of each cell: between `rms` and
+`exact` in cost.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,30 @@ MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each
 class SampledMeans(Dissimilarity):
     """Mean Euclidean distance, estimated without bias from a random sample of each cell.
 
-    Every cluster is a union of cells, so that a sample of each cell, weighted by its size, stands for all clusters of
-    all runs (a stratified sample). O(n s d) for s members drawn; with as many as there are points it is exact.
+    Every cluster is a union of cells, so that a sample of each cell, weighted by its size, stands
+    for all clusters of all runs (a stratified sample). O(n s d) for s members drawn; with as many
+    as there are points it is exact.
     """
 
     def __init__(
-        self, X: NDArray, cells: Cells, *, members: int = MEMBERS, seed: int = 0, n_jobs: int | None = None
+        self,
+        X: NDArray,
+        cells: Cells,
+        *,
+        members: int = MEMBERS,
+        seed: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(cells, n_jobs)
         self.X, self.members, self.seed = X, members, seed
         n = len(cells.of)
-        self.taken = np.minimum(cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64)))
+        self.taken = np.minimum(
+            cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64))
+        )
         shuffled = np.random.default_rng(seed).permutation(n)
-        by_cell = shuffled[np.argsort(cells.of[shuffled], kind="stable")]  # cells one after the other, random inside
+        by_cell = shuffled[
+            np.argsort(cells.of[shuffled], kind="stable")
+        ]  # cells one after the other, random inside
         place_in_cell = np.arange(n) - np.repeat(cells.bounds[:-1], cells.counts)
         self.drawn = by_cell[place_in_cell < np.repeat(self.taken, cells.counts)]
         self.is_drawn = np.zeros(n, dtype=bool)
@@ -60,7 +73,9 @@ class SampledMeans(Dissimilarity):
 
         def means(block: slice) -> Floats:
             columns = by_feature(X[block])
-            sums = backend().cluster_distances(members, len(self.drawn), columns, bounds, each, start)
+            sums = backend().cluster_distances(
+                members, len(self.drawn), columns, bounds, each, start
+            )
             sums = np.asarray(sums[:, : block.stop - block.start])
             scaled = sums * weight[:, None]
             if of is not None:
@@ -74,8 +89,16 @@ class SampledMeans(Dissimilarity):
         return self._split(X.shape[0], means, reduce, 32 * m)
 
     def drawn_again(self, times: int) -> list[SampledMeans]:
-        """As many other samples of the same size, drawn apart: how they differ tells the error of each."""
+        """As many other samples of the same size, drawn apart: how they differ tells the error of
+        each.
+        """
         return [
-            SampledMeans(self.X, self.cells, members=self.members, seed=self.seed + 1 + at, n_jobs=self.n_jobs)
+            SampledMeans(
+                self.X,
+                self.cells,
+                members=self.members,
+                seed=self.seed + 1 + at,
+                n_jobs=self.n_jobs,
+            )
             for at in range(times)
         ]

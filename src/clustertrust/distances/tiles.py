@@ -16,12 +16,16 @@ __all__ = ["by_feature", "by_point", "in_fours", "rounds", "sums_by_cell"]
 
 Ints = NDArray[np.integer]
 
-_BLOCKS = 32  # of points: enough to keep many threads busy, few enough that the barriers between rounds cost nothing
+# of points: enough to keep many threads busy, few enough that the barriers between rounds cost
+# nothing
+_BLOCKS = 32
 _FEW_TILES = 4  # of points: on one thread they are done before others have started
 
 
 def in_fours(X: NDArray, rows: int = 4) -> NDArray:
-    """Points (n, d) → (n', d'), padded with zeros to the next multiples of `rows` and of four features."""
+    """Points (n, d) → (n', d'), padded with zeros to the next multiples of `rows` and of four
+    features.
+    """
     n, d = X.shape
     out = np.zeros((-(-n // rows) * rows, -(-d // 4) * 4), dtype=X.dtype)
     out[:n, :d] = X
@@ -50,21 +54,25 @@ def by_feature(X: NDArray) -> NDArray:
 def rounds(n_blocks: int) -> Iterator[Ints]:
     """Yield every pair of blocks once, in rounds in which each block occurs in at most one pair.
 
-    First each block with itself; then as in a tournament, where one stays and the others move round a ring.
+    First each block with itself; then as in a tournament, where one stays and the others move round
+    a ring.
     """
     yield np.column_stack([np.arange(n_blocks)] * 2)
     ring = list(range(n_blocks + n_blocks % 2))  # with an odd number one sits out each round
     for _ in range(len(ring) - 1):
         pairs = [sorted((ring[i], ring[-1 - i])) for i in range(len(ring) // 2)]
-        yield np.array([pair for pair in pairs if pair[1] < n_blocks], dtype=np.int64).reshape(-1, 2)
+        yield np.array([pair for pair in pairs if pair[1] < n_blocks], dtype=np.int64).reshape(
+            -1, 2
+        )
         ring = [ring[0], ring[-1], *ring[1:-1]]
 
 
 def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> NDArray[np.float64]:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
 
-    Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone and each block
-    is written by one thread in a round, so that sums are added in the same order for any number of threads.
+    Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone
+    and each block is written by one thread in a round, so that sums are added in the same order for
+    any number of threads.
     """
     kernel: Any = backend()
     points = X[cells.order]

@@ -45,38 +45,40 @@ def build_ensemble(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; Dask array or frame
-        Of Dask data a sample of rows is drawn, the runs are fitted on it, k-means goes on over all blocks, and
-        `labels` is a Dask array (see :mod:`clustertrust.streaming`). Where a `dask.distributed` client is open, its
-        workers fit the runs and go through the blocks.
+        Of Dask data a sample of rows is drawn, the runs are fitted on it, k-means goes on over all
+        blocks, and `labels` is a Dask array (see :mod:`clustertrust.streaming`). Where a
+        `dask.distributed` client is open, its workers fit the runs and go through the blocks.
     clusterer : str, estimator, function, or a list of these
-        A name of `clustertrust.ensemble.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture or Pipeline, which
-        is cloned and gets a new seed for each run; a function `(X, rng) -> labels` with rng a
-        `numpy.random.Generator`. From a list runs are dealt in turn.
+        A name of `clustertrust.ensemble.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture
+        or Pipeline, which is cloned and gets a new seed for each run; a function `(X, rng) ->
+        labels` with rng a `numpy.random.Generator`. From a list runs are dealt in turn.
     n_clusters : int, optional
-        Clusters of each run, set as `n_clusters` or `n_components`. None: 8 for names, and an estimator's own value.
+        Clusters of each run, set as `n_clusters` or `n_components`. None: 8 for names, and an
+        estimator's own value.
     n_runs : int
         R, at least 2.
     vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10, 16)}``; "n_clusters"
-        also means n_components, and stands in place of `n_clusters`. In a list of clusterers a key applies to those
-        that have it.
+        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10,
+        16)}``; "n_clusters" also means n_components, and stands in place of `n_clusters`. In a list
+        of clusterers a key applies to those that have it.
     resample : float or "bootstrap", optional
-        Fit each run on this share of the points, drawn without replacement, or on n drawn with replacement.
+        Fit each run on this share of the points, drawn without replacement, or on n drawn with
+        replacement.
     left_out : {"skip", "predict"}
         Points that a resampled run left out are not assigned in it, or placed by its model.
     on_failure : {"raise", "drop"}
         Whether a run that fails ends the build or is left out of the ensemble.
     random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone. None draws entropy once; `Ensemble.seeds` records what
-        came of it.
+        The seed of run r depends on `random_state` and r alone. None draws entropy once;
+        `Ensemble.seeds` records what came of it.
     n_jobs : int, optional
-        Runs at a time, each on one thread; None: every core. The runs are the same for any number. Workers of Dask
-        take as many as they have threads.
+        Runs at a time, each on one thread; None: every core. The runs are the same for any number.
+        Workers of Dask take as many as they have threads.
     verbose : bool
         Show a progress bar, where there is a terminal.
     checkpoint : path, optional
-        A folder that keeps each finished run. A build with the same data and settings goes on where another stopped.
-        Workers of Dask must all see it under the same path.
+        A folder that keeps each finished run. A build with the same data and settings goes on where
+        another stopped. Workers of Dask must all see it under the same path.
 
     Returns
     -------
@@ -109,7 +111,10 @@ def build_ensemble(
         }
     )
     if isinstance(recipe.n_runs, str):
-        raise TypeError(f"n_runs={n_runs!r} must be a whole number here; CAKE and its scores find how many are needed.")
+        raise TypeError(
+            f"n_runs={n_runs!r} must be a whole number here; CAKE and its scores find how many are "
+            "needed."
+        )
     if is_dask(X):
         from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
 

@@ -1,7 +1,7 @@
 """Names and estimators → one run: a fitted clustering of some rows, and how it places other points.
 
-`CLUSTERERS` is the one table of names. A name stands for an estimator with a number of clusters; from there on every
-clusterer is an estimator, or a function `(X, rng) -> labels`.
+`CLUSTERERS` is the one table of names. A name stands for an estimator with a number of clusters;
+from there on every clusterer is an estimator, or a function `(X, rng) -> labels`.
 """
 
 from __future__ import annotations
@@ -41,16 +41,23 @@ Ints = NDArray[np.integer]
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
-    """BIRCH on rows in random order: it is deterministic, and its clusters depend on the order of the rows."""
+    """BIRCH on rows in random order: it is deterministic, and its clusters depend on the order of
+    the rows.
+    """
 
-    def __init__(self, n_clusters: int | None = 8, *, threshold: float = 0.5, random_state: Any = None) -> None:
+    def __init__(
+        self, n_clusters: int | None = 8, *, threshold: float = 0.5, random_state: Any = None
+    ) -> None:
         self.n_clusters, self.threshold, self.random_state = n_clusters, threshold, random_state
 
     def fit(self, X: Any, y: Any = None) -> ShuffledBirch:
         """Cluster X; y is ignored."""
         order = check_random_state(self.random_state).permutation(X.shape[0])
         model = Birch(n_clusters=self.n_clusters, threshold=self.threshold).fit(X[order])
-        self.subcluster_centers_, self.subcluster_labels_ = model.subcluster_centers_, model.subcluster_labels_
+        self.subcluster_centers_, self.subcluster_labels_ = (
+            model.subcluster_centers_,
+            model.subcluster_labels_,
+        )
         self.labels_ = np.empty(X.shape[0], dtype=model.labels_.dtype)
         self.labels_[order] = model.labels_
         return self
@@ -100,14 +107,21 @@ class Run:
 
 
 def cluster_parameter(estimator: Any) -> str | None:
-    """The parameter that holds the number of clusters: n_clusters or n_components (of the last step of a Pipeline)."""
+    """The parameter that holds the number of clusters: n_clusters or n_components (of the last step
+    of a Pipeline).
+    """
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     known = estimator.get_params()
-    return next((prefix + name for name in ("n_clusters", "n_components") if prefix + name in known), None)
+    return next(
+        (prefix + name for name in ("n_clusters", "n_components") if prefix + name in known), None
+    )
 
 
 def parameter(estimator: Any, name: str) -> str | None:
-    """The estimator's name for a parameter to vary, or None; the last step of a Pipeline needs no prefix."""
+    """The estimator's name for a parameter to vary, or None.
+
+    The last step of a Pipeline needs no prefix.
+    """
     if name == "n_clusters":
         return cluster_parameter(estimator)
     known = estimator.get_params()
@@ -116,18 +130,27 @@ def parameter(estimator: Any, name: str) -> str | None:
 
 
 def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
-    """Return the method's name and the estimator or function behind it, with its number of clusters set."""
+    """Return the method's name and the estimator or function behind it, with its number of clusters
+    set.
+    """
     if isinstance(clusterer, str):
         check_choice("clusterer", clusterer, CLUSTERERS)
-        name, estimator = clusterer, CLUSTERERS[clusterer](DEFAULT_CLUSTERS if n_clusters is None else n_clusters)
+        name, estimator = (
+            clusterer,
+            CLUSTERERS[clusterer](DEFAULT_CLUSTERS if n_clusters is None else n_clusters),
+        )
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise TypeError(
-            f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a function "
+            f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a "
+            "function "
             "(X, rng) -> labels, or a list of these."
         )
     elif not hasattr(clusterer, "fit"):
         if n_clusters is not None:
-            raise ValueError(f"n_clusters={n_clusters} cannot be handed to the function {clusterer!r}; leave it out.")
+            raise ValueError(
+                f"n_clusters={n_clusters} cannot be handed to the function {clusterer!r}; leave it "
+                "out."
+            )
         return getattr(clusterer, "__name__", type(clusterer).__name__), clusterer
     else:
         last = clusterer.steps[-1][1] if isinstance(clusterer, Pipeline) else clusterer
@@ -135,7 +158,9 @@ def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
     if n_clusters is not None:
         key = cluster_parameter(estimator)
         if key is None:
-            raise ValueError(f"n_clusters={n_clusters} cannot be set: {name} has no n_clusters or n_components.")
+            raise ValueError(
+                f"n_clusters={n_clusters} cannot be set: {name} has no n_clusters or n_components."
+            )
         estimator.set_params(**{key: n_clusters})
     return name, estimator
 
@@ -146,7 +171,11 @@ def is_random(estimator: Any) -> bool:
 
 
 def _seed_parameters(estimator: Any) -> list[str]:
-    return [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return [
+        name
+        for name in estimator.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
 
 
 def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
@@ -156,7 +185,9 @@ def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[s
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
     drawn = {}
     for name, values in vary.items():
-        value = values[int(rng.integers(len(values)))]  # drawn also where it is not used: runs do not shift each other
+        value = values[
+            int(rng.integers(len(values)))
+        ]  # drawn also where it is not used: runs do not shift each other
         key = parameter(estimator, name) if hasattr(estimator, "get_params") else None
         if key is not None:
             drawn[key] = value
@@ -174,7 +205,10 @@ def fit_run(
     left_out: str,
     shared: Ready | None = None,
 ) -> Run:
-    """Fit one run; everything random in it follows from `seed`. `shared`: X made ready for k-means."""
+    """Fit one run; everything random in it follows from `seed`.
+
+    `shared`: X made ready for k-means.
+    """
     began = time.perf_counter()
     is_function = not hasattr(estimator, "fit")
     rng = np.random.default_rng(seed) if is_function or resample is not None else None
@@ -214,7 +248,9 @@ def fit_run(
 
 def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
     """A copy of the estimator with the parameters of this run, and its seed wherever it takes one."""
-    if type(estimator) is KMeans:  # all it holds are parameters; `clone` and `set_params` take as long as to cluster
+    if (
+        type(estimator) is KMeans
+    ):  # all it holds are parameters; `clone` and `set_params` take as long as to cluster
         model = copy(estimator)
         vars(model).update(params, random_state=seed)
         return model
@@ -223,7 +259,9 @@ def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
 
 
 def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
-    """Rows to fit on: a share without replacement, as many with replacement, or None for all, which needs no `rng`."""
+    """Rows to fit on: a share without replacement, as many with replacement, or None for all, which
+    needs no `rng`.
+    """
     if resample is None or rng is None:
         return None
     if resample == "bootstrap":
@@ -232,10 +270,12 @@ def _sample(n: int, resample: float | str | None, rng: np.random.Generator | Non
 
 
 def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None, NDArray | None]:
-    """Fit and return labels, the rule for unseen points (None: the method leaves no model behind), and centres.
+    """Fit and return labels, the rule for unseen points (None: the method leaves no model behind),
+    and centres.
 
-    Where a rule of our own places points, it labels the training points too, so that they get their labels back. It
-    agrees with the fit but for points as far from one centre as from another to the last digit.
+    Where a rule of our own places points, it labels the training points too, so that they get their
+    labels back. It agrees with the fit but for points as far from one centre as from another to the
+    last digit.
     """
     if shared is not None and shared.fit(model):
         centers = np.asarray(model.cluster_centers_, dtype=np.float64)
@@ -247,14 +287,19 @@ def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None,
     if isinstance(model, Birch | ShuffledBirch):
         model.fit(X)
         by_center = Nearest(
-            np.asarray(model.subcluster_centers_, dtype=np.float64), np.asarray(model.subcluster_labels_)
+            np.asarray(model.subcluster_centers_, dtype=np.float64),
+            np.asarray(model.subcluster_labels_),
         )
         return by_center(X), by_center, None
     if hasattr(model, "predict"):
         model.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
         means = getattr(model, "means_", None)
-        return labels, Predict(model, X.dtype), None if means is None else np.asarray(means, dtype=np.float64)
+        return (
+            labels,
+            Predict(model, X.dtype),
+            None if means is None else np.asarray(means, dtype=np.float64),
+        )
     return np.asarray(model.fit_predict(X)), None, None
 
 

@@ -35,7 +35,10 @@ def load_ensemble(path: str | Path) -> Ensemble:
 
 
 def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
-    """What JSON can hold of an ensemble, and its arrays; training data that runs place points by are there once."""
+    """What JSON can hold of an ensemble, and its arrays.
+
+    Training data that runs place points by are there once.
+    """
     arrays: Arrays = {"labels": ensemble.labels}
     meta: dict[str, Any] = {"names": [], "runs": None, "centers": ensemble.centers is not None}
     for r, names in enumerate(ensemble.label_names):
@@ -50,7 +53,9 @@ def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
             run_arrays.pop("labels")
             arrays |= {f"{r}/run/{name}": array for name, array in run_arrays.items()}
             if isinstance(run.placer, Training):
-                arrays["training"] = run.placer.X.toarray() if sparse.issparse(run.placer.X) else run.placer.X
+                arrays["training"] = (
+                    run.placer.X.toarray() if sparse.issparse(run.placer.X) else run.placer.X
+                )
     return meta, arrays
 
 
@@ -67,21 +72,29 @@ def ensemble_from_arrays(meta: dict[str, Any], arrays: Arrays) -> Ensemble:
     if "training" in arrays:
         training = arrays["training"]
         if training.ndim != 2 or training.dtype.kind != "f":
-            raise ValueError(f"the training data have shape {training.shape} and type {training.dtype}")
+            raise ValueError(
+                f"the training data have shape {training.shape} and type {training.dtype}"
+            )
     runs = None
     if meta["runs"] is not None:
         runs = tuple(
             run_from_arrays(
                 run_meta,
                 {"labels": labels[:, r]}
-                | {name.removeprefix(f"{r}/run/"): a for name, a in arrays.items() if name.startswith(f"{r}/run/")},
+                | {
+                    name.removeprefix(f"{r}/run/"): a
+                    for name, a in arrays.items()
+                    if name.startswith(f"{r}/run/")
+                },
                 arrays.get("training"),
             )
             for r, run_meta in enumerate(meta["runs"])
         )
     names = tuple(None if given is None else np.array(given) for given in meta["names"])
     for given, largest in zip(names, labels.max(axis=0, initial=-1), strict=True):
-        if given is not None and (given.ndim != 1 or given.dtype == object or len(given) <= largest):
+        if given is not None and (
+            given.ndim != 1 or given.dtype == object or len(given) <= largest
+        ):
             raise ValueError(f"a run has labels up to {largest}, and names {given.tolist()}")
     ensemble = Ensemble(labels, names, None, runs)
     if not meta["centers"]:

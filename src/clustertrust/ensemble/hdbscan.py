@@ -1,9 +1,10 @@
 """HDBSCAN (Campello, Moulavi and Sander, 2013) with ties broken the same way on every processor.
 
-Many edges of its spanning tree weigh the same: a point's distance to its k-th neighbour is the weight of several of
-them. scikit-learn orders the edges with a sort that leaves ties as they fall, and they fall differently with AVX-512,
-AVX2 and plain code; 4, 5 or 6 clusters come of one tree. Here the tree is found with an order that has no ties, and
-scikit-learn gets it with weights made distinct in that order, as a matrix of distances between the ends of its edges.
+Many edges of its spanning tree weigh the same: a point's distance to its k-th neighbour is the
+weight of several of them. scikit-learn orders the edges with a sort that leaves ties as they fall,
+and they fall differently with AVX-512, AVX2 and plain code; 4, 5 or 6 clusters come of one tree.
+Here the tree is found with an order that has no ties, and scikit-learn gets it with weights made
+distinct in that order, as a matrix of distances between the ends of its edges.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ __all__ = ["PortableHDBSCAN"]
 class PortableHDBSCAN(ClusterMixin, BaseEstimator):
     """Dense regions as clusters, and the rest as noise; their number is found, not asked for.
 
-    What scikit-learn's HDBSCAN finds with Euclidean distances, save for ties: distances that agree in nine digits
-    count as equal, edges of equal weight are ordered by the distance of their ends and then by the order of the rows.
-    The result does not depend on the processor, and on the order of the rows only where distances are equal.
+    What scikit-learn's HDBSCAN finds with Euclidean distances, save for ties: distances that agree
+    in nine digits count as equal, edges of equal weight are ordered by the distance of their ends
+    and then by the order of the rows. The result does not depend on the processor, and on the order
+    of the rows only where distances are equal.
 
     Parameters
     ----------
     min_cluster_size : int
     min_samples : int or None
-        Neighbours, the point itself among them, that make a point's surroundings dense; None: `min_cluster_size`.
+        Neighbours, the point itself among them, that make a point's surroundings dense; None:
+        `min_cluster_size`.
     cluster_selection_epsilon : float
     max_cluster_size : int or None
     cluster_selection_method : {"eom", "leaf"}
@@ -64,11 +67,16 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         k = self.min_cluster_size if self.min_samples is None else self.min_samples
         if not 1 <= k <= X.shape[0]:
-            raise ValueError(f"min_samples={k} must be between 1 and the number of points, n_samples={X.shape[0]}.")
+            raise ValueError(
+                f"min_samples={k} must be between 1 and the number of points, "
+                f"n_samples={X.shape[0]}."
+            )
         columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
         ends, weights, lengths = backend().reachability_tree(columns, k)
         if not np.isfinite(weights).all():
-            raise ValueError("X has values whose squared distances are too large for float64; divide X first.")
+            raise ValueError(
+                "X has values whose squared distances are too large for float64; divide X first."
+            )
         model = HDBSCAN(
             self.min_cluster_size,
             min_samples=1,
@@ -89,11 +97,12 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
 
 
 def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_matrix:
-    """Distances (n, n), stored for the edges of a tree alone, no two alike, in the order of (weight, length, ends).
+    """Distances (n, n), stored for the edges of a tree alone, no two alike, in the order of
+    (weight, length, ends).
 
-    Weights have 33 bits, so there is room for a million ties between one and the next. The two ways along an edge
-    differ as well, or their order would be left to the sort. The diagonal is smaller than all, so that with
-    `min_samples=1` every distance is its own mutual reachability.
+    Weights have 33 bits, so there is room for a million ties between one and the next. The two ways
+    along an edge differ as well, or their order would be left to the sort. The diagonal is smaller
+    than all, so that with `min_samples=1` every distance is its own mutual reachability.
     """
     order = np.lexsort((ends[:, 1], ends[:, 0], lengths, weights))
     low, high, sorted_weights = ends[order, 0], ends[order, 1], weights[order]
@@ -109,7 +118,9 @@ def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_
     diagonal = np.full(n, sorted_weights[0] / 2)
     rows = np.concatenate([low, high, np.arange(n)])
     columns = np.concatenate([high, low, np.arange(n)])
-    return csr_matrix(csr_array((np.concatenate([there, back, diagonal]), (rows, columns)), shape=(n, n)))
+    return csr_matrix(
+        csr_array((np.concatenate([there, back, diagonal]), (rows, columns)), shape=(n, n))
+    )
 
 
 def _next_floats(numbers: NDArray, steps: NDArray) -> NDArray:

@@ -1,12 +1,14 @@
 """K-medoids by FasterPAM (Schubert and Rousseeuw, 2021), from a random start.
 
-The published algorithm, written for Euclidean distances that are computed when they are needed instead of kept in an
-n × n matrix: memory stays O(n), and a sweep over all candidates costs O(n² d).
+The published algorithm, written for Euclidean distances that are computed when they are needed
+instead of kept in an n × n matrix: memory stays O(n), and a sweep over all candidates costs O(n²
+d).
 
 References
 ----------
-E. Schubert, P. J. Rousseeuw: Fast and eager k-medoids clustering: O(k) runtime improvement of the PAM, CLARA, and
-CLARANS algorithms. Information Systems 101 (2021) 101804. https://doi.org/10.1016/j.is.2021.101804
+E. Schubert, P. J. Rousseeuw: Fast and eager k-medoids clustering: O(k) runtime improvement of the
+PAM, CLARA, and CLARANS algorithms. Information Systems 101 (2021) 101804.
+https://doi.org/10.1016/j.is.2021.101804
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ class KMedoids(ClusterMixin, BaseEstimator):
     max_iter : int
         Sweeps over all candidates at most; a handful are enough as a rule.
     sample_size : int
-        With more points than twice this, the medoids are sought on a random sample of this size (as in CLARA) and
-        every point goes to the nearest one.
+        With more points than twice this, the medoids are sought on a random sample of this size (as
+        in CLARA) and every point goes to the nearest one.
     random_state : int, RandomState or None
         For the random start and the sample.
 
@@ -50,7 +52,12 @@ class KMedoids(ClusterMixin, BaseEstimator):
     """
 
     def __init__(
-        self, n_clusters: int = 8, *, max_iter: int = 100, sample_size: int = 5000, random_state: Any = None
+        self,
+        n_clusters: int = 8,
+        *,
+        max_iter: int = 100,
+        sample_size: int = 5000,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.max_iter = max_iter
@@ -63,7 +70,9 @@ class KMedoids(ClusterMixin, BaseEstimator):
         n = len(X)
         k = check_count("n_clusters", self.n_clusters, at_least=1)
         if k > n:
-            raise ValueError(f"n_clusters={k} must be between 1 and the number of points, n_samples={n}.")
+            raise ValueError(
+                f"n_clusters={k} must be between 1 and the number of points, n_samples={n}."
+            )
         max_iter = check_count("max_iter", self.max_iter, at_least=1, at_most=2**31 - 1)
         sample_size = check_count("sample_size", self.sample_size, at_least=1)
         rng = check_random_state(self.random_state)

@@ -9,31 +9,51 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_label_vector, check_same_rows, is_frame, warn_of_text_numbers
+from clustertrust._validation import (
+    check_label_vector,
+    check_same_rows,
+    is_frame,
+    warn_of_text_numbers,
+)
 
 __all__ = ["check_rows", "read_labels"]
 
 
 def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None, ...]]:
-    """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its own numbers."""
-    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind == "i" and labels.size:
-        stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]  # whole numbers are their own names
+    """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its
+    own numbers.
+    """
+    if (
+        isinstance(labels, np.ndarray)
+        and labels.ndim == 2
+        and labels.dtype.kind == "i"
+        and labels.size
+    ):
+        stacked, names = (
+            np.maximum(labels, -1),
+            (None,) * labels.shape[1],
+        )  # whole numbers are their own names
     else:
         columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
         widths = {len(column) for column in columns}
         if len(widths) > 1:
             raise ValueError(
-                f"labels is ragged: its runs have {sorted(widths)} points; every run must label the same points."
+                f"labels is ragged: its runs have {sorted(widths)} points; every run must label "
+                "the same points."
             )
         stacked = np.column_stack(columns)
-        warn_of_text_numbers("labels", (name for of in names if of is not None for name in of.tolist()))
+        warn_of_text_numbers(
+            "labels", (name for of in names if of is not None for name in of.tolist())
+        )
     if len(stacked) < 2:
         raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
     return stacked, names
 
 
 def check_rows(X: Any, labels: Any) -> None:
-    """Raise where labels in pandas' hands name their rows, and not as X does: they would be taken for other points."""
+    """Raise where labels in pandas' hands name their rows, and not as X does: they would be taken
+    for other points.
+    """
     if not isinstance(X, pd.DataFrame):
         return
     if isinstance(labels, pd.DataFrame):
@@ -49,17 +69,29 @@ def check_rows(X: Any, labels: Any) -> None:
 def _runs(labels: Any) -> list[tuple[str, Any]]:
     """Take `labels` apart into (name for messages, label vector)."""
     if is_frame(labels):
-        columns = labels.items() if isinstance(labels, pd.DataFrame) else zip(labels.columns, labels, strict=True)
+        columns = (
+            labels.items()
+            if isinstance(labels, pd.DataFrame)
+            else zip(labels.columns, labels, strict=True)
+        )
         runs = [(f"labels[{name!r}]", column) for name, column in columns]
     elif isinstance(labels, list | tuple):
         runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
     elif isinstance(labels, Mapping):
-        raise TypeError("labels is a mapping; give its label vectors in a list: list(labels.values()).")
+        raise TypeError(
+            "labels is a mapping; give its label vectors in a list: list(labels.values())."
+        )
     else:
         array = np.asarray(labels)
         if array.ndim not in {1, 2}:
-            raise ValueError(f"labels has shape {array.shape}; give an (n, R) array or a list of R label vectors.")
-        runs = [(f"labels[:, {r}]", run) for r, run in enumerate((array[:, None] if array.ndim == 1 else array).T)]
+            raise ValueError(
+                f"labels has shape {array.shape}; give an (n, R) array or a list of R label "
+                "vectors."
+            )
+        runs = [
+            (f"labels[:, {r}]", run)
+            for r, run in enumerate((array[:, None] if array.ndim == 1 else array).T)
+        ]
     if not runs:
         raise ValueError("labels is empty; give at least one run.")
     return runs

@@ -1,4 +1,6 @@
-"""Leiden communities of a nearest-neighbour graph (Traag, Waltman and van Eck, 2019), by the package leidenalg."""
+"""Leiden communities of a nearest-neighbour graph (Traag, Waltman and van Eck, 2019), by the
+package leidenalg.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ __all__ = ["Leiden"]
 
 
 class Leiden(ClusterMixin, BaseEstimator):
-    """Communities of the graph that links each point with its nearest neighbours; their number is found, not asked for.
+    """Communities of the graph that links each point with its nearest neighbours; their number is
+    found, not asked for.
 
     Needs the packages igraph and leidenalg (`pip install "clustertrust[leiden]"`).
 
@@ -32,7 +35,9 @@ class Leiden(ClusterMixin, BaseEstimator):
     quality_ : float, the modularity that was reached
     """
 
-    def __init__(self, *, n_neighbors: int = 15, resolution: float = 1.0, random_state: Any = None) -> None:
+    def __init__(
+        self, *, n_neighbors: int = 15, resolution: float = 1.0, random_state: Any = None
+    ) -> None:
         self.n_neighbors, self.resolution, self.random_state = n_neighbors, resolution, random_state
 
     def fit(self, X: Any, y: Any = None) -> Leiden:

@@ -1,10 +1,11 @@
 """Many runs of k-means on the same data, with what they share done once.
 
-`KMeans.fit` checks, copies and centres the data at each call, which on small data takes longer than the clustering.
-Here the data are made ready once and each run begins at scikit-learn's own initial centres and goes through its own
-loop, so that centres and labels are those of `KMeans(n_init=1, random_state=seed).fit(X)` to the last bit. The two
-functions are private to scikit-learn: where a version lacks them or gives them other parameters, `ready` returns None
-and `KMeans.fit` is called for each run.
+`KMeans.fit` checks, copies and centres the data at each call, which on small data takes longer than
+the clustering. Here the data are made ready once and each run begins at scikit-learn's own initial
+centres and goes through its own loop, so that centres and labels are those of `KMeans(n_init=1,
+random_state=seed).fit(X)` to the last bit. The two functions are private to scikit-learn: where a
+version lacks them or gives them other parameters, `ready` returns None and `KMeans.fit` is called
+for each run.
 """
 
 from __future__ import annotations
@@ -50,14 +51,16 @@ class Ready:
     tiles: NDArray
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Stay behind: a run in another process calls `KMeans.fit` and sends no second copy of the data."""
+        """Stay behind: a run in another process calls `KMeans.fit` and sends no second copy of the
+        data.
+        """
         return type(None), ()
 
     def fit(self, model: Any) -> bool:
         """Leave in the model what `model.fit` would, on one thread; False: it must do that itself.
 
-        It must where it is no k-means of one start with a seed that is a number, where a parameter is not valid, and
-        where clusters are empty: `fit` says what there is to say of that.
+        It must where it is no k-means of one start with a seed that is a number, where a parameter
+        is not valid, and where clusters are empty: `fit` says what there is to say of that.
         """
         if type(model) is not KMeans or not self._suits(model):
             return False
@@ -68,7 +71,12 @@ class Ready:
             random_state=_stream(model.random_state),
             sample_weight=self.weights,
         )
-        how = {"max_iter": model.max_iter, "tol": self.variance * model.tol, "verbose": False, "n_threads": 1}
+        how = {
+            "max_iter": model.max_iter,
+            "tol": self.variance * model.tol,
+            "verbose": False,
+            "n_threads": 1,
+        }
         labels, inertia, centers, n_iter = _loop()(self.X, self.weights, start, **how)  # type: ignore[misc]
         if not np.bincount(labels, minlength=model.n_clusters).all():
             return False
@@ -79,23 +87,40 @@ class Ready:
     def _suits(self, model: KMeans) -> bool:
         """Whether the parameters are valid and ask for one plain start."""
         names = (model.algorithm, model.init)
-        if model.verbose or not all(isinstance(name, str) for name in names) or model.algorithm != "lloyd":
+        if (
+            model.verbose
+            or not all(isinstance(name, str) for name in names)
+            or model.algorithm != "lloyd"
+        ):
             return False
         once = isinstance(model.n_init, Integral) and model.n_init == 1
-        known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (model.init == "random" and once)
+        known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (
+            model.init == "random" and once
+        )
         numbers = (model.n_clusters, model.max_iter, model.random_state)
-        whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in numbers)
+        whole = all(
+            isinstance(value, Integral) and not isinstance(value, bool) for value in numbers
+        )
         if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
             return False
-        return 1 <= model.n_clusters <= len(self.X) and model.max_iter >= 1 and 0 <= model.random_state < 2**32
+        return (
+            1 <= model.n_clusters <= len(self.X)
+            and model.max_iter >= 1
+            and 0 <= model.random_state < 2**32
+        )
 
     def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.integer]:
-        """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point` finds it."""
-        return np.asarray(backend().nearest_row(in_fours(centers), len(centers), self.tiles)[: len(self.X)])
+        """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point`
+        finds it.
+        """
+        return np.asarray(
+            backend().nearest_row(in_fours(centers), len(centers), self.tiles)[: len(self.X)]
+        )
 
 
 def ready(X: Any) -> Ready | None:
-    """Make dense data ready; None for other data, and where scikit-learn's parts are not those we know.
+    """Make dense data ready; None for other data, and where scikit-learn's parts are not those we
+    know.
 
     The steps and their order are scikit-learn's, so that they round alike.
     """
@@ -114,7 +139,9 @@ _streams = threading.local()
 
 
 def _stream(seed: int) -> np.random.RandomState:
-    """`RandomState(seed)`: this thread's own, seeded anew, since to make one takes a fifth of a run on little data."""
+    """`RandomState(seed)`: this thread's own, seeded anew, since to make one takes a fifth of a run
+    on little data.
+    """
     if not hasattr(_streams, "one"):
         _streams.one = np.random.RandomState(0)
     _streams.one.seed(seed)
@@ -124,12 +151,24 @@ def _stream(seed: int) -> np.random.RandomState:
 
 @functools.cache
 def _loop() -> Callable[..., Any] | None:
-    """scikit-learn's loop of one run; None where it or the choice of initial centres is not what we know."""
-    loop, start = getattr(_kmeans, "_kmeans_single_lloyd", None), getattr(KMeans, "_init_centroids", None)
+    """scikit-learn's loop of one run.
+
+    None where it or the choice of initial centres is not what we know.
+    """
+    loop, start = (
+        getattr(_kmeans, "_kmeans_single_lloyd", None),
+        getattr(KMeans, "_init_centroids", None),
+    )
     if loop is None or start is None:
         return None
-    loop = inspect.unwrap(loop)  # without its limit to one thread of BLAS, which callers set once for all runs
+    loop = inspect.unwrap(
+        loop
+    )  # without its limit to one thread of BLAS, which callers set once for all runs
     known = ["X", "sample_weight", "centers_init", "max_iter", "verbose", "tol", "n_threads"]
     begins = ["self", "X", "x_squared_norms", "init", "random_state", "sample_weight"]
     fits = list(inspect.signature(loop).parameters) == known
-    return loop if fits and list(inspect.signature(start).parameters)[: len(begins)] == begins else None
+    return (
+        loop
+        if fits and list(inspect.signature(start).parameters)[: len(begins)] == begins
+        else None
+    )

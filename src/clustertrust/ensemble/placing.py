@@ -41,7 +41,9 @@ def nearest_point(points: Any, X: Any) -> Ints:
         if sparse.issparse(X):
             return squared_distances(points, X[rows]).argmin(axis=0)
         block = np.asarray(X[rows], dtype=np.float64)
-        return np.asarray(backend().nearest_row(padded, len(points), by_feature(block))[: len(block)])
+        return np.asarray(
+            backend().nearest_row(padded, len(points), by_feature(block))[: len(block)]
+        )
 
     return np.concatenate([of(rows) for rows in blocks(X.shape[0], 24 * len(points))])
 
@@ -76,20 +78,28 @@ class Training:
 
 @dataclass(frozen=True)
 class Predict:
-    """What the fitted model says; `dtype` is the type of the data that it was fitted on, None: any will do."""
+    """What the fitted model says.
+
+    `dtype` is the type of the data that it was fitted on, None: any will do.
+    """
 
     model: Any
     dtype: Any = None
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        X = X if self.dtype is None else as_type(X, self.dtype)  # compiled loops of some models take no other
+        X = (
+            X if self.dtype is None else as_type(X, self.dtype)
+        )  # compiled loops of some models take no other
         with one_thread():
             return np.asarray(self.model.predict(X))
 
 
 def place(placers: list[Placer], X: Any) -> Ints:
-    """Label of each row of X in each run: (n, R). Runs that look at all training points share one search."""
+    """Label of each row of X in each run: (n, R).
+
+    Runs that look at all training points share one search.
+    """
     found: Ints | None = None
     columns = []
     for placer in placers:

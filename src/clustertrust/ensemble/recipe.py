@@ -1,4 +1,7 @@
-"""What a build is made of: which clusterers, varied and resampled how; and the loop that fits the runs."""
+"""What a build is made of: which clusterers, varied and resampled how.
+
+And the loop that fits the runs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,15 @@ from clustertrust._dask import client_of_joblib, spread
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
 from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_list, tell
-from clustertrust.ensemble.clusterers import Run, cluster_parameter, draw, fit_run, is_random, parameter, prepare
+from clustertrust.ensemble.clusterers import (
+    Run,
+    cluster_parameter,
+    draw,
+    fit_run,
+    is_random,
+    parameter,
+    prepare,
+)
 from clustertrust.ensemble.lloyd import Ready, ready
 from clustertrust.ensemble.placing import Training
 from clustertrust.ensemble.run_files import Checkpoint
@@ -72,7 +83,10 @@ class Recipe:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Recipe:
-        """Check what the user asked for: parameters of `build_ensemble` by name; others are passed over."""
+        """Check what the user asked for: parameters of `build_ensemble` by name.
+
+        Others are passed over.
+        """
         params = DEFAULTS | dict(params)
         clusterer, n_clusters = params["clusterer"], params["n_clusters"]
         given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
@@ -84,47 +98,64 @@ class Recipe:
         vary = _check_vary(params["vary"], methods)
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
-                f"n_clusters={n_clusters} is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each "
+                f"n_clusters={n_clusters} is not among "
+                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each "
                 "run draws its own; leave one of the two out."
             )
         resample, left_out = params["resample"], params["left_out"]
         _check_resample(resample)
         check_choice("left_out", left_out, LEFT_OUT)
         if resample is None and left_out != "skip":
-            raise ValueError(f"left_out={left_out!r} is used with resample alone; set resample or leave left_out out.")
+            raise ValueError(
+                f"left_out={left_out!r} is used with resample alone; set resample or leave "
+                "left_out out."
+            )
         check_choice("on_failure", params["on_failure"], ON_FAILURE)
         n_runs = params["n_runs"]
         if not (isinstance(n_runs, str) and n_runs == "auto"):
             n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
         check_flag("verbose", params["verbose"])
-        rest = {name: params[name] for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")}
+        rest = {
+            name: params[name]
+            for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")
+        }
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
     def count(self, remedy: str = "") -> int:
         """R, where it must be a number; `remedy` is what else could be done."""
         if isinstance(self.n_runs, str):
-            raise ValueError(f"n_runs={self.n_runs!r} needs all points at once; give a number. {remedy}".strip())
+            raise ValueError(
+                f"n_runs={self.n_runs!r} needs all points at once; give a number. {remedy}".strip()
+            )
         return self.n_runs
 
     def check_size(self, n: int) -> None:
         """Raise where more clusters are asked for than there are points to fit on."""
-        size = n if self.resample in (None, "bootstrap") else int(np.floor(float(self.resample) * n + 1e-9))
+        size = (
+            n
+            if self.resample in (None, "bootstrap")
+            else int(np.floor(float(self.resample) * n + 1e-9))
+        )
         if size < 2:
-            raise ValueError(f"resample={self.resample!r} leaves {size} of {n} points; give a larger share.")
+            raise ValueError(
+                f"resample={self.resample!r} leaves {size} of {n} points; give a larger share."
+            )
         for _, estimator in self.methods:
             key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
             asked = self.vary.get("n_clusters", [estimator.get_params()[key]]) if key else []
             for k in asked:
                 if isinstance(k, int | np.integer) and k > size:
                     raise ValueError(
-                        f"n_clusters={k} is more than the {size} points of X to cluster; ask for at most that many."
+                        f"n_clusters={k} is more than the {size} points of X to cluster; ask for "
+                        "at most that many."
                     )
 
     def settings(self) -> dict[str, Any]:
         """The recipe as JSON, to know it again."""
         return {
             "clusterer": [
-                f"{name}: {estimator!r}" if hasattr(estimator, "fit") else name for name, estimator in self.methods
+                f"{name}: {estimator!r}" if hasattr(estimator, "fit") else name
+                for name, estimator in self.methods
             ],
             "vary": {name: [repr(value) for value in values] for name, values in self.vary.items()},
             "resample": self.resample,
@@ -146,8 +177,12 @@ class Recipe:
         )
 
     def for_data(self, X: Any) -> Recipe:
-        """The same with X made ready, where runs of k-means are fitted on all of it and in this process."""
-        wanted = self.resample is None and any(type(estimator) is KMeans for _, estimator in self.methods)
+        """The same with X made ready, where runs of k-means are fitted on all of it and in this
+        process.
+        """
+        wanted = self.resample is None and any(
+            type(estimator) is KMeans for _, estimator in self.methods
+        )
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
         return replace(self, shared=ready(X)) if wanted and here else self
@@ -165,28 +200,37 @@ class Recipe:
             fixed = [name for name, estimator in self.methods if not is_random(estimator)]
             if fixed:
                 tell(
-                    f"{' and '.join(fixed)} is deterministic, so that all its runs are the same and agree by "
+                    f"{' and '.join(fixed)} is deterministic, so that all its runs are the same "
+                    "and agree by "
                     "construction; set vary or resample to make them differ."
                 )
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
         fewer = [
-            (r, k, found) for r, (run, k) in enumerate(zip(runs, wanted, strict=True)) if k > (found := _count(run))
+            (r, k, found)
+            for r, (run, k) in enumerate(zip(runs, wanted, strict=True))
+            if k > (found := _count(run))
         ]
         if fewer:
             r, k, found = fewer[0]
-            what = (
-                f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {r} found {found})"
-            )
+            what = f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {r} found {found})"
             tell(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
         for message in dict.fromkeys(message for run in runs for message in run.warnings):
-            if "distinct clusters" in message and fewer:  # scikit-learn's words for what was just said
+            if (
+                "distinct clusters" in message and fewer
+            ):  # scikit-learn's words for what was just said
                 continue
-            tell(f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})", ConvergenceWarning)
+            tell(
+                f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
+                ConvergenceWarning,
+            )
 
 
 def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:
-    """The parameter that holds the number of clusters, and that number; None and 0 where there is none."""
+    """The parameter that holds the number of clusters, and that number.
+
+    None and 0 where there is none.
+    """
     key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
     return (key, estimator.get_params()[key]) if key else (None, 0)
 
@@ -206,7 +250,9 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
     if vary is None:
         return {}
     if not isinstance(vary, Mapping):
-        raise TypeError(f"vary={vary!r} must be a dict of parameter names and the values to draw from.")
+        raise TypeError(
+            f"vary={vary!r} must be a dict of parameter names and the values to draw from."
+        )
     checked: dict[str, Sequence[Any]] = {}
     for name, values in vary.items():
         checked[name] = check_list(f"vary[{name!r}]", values, "range(10, 16)")
@@ -217,7 +263,10 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
                 if k is not None:  # some estimators then find the number themselves
                     check_count(f"vary['n_clusters'][{at}]", k, at_least=1)
         if not any(hasattr(one, "get_params") and parameter(one, name) for _, one in methods):
-            raise ValueError(f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} has.")
+            raise ValueError(
+                f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} "
+                "has."
+            )
     return checked
 
 
@@ -230,10 +279,16 @@ def _check_resample(resample: Any) -> None:
 
 
 def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, ...]]:
-    """The entropy that the seeds of the runs come from, and the seeds; no entropy where the seeds were given."""
+    """The entropy that the seeds of the runs come from, and the seeds.
+
+    No entropy where the seeds were given.
+    """
     if isinstance(random_state, Sequence | np.ndarray) and not isinstance(random_state, str):
         if len(random_state) != n_runs:
-            raise ValueError(f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed a run.")
+            raise ValueError(
+                f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed a "
+                "run."
+            )
         return None, tuple(_check_seed(seed) for seed in random_state)
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
@@ -245,28 +300,42 @@ def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, .
 
 
 def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
-    """Seeds of the runs from `first` on, each from (entropy, r) alone, so that more runs begin with the same."""
-    spawned = (np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs))
+    """Seeds of the runs from `first` on, each from (entropy, r) alone, so that more runs begin with
+    the same.
+    """
+    spawned = (
+        np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs)
+    )
     return tuple(int(sequence.generate_state(1)[0]) for sequence in spawned)
 
 
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, np.random.Generator):
-        raise TypeError("random_state is a Generator, which is not taken; give int(rng.integers(2**32)).")
+        raise TypeError(
+            "random_state is a Generator, which is not taken; give int(rng.integers(2**32))."
+        )
     return check_count("random_state", seed, at_least=0, at_most=2**32 - 1)
 
 
-def run_all(X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that succeeded, in order."""
+def run_all(
+    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
+) -> list[Run]:
+    """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that
+    succeeded, in order.
+    """
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()
     done: list[Run | Failure] = []
-    with one_blas_thread:  # for all runs: to set and lift it for each takes longer than to cluster little data
+    with (
+        one_blas_thread
+    ):  # for all runs: to set and lift it for each takes longer than to cluster little data
         if client is None:
             work = joblib.delayed(_work)
-            parallel = joblib.Parallel(n_jobs=_threads(X, recipe), prefer="threads", return_as="generator")
+            parallel = joblib.Parallel(
+                n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"
+            )
             results = parallel(work(X, *job) for job in jobs)
         else:  # joblib's own way with Dask loses the data with the worker that holds them
             check_jobs(recipe.n_jobs)
@@ -283,7 +352,10 @@ def run_all(X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: C
 
 
 def _threads(X: Any, recipe: Recipe) -> int:
-    """Runs at a time; one where k-means has so little to do that threads would mostly wait for each other."""
+    """Runs at a time.
+
+    One where k-means has so little to do that threads would mostly wait for each other.
+    """
     threads = count_threads(recipe.n_jobs)
     only_kmeans = all(type(estimator) is KMeans for _, estimator in recipe.methods)
     return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
@@ -291,7 +363,10 @@ def _threads(X: Any, recipe: Recipe) -> int:
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed. It is returned, not raised: results come in order, so the first run to fail is named."""
+    """A run that failed.
+
+    It is returned, not raised: results come in order, so the first run to fail is named.
+    """
 
     what: str
     error: Exception
@@ -320,4 +395,6 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
 
 def _with_data(run: Run, X: Any) -> Run:
     """The run with these training data, where it places points by them."""
-    return replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
+    return (
+        replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
+    )

@@ -31,9 +31,10 @@ class Ensemble:
     Attributes
     ----------
     labels : (n, R) int array
-        Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole numbers are
-        numbered by first appearance, see `label_names`. Runs of Dask data have a Dask array here, and so a method that
-        counts goes over the data once; `compute` brings the labels into memory.
+        Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole
+        numbers are numbered by first appearance, see `label_names`. Runs of Dask data have a Dask
+        array here, and so a method that counts goes over the data once; `compute` brings the labels
+        into memory.
     label_names : tuple of R arrays or None
         For run r the name of each label, or None where the labels are their own names.
     centers : tuple of R arrays, or None
@@ -54,8 +55,8 @@ class Ensemble:
         Parameters
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
-            Labels of any kind. Negative numbers and missing values mean that the point is not assigned. A Dask array
-            holds whole numbers.
+            Labels of any kind. Negative numbers and missing values mean that the point is not
+            assigned. A Dask array holds whole numbers.
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
 
@@ -70,9 +71,15 @@ class Ensemble:
         [2, 2]
         """
         if is_dask(labels):
-            return _of_dask(cls, labels) if centers is None else _of_dask(cls, labels).with_centers(centers)
+            return (
+                _of_dask(cls, labels)
+                if centers is None
+                else _of_dask(cls, labels).with_centers(centers)
+            )
         stacked, names = read_labels(labels)
-        ensemble = cls(np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names)
+        ensemble = cls(
+            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names
+        )
         return ensemble if centers is None else ensemble.with_centers(centers)
 
     def with_centers(self, centers: Sequence[NDArray]) -> Ensemble:
@@ -90,21 +97,29 @@ class Ensemble:
         if not isinstance(centers, Sequence | np.ndarray):
             raise TypeError(f"centers={centers!r} must be a sequence of arrays, one a run.")
         if len(centers) != self.n_runs:
-            raise ValueError(f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array a run.")
+            raise ValueError(
+                f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array a run."
+            )
         checked = []
         highest = np.asarray(self.labels.max(axis=0))
         for r, (run_centers, names) in enumerate(zip(centers, self.label_names, strict=True)):
             array = check_floats(f"centers[{r}]", run_centers, "a (k, d) array of finite numbers")
             if array.ndim != 2 or not np.isfinite(array).all():
-                raise ValueError(f"centers[{r}] must be a (k, d) array of finite numbers; its shape is {array.shape}.")
+                raise ValueError(
+                    f"centers[{r}] must be a (k, d) array of finite numbers; its shape is "
+                    f"{array.shape}."
+                )
             if names is not None or highest[r] >= len(array):
                 raise ValueError(
-                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole numbers from 0 to "
+                    f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole "
+                    "numbers from 0 to "
                     f"{len(array) - 1}; row ℓ belongs to label ℓ."
                 )
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
-            raise ValueError("centers differ in their number of columns; each must have the d columns of X.")
+            raise ValueError(
+                "centers differ in their number of columns; each must have the d columns of X."
+            )
         return replace(self, centers=tuple(checked))
 
     @property
@@ -130,7 +145,10 @@ class Ensemble:
 
     @property
     def seeds(self) -> tuple[int | None, ...] | None:
-        """The seed of each run; `random_state=ensemble.seeds` builds the same runs again. None for given labels."""
+        """The seed of each run; `random_state=ensemble.seeds` builds the same runs again.
+
+        None for given labels.
+        """
         return None if self.runs is None else tuple(run.seed for run in self.runs)
 
     @property
@@ -140,7 +158,8 @@ class Ensemble:
         unknown = [r for r, placer in enumerate(placers) if placer is None]
         if unknown:
             raise ValueError(
-                f"How runs {unknown} place unseen points is not known: their labels were given, or their model could "
+                f"How runs {unknown} place unseen points is not known: their labels were given, or "
+                "their model could "
                 "not be stored."
             )
         return [placer for placer in placers if placer is not None]
@@ -164,19 +183,28 @@ class Ensemble:
         return place(self.placers, check_matrix(X, reset=False))
 
     def diversity(self) -> float:
-        """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs; points assigned in both runs count."""
-        values = [nmi for _, _, tables in contingency_tables(self._clusters) for nmi in _nmi(tables)]
+        """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs.
+
+        Points assigned in both runs count.
+        """
+        values = [
+            nmi for _, _, tables in contingency_tables(self._clusters) for nmi in _nmi(tables)
+        ]
         return 1.0 - float(np.mean(values)) if values else 0.0
 
     def summary(self) -> pd.DataFrame:
-        """One row a run: method, seed, drawn parameters, number of clusters, objective, iterations, seconds."""
+        """One row a run: method, seed, drawn parameters, number of clusters, objective, iterations,
+        seconds.
+        """
         table = pd.DataFrame({"run": np.arange(self.n_runs)})
         if self.runs is not None:
             names = list(dict.fromkeys(name for run in self.runs for name in run.params))
             table["method"] = [run.method for run in self.runs]
             table["seed"] = [run.seed for run in self.runs]
             for name in names:
-                table[name] = pd.Series([run.params.get(name) for run in self.runs], dtype=object).infer_objects()
+                table[name] = pd.Series(
+                    [run.params.get(name) for run in self.runs], dtype=object
+                ).infer_objects()
         table["k"] = self.n_clusters
         table["assigned"] = np.asarray((self.labels >= 0).mean(axis=0))
         if self.runs is not None:
@@ -197,9 +225,18 @@ class Ensemble:
         Ensemble
         """
         if getattr(labels, "ndim", None) != 2 or labels.shape[1] != self.n_runs:
-            told = f"shape {labels.shape}" if hasattr(labels, "shape") else f"type {type(labels).__name__}"
-            raise ValueError(f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the runs.")
-        runs = self.runs and tuple(replace(run, labels=labels[:, r]) for r, run in enumerate(self.runs))
+            told = (
+                f"shape {labels.shape}"
+                if hasattr(labels, "shape")
+                else f"type {type(labels).__name__}"
+            )
+            raise ValueError(
+                f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the "
+                "runs."
+            )
+        runs = self.runs and tuple(
+            replace(run, labels=labels[:, r]) for r, run in enumerate(self.runs)
+        )
         return replace(self, labels=labels, runs=runs)
 
     def compute(self) -> Ensemble:
@@ -209,7 +246,8 @@ class Ensemble:
     def save(self, path: str | Path) -> None:
         """Write the ensemble to one file of arrays and JSON (.npz), whole or not at all.
 
-        Runs of methods whose model cannot be stored keep their labels, but place no unseen points when they are back.
+        Runs of methods whose model cannot be stored keep their labels, but place no unseen points
+        when they are back.
 
         Parameters
         ----------
@@ -218,7 +256,10 @@ class Ensemble:
         from clustertrust.ensemble.ensemble_files import save_ensemble  # here: it reads this module
 
         if is_dask(self.labels):
-            raise ValueError("The labels are in a Dask array; ensemble.compute().save(path) brings them into memory.")
+            raise ValueError(
+                "The labels are in a Dask array; ensemble.compute().save(path) brings them into "
+                "memory."
+            )
         save_ensemble(path, self)
 
     @classmethod
@@ -253,23 +294,28 @@ def _nmi(tables: Ints) -> NDArray[np.float64]:
 
     mean = (entropy(a) + entropy(b)) / 2
     mutual = entropy(a) + entropy(b) - entropy(share)
-    return np.where(mean > 1e-15, np.clip(mutual / np.where(mean > 1e-15, mean, 1.0), 0.0, 1.0), 1.0)
+    return np.where(
+        mean > 1e-15, np.clip(mutual / np.where(mean > 1e-15, mean, 1.0), 0.0, 1.0), 1.0
+    )
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
-    """Return `labels`, in any of the forms that public functions take, as an Ensemble of enough runs.
+    """Return `labels`, in any of the forms that public functions take, as an Ensemble of enough
+    runs.
 
     `of_dask`: whether the labels may be in a Dask array.
     """
     ensemble = labels if isinstance(labels, Ensemble) else Ensemble.from_labels(labels)
     if is_dask(ensemble.labels) and not of_dask:
         raise ValueError(
-            "labels are in a Dask array, and are needed in memory here: give ensemble.compute() or labels.compute(). "
+            "labels are in a Dask array, and are needed in memory here: give ensemble.compute() or "
+            "labels.compute(). "
             "confidence takes them as they are where X is Dask's too."
         )
     if ensemble.n_runs < at_least:
         raise ValueError(
-            f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. Give a list of "
+            f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. "
+            "Give a list of "
             "label vectors or an (n, R) array."
         )
     return ensemble
@@ -277,21 +323,35 @@ def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ens
 
 def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
     """An ensemble of labels in a Dask array."""
-    if labels.ndim != 2 or getattr(labels, "dtype", np.dtype(object)).kind not in "iu" or not labels.shape[1]:
-        told = f"shape {labels.shape} and type {labels.dtype}" if hasattr(labels, "dtype") else "columns"
+    if (
+        labels.ndim != 2
+        or getattr(labels, "dtype", np.dtype(object)).kind not in "iu"
+        or not labels.shape[1]
+    ):
+        told = (
+            f"shape {labels.shape} and type {labels.dtype}"
+            if hasattr(labels, "dtype")
+            else "columns"
+        )
         raise ValueError(
-            f"labels has {told}; in Dask's hands labels are one (n, R) array of whole numbers, such as "
-            "dask.array.stack(runs, axis=1). Other labels can be scored in memory: labels.compute()."
+            f"labels has {told}; in Dask's hands labels are one (n, R) array of whole numbers, "
+            "such as "
+            "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
+            "labels.compute()."
         )
     return kind(labels.astype(np.int64), (None,) * labels.shape[1])
 
 
 def assemble(runs: Sequence[Run]) -> Ensemble:
     """Put runs side by side."""
-    has_centers = all(run.centers is not None and len(run.centers) > run.labels.max(initial=-1) for run in runs)
+    has_centers = all(
+        run.centers is not None and len(run.centers) > run.labels.max(initial=-1) for run in runs
+    )
     return Ensemble(
         labels=np.column_stack([run.labels for run in runs]),
         label_names=(None,) * len(runs),
-        centers=tuple(run.centers for run in runs if run.centers is not None) if has_centers else None,
+        centers=tuple(run.centers for run in runs if run.centers is not None)
+        if has_centers
+        else None,
         runs=tuple(runs),
     )

@@ -71,7 +71,10 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
 
 
 def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
-    """The run that `run_to_arrays` took apart; X are the training data. What does not fit together is an error."""
+    """The run that `run_to_arrays` took apart; X are the training data.
+
+    What does not fit together is an error.
+    """
     expect(arrays, "labels", (None,), "i")
     if "centers" in arrays:
         expect_finite(arrays, "centers", (None, None), FARTHEST)
@@ -85,7 +88,9 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
     elif meta["placer"] == "training" and X is not None:
         placer = _training(arrays, X)
     elif meta["placer"] == "mixture":
-        placer = Predict(_mixture(arrays, meta["covariance_type"], d), None if X is None else X.dtype)
+        placer = Predict(
+            _mixture(arrays, meta["covariance_type"], d), None if X is None else X.dtype
+        )
     kept = ("method", "seed", "params", "objective", "iterations", "seconds")
     return Run(
         labels=arrays["labels"],
@@ -99,7 +104,9 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
 def _training(arrays: Arrays, X: Any) -> Training:
     rows = expect(arrays, "training_rows", (None,), "i") if "training_rows" in arrays else None
     if rows is not None and rows.size and not 0 <= rows.min() <= rows.max() < X.shape[0]:
-        raise ValueError(f"the array 'training_rows' points beyond the {X.shape[0]} training points")
+        raise ValueError(
+            f"the array 'training_rows' points beyond the {X.shape[0]} training points"
+        )
     count = X.shape[0] if rows is None else len(rows)
     return Training(X, rows, expect(arrays, "training_labels", (count,), "i"))
 
@@ -110,7 +117,9 @@ def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> Ga
     model = GaussianMixture(k, covariance_type=covariance_type)
     for name in _MIXTURE:
         known = {"weights_": (k,), "means_": (k, d)}.get(name, shape)
-        setattr(model, name, expect_finite(arrays, f"mixture_{name}", known, _BOUNDS.get(name, np.inf)))
+        setattr(
+            model, name, expect_finite(arrays, f"mixture_{name}", known, _BOUNDS.get(name, np.inf))
+        )
     roots = model.precisions_cholesky_
     if covariance_type in {"full", "tied"}:
         roots = np.diagonal(roots, axis1=-2, axis2=-1)
@@ -132,7 +141,9 @@ def _remove(paths: list[Path]) -> None:
 
 
 class Checkpoint:
-    """A folder with one file a finished run, and a note of the data and settings that they belong to."""
+    """A folder with one file a finished run, and a note of the data and settings that they belong
+    to.
+    """
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
         if not isinstance(folder, str | Path):
@@ -142,7 +153,9 @@ class Checkpoint:
         left = leftovers(self.folder, _NAMES)
         if not note.exists():
             if self.folder.exists() and set(self.folder.iterdir()) - set(left):
-                raise ValueError(f"checkpoint={str(folder)!r} holds other files; give a new or empty folder.")
+                raise ValueError(
+                    f"checkpoint={str(folder)!r} holds other files; give a new or empty folder."
+                )
             _remove(left)
             write_text(note, json.dumps(settings, indent=2, sort_keys=True))
             self.settings = settings
@@ -150,14 +163,23 @@ class Checkpoint:
         try:
             self.settings = json.loads(note.read_text())
             differing = sorted(
-                name for name in settings.keys() | self.settings.keys() if self.settings.get(name) != settings.get(name)
+                name
+                for name in settings.keys() | self.settings.keys()
+                if self.settings.get(name) != settings.get(name)
             )
         except (ValueError, AttributeError) as error:
-            raise ValueError(f"checkpoint={str(folder)!r} has an unreadable settings.json: {error}.") from error
-        differing = [name for name in differing if not (name == "entropy" and settings["random_state"] is None)]
+            raise ValueError(
+                f"checkpoint={str(folder)!r} has an unreadable settings.json: {error}."
+            ) from error
+        differing = [
+            name
+            for name in differing
+            if not (name == "entropy" and settings["random_state"] is None)
+        ]
         if differing:
             raise ValueError(
-                f"checkpoint={str(folder)!r} was begun with other {' and '.join(differing)}; give another folder, or "
+                f"checkpoint={str(folder)!r} was begun with other {' and '.join(differing)}; give "
+                "another folder, or "
                 "the same data and settings."
             )
         _remove(left)
@@ -174,7 +196,9 @@ class Checkpoint:
             expect(arrays, "labels", (X.shape[0],), "i")
             return run_from_arrays(meta, arrays, X)
         except DAMAGE as error:
-            raise ValueError(f"{str(self._path(r))!r} is damaged: {error}. Remove it, and it is made anew.") from error
+            raise ValueError(
+                f"{str(self._path(r))!r} is damaged: {error}. Remove it, and it is made anew."
+            ) from error
 
     def save(self, r: int, run: Run) -> None:
         """Keep run r."""

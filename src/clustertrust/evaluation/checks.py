@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_floats, check_label_vector, check_same_length, check_scores
+from clustertrust._validation import (
+    check_floats,
+    check_label_vector,
+    check_same_length,
+    check_scores,
+)
 
 __all__ = ["check_pair", "check_sizes", "check_triple", "check_truth"]
 
@@ -23,11 +28,14 @@ def check_truth(truth: Any) -> Ints:
     if isinstance(truth, list | tuple) and values.dtype.kind in "US":
         values = np.asarray(truth, dtype=object)  # NumPy would have made text of a missing value
     if values.ndim != 1 or not len(values):
-        raise ValueError(f"truth has shape {values.shape}; give one flat sequence of classes, one a point.")
+        raise ValueError(
+            f"truth has shape {values.shape}; give one flat sequence of classes, one a point."
+        )
     codes = pd.factorize(values)[0]
     if (codes < 0).any():
         raise ValueError(
-            f"truth is missing for {(codes < 0).sum()} point(s), the first at position {int(np.argmin(codes))}; leave "
+            f"truth is missing for {(codes < 0).sum()} point(s), the first at position "
+            f"{int(np.argmin(codes))}; leave "
             "those points out."
         )
     return np.asarray(codes, dtype=np.int64)
@@ -37,7 +45,9 @@ def _check_some_scores(scores: Any) -> Floats:
     """(n,) scores, at least one of them not NaN."""
     values = check_scores(scores)
     if np.isnan(values).all():
-        raise ValueError(f"scores has {values.size} values, and none is a number; there is nothing to evaluate.")
+        raise ValueError(
+            f"scores has {values.size} values, and none is a number; there is nothing to evaluate."
+        )
     return values
 
 
@@ -45,7 +55,9 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
     """Scores and correctness of the points that have a score."""
     values, right = _check_some_scores(scores), np.asarray(correct)
     if right.ndim != 1 or not np.isin(right, [0, 1]).all():
-        raise ValueError("correct must be one flat sequence of truth values, one a point; see correctness().")
+        raise ValueError(
+            "correct must be one flat sequence of truth values, one a point; see correctness()."
+        )
     check_same_length("scores", values, "correct", right)
     known = ~np.isnan(values)
     return values[known], right[known].astype(bool)
@@ -53,7 +65,11 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
 
 def check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, Ints]:
     """Scores, labels (-1: not assigned) and classes of the points that have a score."""
-    values, (codes, _), classes = _check_some_scores(scores), check_label_vector("labels", labels), check_truth(truth)
+    values, (codes, _), classes = (
+        _check_some_scores(scores),
+        check_label_vector("labels", labels),
+        check_truth(truth),
+    )
     check_same_length("scores", values, "labels", codes)
     check_same_length("scores", values, "truth", classes)
     known = ~np.isnan(values)

@@ -14,7 +14,13 @@ from clustertrust.evaluation.labelling import accuracy, correctness
 from clustertrust.evaluation.ranking import surest_first
 from clustertrust.evaluation.records import Curve
 
-__all__ = ["ALIGNMENTS", "COVERAGES", "QUALITY_COVERAGES", "coverage_accuracy_curve", "score_quality"]
+__all__ = [
+    "ALIGNMENTS",
+    "COVERAGES",
+    "QUALITY_COVERAGES",
+    "coverage_accuracy_curve",
+    "score_quality",
+]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -30,7 +36,10 @@ def _anew(right: Floats, labels: Ints, classes: Ints, m: int) -> float:
     return accuracy(labels[:m], classes[:m])
 
 
-ALIGNMENTS: dict[str, Callable[[Floats, Ints, Ints, int], float]] = {"global": _once, "subset": _anew}
+ALIGNMENTS: dict[str, Callable[[Floats, Ints, Ints, int], float]] = {
+    "global": _once,
+    "subset": _anew,
+}
 
 
 def coverage_accuracy_curve(
@@ -51,8 +60,9 @@ def coverage_accuracy_curve(
         See :func:`correctness`.
     coverages : sequence of numbers in (0, 1]
     alignment : {"global", "subset"}
-        One matching of clusters with classes, by all points that have a score, or a new one among the points kept,
-        which can only raise the accuracy. With "subset" points of equal score are in the order of the data.
+        One matching of clusters with classes, by all points that have a score, or a new one among
+        the points kept, which can only raise the accuracy. With "subset" points of equal score are
+        in the order of the data.
 
     Returns
     -------
@@ -72,7 +82,9 @@ def coverage_accuracy_curve(
     right = surest_first(known, correctness(codes, classes), "average")
     order = np.argsort(-known, kind="stable")
     measure = ALIGNMENTS[alignment]
-    return Curve(m / known.size, np.array([measure(right, codes[order], classes[order], size) for size in m]))
+    return Curve(
+        m / known.size, np.array([measure(right, codes[order], classes[order], size) for size in m])
+    )
 
 
 def score_quality(
@@ -83,7 +95,8 @@ def score_quality(
     coverages: ArrayLike = tuple(QUALITY_COVERAGES),
     random_state: int = 0,
 ) -> float:
-    """Q = ∫ ARI(L) dL / (L_max - L_min), ARI(L) of the round(L n) surest points; trapezoid rule over `coverages`.
+    """Q = ∫ ARI(L) dL / (L_max - L_min), ARI(L) of the round(L n) surest points; trapezoid rule
+    over `coverages`.
 
     Parameters
     ----------
@@ -111,7 +124,9 @@ def score_quality(
     m = check_sizes("coverages", at, known.size)
     if at.size < 2 or (np.diff(at) <= 0).any():
         raise ValueError(f"coverages={at.tolist()} must be at least two numbers that increase.")
-    drawn = np.random.default_rng(check_count("random_state", random_state, at_least=0)).permutation(known.size)
+    drawn = np.random.default_rng(
+        check_count("random_state", random_state, at_least=0)
+    ).permutation(known.size)
     order = drawn[np.argsort(-known[drawn], kind="stable")]
     values = [adjusted_rand_score(classes[order[:size]], codes[order[:size]]) for size in m]
     return float(np.trapezoid(values, at) / (at[-1] - at[0]))

@@ -7,14 +7,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    normalized_mutual_info_score,
+)
 
-from clustertrust._validation import check_choice, check_label_vector, check_matrix, check_same_length
+from clustertrust._validation import (
+    check_choice,
+    check_label_vector,
+    check_matrix,
+    check_same_length,
+)
 from clustertrust.evaluation.checks import check_truth
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import align_labels
 
-__all__ = ["AGREEMENTS_WITH_TRUTH", "accuracy", "agreement_with_truth", "correctness", "subset_silhouette"]
+__all__ = [
+    "AGREEMENTS_WITH_TRUTH",
+    "accuracy",
+    "agreement_with_truth",
+    "correctness",
+    "subset_silhouette",
+]
 
 Ints = NDArray[np.integer]
 Bools = NDArray[np.bool_]
@@ -44,7 +59,9 @@ def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
     """
     (codes, _), classes = check_label_vector("labels", labels), check_truth(truth)
     check_same_length("labels", codes, "truth", classes)
-    return np.asarray(align_labels(classes, codes) == classes)  # classes are 0, 1, …: never the -1 of no partner
+    return np.asarray(
+        align_labels(classes, codes) == classes
+    )  # classes are 0, 1, …: never the -1 of no partner
 
 
 def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
@@ -69,7 +86,10 @@ def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _of_codes(index: Callable[[Ints, Ints], float]) -> Callable[[ArrayLike, ArrayLike], float]:
-    """An index of scikit-learn for labels of any kind; points that are not assigned are one cluster more."""
+    """An index of scikit-learn for labels of any kind.
+
+    Points that are not assigned are one cluster more.
+    """
 
     def measure(labels: ArrayLike, truth: ArrayLike) -> float:
         codes, classes = check_label_vector("labels", labels)[0], check_truth(truth)
@@ -93,14 +113,14 @@ def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari
     Parameters
     ----------
     labels : (n,) labels of any kind
-        Points that are not assigned (negative, missing) are wrong for "accuracy" and one cluster of their own for
-        the others.
+        Points that are not assigned (negative, missing) are wrong for "accuracy" and one cluster of
+        their own for the others.
     truth : (n,) classes of any kind
-        Every value is a class, negative numbers too; none may be missing. There may be more or fewer classes than
-        clusters.
+        Every value is a class, negative numbers too; none may be missing. There may be more or
+        fewer classes than clusters.
     metric : {"ari", "ami", "nmi", "accuracy"}
-        Adjusted Rand index, adjusted and normalised mutual information (arithmetic mean), or the share of points that
-        are right after optimal matching.
+        Adjusted Rand index, adjusted and normalised mutual information (arithmetic mean), or the
+        share of points that are right after optimal matching.
 
     Returns
     -------
@@ -118,7 +138,8 @@ def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari
 
 
 def subset_silhouette(X: Any, labels: ArrayLike, kept: ArrayLike | None = None) -> float:
-    """Mean exact Euclidean silhouette, Eq. (1), of the points kept, in the clusters that these alone form.
+    """Mean exact Euclidean silhouette, Eq. (1), of the points kept, in the clusters that these
+    alone form.
 
     Parameters
     ----------
@@ -146,11 +167,17 @@ def subset_silhouette(X: Any, labels: ArrayLike, kept: ArrayLike | None = None) 
     mask = np.ones(len(codes), dtype=bool) if kept is None else np.asarray(kept)
     if mask.dtype != bool or mask.shape != codes.shape:
         raise ValueError(
-            f"kept has dtype {mask.dtype} and shape {mask.shape}; give a bool array of shape {codes.shape}."
+            f"kept has dtype {mask.dtype} and shape {mask.shape}; give a bool array of shape "
+            f"{codes.shape}."
         )
     if X.shape[0] != len(codes):
-        raise ValueError(f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same points.")
+        raise ValueError(
+            f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same "
+            "points."
+        )
     mask = mask & (codes >= 0)
     if mask.sum() < 2:
-        raise ValueError(f"kept and labels leave {mask.sum()} point(s); at least 2 are needed for a silhouette.")
+        raise ValueError(
+            f"kept and labels leave {mask.sum()} point(s); at least 2 are needed for a silhouette."
+        )
     return float(silhouettes(X[mask], [codes[mask]], geometry="exact").mean())

@@ -42,8 +42,8 @@ def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
 def auroc(scores: ArrayLike, correct: ArrayLike) -> float:
     """Pr[score of a right point > score of a wrong one] + Pr[equal] / 2.
 
-    It is the same number for finding errors by low scores. Where all points are right or all wrong it is not defined:
-    NaN, with an UndefinedMetricWarning.
+    It is the same number for finding errors by low scores. Where all points are right or all wrong
+    it is not defined: NaN, with an UndefinedMetricWarning.
 
     Parameters
     ----------
@@ -70,10 +70,11 @@ POSITIVES = ("correct", "error")
 
 
 def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -> float:
-    """Σ_t (recall_t - recall_{t-1}) precision_t over the distinct scores: average precision, no interpolation.
+    """Σ_t (recall_t - recall_{t-1}) precision_t over the distinct scores: average precision, no
+    interpolation.
 
-    Where there is no point of the positive class it is not defined: NaN, with an UndefinedMetricWarning. Guessing
-    gives the share of that class.
+    Where there is no point of the positive class it is not defined: NaN, with an
+    UndefinedMetricWarning. Guessing gives the share of that class.
 
     Parameters
     ----------
@@ -102,12 +103,17 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
 
 
 def _undefined(what: str, right: Bools) -> float:
-    tell(f"{what} is not defined where {right.sum()} of {right.size} points are right: NaN.", UndefinedMetricWarning)
+    tell(
+        f"{what} is not defined where {right.sum()} of {right.size} points are right: NaN.",
+        UndefinedMetricWarning,
+    )
     return float("nan")
 
 
 def _by_group(scores: Floats, right: Floats) -> Floats:
-    """Expected correctness at each place, ties in random order: the mean over the points of equal score."""
+    """Expected correctness at each place, ties in random order: the mean over the points of equal
+    score.
+    """
     _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
     return (np.bincount(group, weights=right) / counts)[group]
 
@@ -128,7 +134,9 @@ def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
     return TIES[ties](known[order], right[order].astype(np.float64))
 
 
-def error_precision(scores: ArrayLike, correct: ArrayLike, share: float = 0.05, *, ties: str = "average") -> float:
+def error_precision(
+    scores: ArrayLike, correct: ArrayLike, share: float = 0.05, *, ties: str = "average"
+) -> float:
     """Share of errors among the round(share n) least sure points, at least one.
 
     Parameters
@@ -186,7 +194,9 @@ def risk_coverage_curve(
     return Curve(m / right.size, np.cumsum(1.0 - right)[m - 1] / m)
 
 
-def aurc(scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties: str = "average") -> float:
+def aurc(
+    scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties: str = "average"
+) -> float:
     """∫ risk d(coverage) by the trapezoid rule over `risk_coverage_curve`; lower is better.
 
     The integral is from 1/n to 1 and not divided by the length of that range.
@@ -210,7 +220,9 @@ def aurc(scores: ArrayLike, correct: ArrayLike, *, n_positions: int = 201, ties:
     return float(np.trapezoid(curve.value, curve.coverage))
 
 
-def accuracy_by_bin(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average") -> Floats:
+def accuracy_by_bin(
+    scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average"
+) -> Floats:
     """Accuracy in bins of equal size by rank of the score, least sure first; ten bins are deciles.
 
     Parameters
@@ -218,7 +230,8 @@ def accuracy_by_bin(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, 
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     n_bins : int
-        At most n. Where n is no multiple of it, sizes differ by one, and the surer bins are the larger.
+        At most n. Where n is no multiple of it, sizes differ by one, and the surer bins are the
+        larger.
     ties : {"average", "stable"}
         See the module.
 
@@ -235,14 +248,20 @@ def accuracy_by_bin(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, 
     n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
     right = surest_first(scores, correct, ties)
     if n_bins > right.size:
-        raise ValueError(f"n_bins={n_bins} is more than the {right.size} points with a score; ask for fewer bins.")
+        raise ValueError(
+            f"n_bins={n_bins} is more than the {right.size} points with a score; ask for fewer "
+            "bins."
+        )
     return np.array([part.mean() for part in np.array_split(right, n_bins)])[::-1]
 
 
-def percentile_correlation(scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average") -> float:
+def percentile_correlation(
+    scores: ArrayLike, correct: ArrayLike, *, n_bins: int = 10, ties: str = "average"
+) -> float:
     """Spearman correlation of the number of a bin with the accuracy in it, `accuracy_by_bin`.
 
-    Where the accuracy is the same in every bin it is not defined: NaN, with an UndefinedMetricWarning.
+    Where the accuracy is the same in every bin it is not defined: NaN, with an
+    UndefinedMetricWarning.
 
     Parameters
     ----------
@@ -260,10 +279,13 @@ def percentile_correlation(scores: ArrayLike, correct: ArrayLike, *, n_bins: int
     0.447
     """
     check_count("n_bins", n_bins, at_least=2, at_most=MOST)
-    by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)  # sums in another order tie
+    by_bin = np.round(
+        accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12
+    )  # sums in another order tie
     if np.ptp(by_bin) == 0:
         tell(
-            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates with nothing: NaN.",
+            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates with "
+            "nothing: NaN.",
             UndefinedMetricWarning,
         )
         return float("nan")

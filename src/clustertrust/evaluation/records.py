@@ -59,12 +59,20 @@ def student_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
     """
     given = check_floats("values", values, "at least two finite numbers in one flat sequence")
     if given.ndim != 1 or given.size < 2 or not np.isfinite(given).all():
-        raise ValueError(f"values has shape {given.shape}; give at least two finite numbers in one flat sequence.")
+        raise ValueError(
+            f"values has shape {given.shape}; give at least two finite numbers in one flat "
+            "sequence."
+        )
     if not 0 < check_number("level", level) < 1:
         raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.95.")
     with np.errstate(over="ignore", invalid="ignore"):
-        half = student.ppf((1 + level) / 2, given.size - 1) * given.std(ddof=1) / np.sqrt(given.size)
+        half = (
+            student.ppf((1 + level) / 2, given.size - 1) * given.std(ddof=1) / np.sqrt(given.size)
+        )
         mean = float(given.mean())
     if not np.isfinite(mean + half):
-        raise ValueError(f"values go up to {np.abs(given).max():.3g}, too large to be squared; divide them first.")
+        raise ValueError(
+            f"values go up to {np.abs(given).max():.3g}, too large to be squared; divide them "
+            "first."
+        )
     return Interval(mean, mean - float(half), mean + float(half))

@@ -56,7 +56,8 @@ def _append(open_writer: Callable[[Any], Any]) -> Iterator[Append]:
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal writer, schema
-        # Names of rows that are whole numbers come as floats in a block where one is missing: the first block decides.
+        # Names of rows that are whole numbers come as floats in a block where one is missing: the
+        # first block decides.
         table = arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         if writer is None:
             schema = table.schema

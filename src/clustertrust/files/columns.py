@@ -10,9 +10,15 @@ UNNAMED = "Unnamed: "  # what pandas calls a column without a name
 
 
 def choose_features(
-    names: Sequence[str], told: str, *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
+    names: Sequence[str],
+    told: str,
+    *,
+    id: str | None = None,
+    use: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> list[str]:
-    """Choose the columns to cluster: those of `use`, else all but `id` and `drop`; messages call the table `told`.
+    """Choose the columns to cluster: those of `use`, else all but `id` and `drop`; messages call
+    the table `told`.
 
     Examples
     --------
@@ -24,12 +30,16 @@ def choose_features(
     apart = {id, *drop}
     both = [name for name in use if name in apart]
     if both:
-        raise ValueError(f"The column {both[0]!r} is named by use=… and left out by drop=… or id=…; decide for one.")
+        raise ValueError(
+            f"The column {both[0]!r} is named by use=… and left out by drop=… or id=…; decide for "
+            "one."
+        )
     left = [name for name in names if name not in apart]
     unnamed = [name for name in left if name.startswith(UNNAMED)]
     if unnamed and not use:
         raise ValueError(
-            f"{told} has a column without a name, {unnamed[0]!r}, often row numbers that a program added. Say what it "
+            f"{told} has a column without a name, {unnamed[0]!r}, often row numbers that a program "
+            "added. Say what it "
             f"is: drop=[{unnamed[0]!r}], id={unnamed[0]!r}, or list the columns to use with use=…."
         )
     chosen = list(dict.fromkeys(use)) or left
@@ -44,7 +54,9 @@ def check_there(names: Sequence[str], told: str, **given: Sequence[str]) -> None
     for parameter, columns in given.items():
         missing = next((name for name in columns if name not in known), None)
         if missing is not None:
-            raise ValueError(f"{parameter}={missing!r}: {told} has no such column; it has {listed(names, 20)}.")
+            raise ValueError(
+                f"{parameter}={missing!r}: {told} has no such column; it has {listed(names, 20)}."
+            )
 
 
 def listed(names: Sequence[object], most: int = 10) -> str:

@@ -1,4 +1,6 @@
-"""Comma- and tab-separated text: whole files here, and what reading them in blocks or on Dask shares with that."""
+"""Comma- and tab-separated text: whole files here, and what reading them in blocks or on Dask
+shares with that.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ __all__ = [
 # What opens compressed text, by its suffix; the same suffixes as pandas knows.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from 3.1 on it is exact,
-# and asking for that is warned of.
+# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from
+# 3.1 on it is exact, and asking for that is warned of.
 EXACT: dict[str, Any] = (
-    {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+    {"float_precision": "round_trip"}
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    else {}
 )
 
 
@@ -47,8 +51,13 @@ _MISSING = [
 # fmt: on
 
 
-def read_delimited(source: Any, separator: str, header: bool | None, text: Sequence[str]) -> pd.DataFrame:
-    """A frame of a path or of bytes in memory; `header` and `text` as in :class:`clustertrust.files.Reading`."""
+def read_delimited(
+    source: Any, separator: str, header: bool | None, text: Sequence[str]
+) -> pd.DataFrame:
+    """A frame of a path or of bytes in memory.
+
+    `header` and `text` as in :class:`clustertrust.files.Reading`.
+    """
     options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
     first = first_line(source, options)
     named = _has_names(first, header)
@@ -56,7 +65,9 @@ def read_delimited(source: Any, separator: str, header: bool | None, text: Seque
         check_unique(first)
         other = next((other for other in ";\t|" if other in first[0]), None)
         if len(first) == 1 and separator == "," and other is not None:
-            raise TableError(f"has one column, {first[0]!r}; say what separates its fields: separator={other!r}.")
+            raise TableError(
+                f"has one column, {first[0]!r}; say what separates its fields: separator={other!r}."
+            )
         options |= as_text([name for name in text if name in first], first)
     else:
         options |= as_text([int(name) for name in text if name.isdecimal()], range(len(first)))
@@ -66,24 +77,31 @@ def read_delimited(source: Any, separator: str, header: bool | None, text: Seque
             return pd.read_csv(
                 rewound(source),
                 header=0 if named else None,
-                index_col=False,  # without it pandas takes a surplus first field for the names of the rows
+                # without it pandas takes a surplus first field for the names of the rows
+                index_col=False,
                 low_memory=False,
                 **EXACT,
                 **options,
             )
         except pd.errors.ParserWarning:
-            raise TableError("has more fields in its rows than in its first line; give every column a name.") from None
+            raise TableError(
+                "has more fields in its rows than in its first line; give every column a name."
+            ) from None
         except pd.errors.ParserError as error:
             raise TableError(
                 f"has a line with too many fields, or quotes that do not close: {error}".strip()
             ) from error
         except UnicodeDecodeError:
-            _bytes_of(source).decode()  # pandas counts from somewhere inside: this says where in the file it is
+            _bytes_of(
+                source
+            ).decode()  # pandas counts from somewhere inside: this says where in the file it is
             raise
 
 
 def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
-    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA is a name."""
+    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA
+    is a name.
+    """
     if not text:
         return {}
     missing = {name: _MISSING for name in columns if name not in text}
@@ -105,19 +123,29 @@ def open_text(path: Path, mode: str, **options: Any) -> Any:
 def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
     """The fields of the first line, as pandas would name columns by them."""
     try:
-        line = pd.read_csv(rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options)
+        line = pd.read_csv(
+            rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options
+        )
     except pd.errors.EmptyDataError:
-        raise TableError("is empty; it needs a line of column names and a line for each point.") from None
-    return [str(name) or f"Unnamed: {i}" for i, name in enumerate(line.iloc[0])]  # pandas' name for no name
+        raise TableError(
+            "is empty; it needs a line of column names and a line for each point."
+        ) from None
+    return [
+        str(name) or f"Unnamed: {i}" for i, name in enumerate(line.iloc[0])
+    ]  # pandas' name for no name
 
 
 def _has_names(first: list[str], header: bool | None) -> bool:
-    """Whether the first line holds names. Numbers there, but 0, 1, 2, …, are more likely the first point."""
+    """Whether the first line holds names.
+
+    Numbers there, but 0, 1, 2, …, are more likely the first point.
+    """
     if header is not None:
         return header
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
-            f"has numbers in its first line ({', '.join(first[:3])}): say header=False if that is the first point, "
+            f"has numbers in its first line ({', '.join(first[:3])}): say header=False if that is "
+            "the first point, "
             "header=True if they are names."
         )
     return True

@@ -16,7 +16,9 @@ class TableError(ValueError):
 
 @contextmanager
 def named_errors(told: str, format: str) -> Iterator[None]:
-    """Make of anything that a reader raises over a file an error of one or two lines that names the file."""
+    """Make of anything that a reader raises over a file an error of one or two lines that names the
+    file.
+    """
     try:
         yield
     except UnicodeDecodeError as error:

@@ -1,4 +1,6 @@
-"""The one table of formats: by which suffixes each is known, and how it is read and written, whole or in blocks."""
+"""The one table of formats: by which suffixes each is known, and how it is read and written, whole
+or in blocks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ import pandas as pd
 
 from clustertrust.files.appending import Append, append_arrow, append_parquet, append_text
 from clustertrust.files.errors import TableError
-from clustertrust.files.sources import ArrowSource, CsvSource, FileSource, NpySource, ParquetSource, TsvSource
+from clustertrust.files.sources import (
+    ArrowSource,
+    CsvSource,
+    FileSource,
+    NpySource,
+    ParquetSource,
+    TsvSource,
+)
 from clustertrust.files.whole import (
     Reading,
     Table,
@@ -44,7 +53,8 @@ class Format:
     read : a path, or bytes in memory, and a `Reading` → the whole table
     write : a frame and a path; None: a plain table cannot be written so
     blocks : what reads files of it in blocks of rows; None: it is read whole
-    append : a path → a context that gives a function to write one frame below the other; None: written whole
+    append : a path → a context that gives a function to write one frame below the other; None:
+        written whole
     options : the fields of `Reading` that it uses, beside `text`
     needs : (module, extra that installs it), where it needs one
     """
@@ -113,7 +123,10 @@ def known_format(path: str | Path) -> str | None:
 
 
 def suffixes(able: str | None = None) -> str:
-    """All suffixes as a message lists them; of the formats alone that have `able`, such as "append"."""
+    """All suffixes as a message lists them.
+
+    Of the formats alone that have `able`, such as "append".
+    """
     kinds = [kind for kind in FORMATS.values() if able is None or getattr(kind, able) is not None]
     return ", ".join(suffix for kind in kinds for suffix in kind.suffixes)
 
@@ -125,4 +138,6 @@ def need(format: str) -> None:
         try:
             importlib.import_module(needs[0])
         except ImportError as error:
-            raise ImportError(f'{format} files need {needs[0]}: pip install "clustertrust[{needs[1]}]"') from error
+            raise ImportError(
+                f'{format} files need {needs[0]}: pip install "clustertrust[{needs[1]}]"'
+            ) from error

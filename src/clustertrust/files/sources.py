@@ -1,4 +1,6 @@
-"""Tables larger than memory, read in blocks of rows, as often as asked: arrays on disk, Parquet, CSV, and folders."""
+"""Tables larger than memory, read in blocks of rows, as often as asked: arrays on disk, Parquet,
+CSV, and folders.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,11 @@ class Source(ABC):
     def load(self) -> Any:
         """All rows at once: an array, or a frame where the columns have names."""
         blocks = list(self.read(2**16))
-        X = np.concatenate([block.X for block in blocks]) if blocks else np.empty((0, self.n_features))
+        X = (
+            np.concatenate([block.X for block in blocks])
+            if blocks
+            else np.empty((0, self.n_features))
+        )
         return X if self.columns is None else pd.DataFrame(X, columns=self.columns)
 
     @abstractmethod
@@ -126,7 +132,9 @@ def checked(block: Block, columns: list[str] | None) -> Block:
 class ArraySource(Source):
     """An array, such as a `numpy.memmap`, with names of its columns and rows where it has them."""
 
-    def __init__(self, array: NDArray, columns: list[str] | None = None, ids: NDArray | None = None) -> None:
+    def __init__(
+        self, array: NDArray, columns: list[str] | None = None, ids: NDArray | None = None
+    ) -> None:
         if array.ndim != 2:
             raise ValueError(f"X has shape {array.shape}; it must have rows and columns.")
         if array.dtype.kind not in "fiub":
@@ -161,7 +169,10 @@ class SparseSource(Source):
 
     def read(self, rows: int) -> Iterator[Block]:
         """Raise: blocks are dense."""
-        raise ValueError(f"{self.told} holds a sparse matrix, which is not read in blocks; save it as a dense array.")
+        raise ValueError(
+            f"{self.told} holds a sparse matrix, which is not read in blocks; save it as a dense "
+            "array."
+        )
 
 
 class FileSource(Source):
@@ -169,7 +180,9 @@ class FileSource(Source):
 
     @classmethod
     @abstractmethod
-    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> FileSource:
+    def open(
+        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+    ) -> FileSource:
         """Open files with the columns that are asked for."""
 
     @classmethod
@@ -187,7 +200,9 @@ class NpySource(FileSource):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
 
     @classmethod
-    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> NpySource:
+    def open(
+        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+    ) -> NpySource:
         """Open one file; its columns have no names to choose by."""
         if len(paths) > 1:
             raise ValueError(f"{paths[0].parent} holds {len(paths)} arrays; give one .npy file.")
@@ -203,20 +218,28 @@ class NpySource(FileSource):
     def __init__(self, path: Path) -> None:
         with named_errors(str(path), "npy"), path.open("rb") as file:
             version = np.lib.format.read_magic(file)
-            read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+            read_header = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }
             if version not in read_header:
-                raise ValueError(f"{path} is an array file of version {version}; save it anew with numpy.save.")
+                raise ValueError(
+                    f"{path} is an array file of version {version}; save it anew with numpy.save."
+                )
             shape, by_column, self.dtype = read_header[version](file)
             self.offset = file.tell()
         if len(shape) != 2 or min(shape) < 0 or by_column or self.dtype.kind not in "fiub":
             order = "column by column" if by_column else "row by row"
             raise ValueError(
-                f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must be (n, d) numbers, "
+                f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must "
+                "be (n, d) numbers, "
                 "row by row (numpy.ascontiguousarray)."
             )
         expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
         if path.stat().st_size < expected:
-            raise ValueError(f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it anew.")
+            raise ValueError(
+                f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it anew."
+            )
         self.path = path
         self.n_rows, self.n_features = shape
 
@@ -236,25 +259,36 @@ class NpySource(FileSource):
 
 
 class FrameSource(FileSource):
-    """One or more files of columns with names, the same in each; ids by name, the other columns numbers."""
+    """One or more files of columns with names, the same in each.
+
+    Ids by name, the other columns numbers.
+    """
 
     format: ClassVar[str]  # what messages call it
 
     def __init__(
-        self, paths: Sequence[Path], *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
+        self,
+        paths: Sequence[Path],
+        *,
+        id: str | None = None,
+        use: Sequence[str] = (),
+        drop: Sequence[str] = (),
     ) -> None:
         self.paths = list(paths)
         found = [self.names_of(path) for path in self.paths]
         for path, columns in zip(self.paths, found, strict=True):
             if columns != found[0]:
                 raise ValueError(
-                    f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them the same."
+                    f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them "
+                    "the same."
                 )
         self.columns = choose_features(found[0], str(self.paths[0]), id=id, use=use, drop=drop)
         self.id, self.n_features = id, len(self.columns)
 
     @classmethod
-    def open(cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> FrameSource:
+    def open(
+        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+    ) -> FrameSource:
         """Open the files as one table."""
         return cls(paths, id=id, use=use, drop=drop)
 
@@ -268,7 +302,9 @@ class FrameSource(FileSource):
         assert self.columns is not None
         for path in self.paths:
             for frame in self._guarded(path, rows):
-                if frame.empty:  # nothing but empty lines; without values all columns look like text
+                if (
+                    frame.empty
+                ):  # nothing but empty lines; without values all columns look like text
                     continue
                 ids = None if self.id is None else frame[self.id].to_numpy()
                 yield Block(numbers_of(frame[self.columns], str(path)), ids)
@@ -315,25 +351,37 @@ class CsvSource(FrameSource):
     def _columns(cls, path: Path) -> list[str]:
         names = first_line(path, {"sep": cls.separator})
         if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
-            raise TableError(f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of columns.")
+            raise TableError(
+                f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of "
+                "columns."
+            )
         return names
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks would drop a field too many in the first row of each without a word.
         with open_text(path, "rb") as file:
-            head = next((line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")), b"")
+            head = next(
+                (line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")),
+                b"",
+            )
             lines, before = 1, len(head)
             while block := _records(file, rows):
                 yield self._parse(path, head, block, lines, before)
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
-    def _parse(self, path: Path, head: bytes, block: bytes, lines: int, before: int) -> pd.DataFrame:
-        """Some lines of text as a frame; `lines` and `before` count the lines and bytes above them."""
+    def _parse(
+        self, path: Path, head: bytes, block: bytes, lines: int, before: int
+    ) -> pd.DataFrame:
+        """Some lines of text as a frame.
+
+        `lines` and `before` count the lines and bytes above them.
+        """
         try:
             block.decode()
         except UnicodeDecodeError as error:
             raise TableError(
-                f"is not UTF-8 text ({error.reason} at byte {before + error.start}); save it as UTF-8."
+                f"is not UTF-8 text ({error.reason} at byte {before + error.start}); save it as "
+                "UTF-8."
             ) from error
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -366,7 +414,12 @@ class ParquetSource(FrameSource):
     format = "parquet"
 
     def __init__(
-        self, paths: Sequence[Path], *, id: str | None = None, use: Sequence[str] = (), drop: Sequence[str] = ()
+        self,
+        paths: Sequence[Path],
+        *,
+        id: str | None = None,
+        use: Sequence[str] = (),
+        drop: Sequence[str] = (),
     ) -> None:
         super().__init__(paths, id=id, use=use, drop=drop)
         self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
@@ -387,7 +440,10 @@ class ParquetSource(FrameSource):
 
 
 class ArrowSource(FrameSource):
-    """Feather, Arrow's file format, and Arrow's stream, by pyarrow; a block is at most a batch of the file."""
+    """Feather, Arrow's file format, and Arrow's stream, by pyarrow.
+
+    A block is at most a batch of the file.
+    """
 
     format = "arrow"
 
@@ -418,7 +474,9 @@ def _records(file: IO[bytes], rows: int) -> bytes:
     """The next lines, as many as `rows`, and more where a quoted field runs on into them."""
     text = b"".join(itertools.islice(file, rows))
     quotes = text.count(b'"')
-    for line in itertools.islice(file, max(rows, 1000)) if quotes % 2 else ():  # not the whole file for a stray quote
+    for line in (
+        itertools.islice(file, max(rows, 1000)) if quotes % 2 else ()
+    ):  # not the whole file for a stray quote
         text += line
         quotes += line.count(b'"')
         if quotes % 2 == 0:
@@ -431,12 +489,15 @@ def numbers_of(frame: pd.DataFrame, told: str) -> NDArray[np.float64]:
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
         raise ValueError(
-            f"{told} has columns that are not numbers: {text}. Leave them out (drop=…), or name the rows by one (id=…)."
+            f"{told} has columns that are not numbers: {text}. Leave them out (drop=…), or name "
+            "the rows by one (id=…)."
         )
     _check_whole(told, frame)
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
-    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))  # pandas' own types know NA
+    return np.ascontiguousarray(
+        frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    )  # pandas' own types know NA
 
 
 def _check_whole(told: str, values: Any) -> None:
@@ -462,5 +523,9 @@ def _arrow_batches(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
         is_file = file.read(6) == b"ARROW1"
         file.seek(0)
         reader = ipc.open_file(file) if is_file else ipc.open_stream(file)
-        batches = (reader.get_batch(i) for i in range(reader.num_record_batches)) if is_file else iter(reader)
+        batches = (
+            (reader.get_batch(i) for i in range(reader.num_record_batches))
+            if is_file
+            else iter(reader)
+        )
         yield reader.schema, batches

@@ -1,6 +1,7 @@
 """Tables in files: read whole or in blocks of rows, and written, in every format of `FORMATS`.
 
-Reading a table whole gives a `Table`: columns by name and, where the file carries them, names of the rows.
+Reading a table whole gives a `Table`: columns by name and, where the file carries them, names of
+the rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from clustertrust.files.whole import Reading, Table
 __all__ = ["bytes_in_memory", "column_names", "open_source", "read_table", "write_table"]
 
 
-def read_table(source: str | Path | bytes, reading: Reading | None = None, *, format: str | None = None) -> Table:
+def read_table(
+    source: str | Path | bytes, reading: Reading | None = None, *, format: str | None = None
+) -> Table:
     r"""Read a table.
 
     Parameters
@@ -48,21 +51,26 @@ def read_table(source: str | Path | bytes, reading: Reading | None = None, *, fo
     told = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
-            raise ValueError(f"format=None: bytes have no suffix; name the format, one of {sorted(FORMATS)}.")
+            raise ValueError(
+                f"format=None: bytes have no suffix; name the format, one of {sorted(FORMATS)}."
+            )
         format = format_of(source)
     check_choice("format", format, FORMATS)
     kind = FORMATS[format]
     _check_options(kind, reading, format)
     need(format)
     with named_errors(told, format):
-        table = kind.read(io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading)
+        table = kind.read(
+            io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading
+        )
     return table  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
 
 
 def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = None) -> None:
     """Write the columns of a table; its index is not written.
 
-    Missing whole numbers are empty, but -1 in NPY and NPZ, which have no other way to say it; missing text is empty.
+    Missing whole numbers are empty, but -1 in NPY and NPZ, which have no other way to say it;
+    missing text is empty.
 
     Parameters
     ----------
@@ -89,7 +97,10 @@ def _check_source(source: Any) -> None:
 def _check_reading(reading: Any) -> Reading:
     """Return how to read, each option of the type that it has."""
     if not isinstance(reading, Reading):
-        raise TypeError(f"reading={reading!r} must be a clustertrust.files.Reading, such as Reading(text=('id',)).")
+        raise TypeError(
+            f"reading={reading!r} must be a clustertrust.files.Reading, such as "
+            "Reading(text=('id',))."
+        )
     names = reading.text
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"text={names!r} must be a tuple of names of columns, such as ('id',).")
@@ -107,17 +118,21 @@ def _check_options(kind: Format, reading: Reading, format: str) -> None:
     default = Reading()
     for name in ("separator", "header", "array", "use_rep"):
         if getattr(reading, name) != getattr(default, name) and name not in kind.options:
-            raise TableError(f"{name}={getattr(reading, name)!r} means nothing for {format} files; leave it out.")
+            raise TableError(
+                f"{name}={getattr(reading, name)!r} means nothing for {format} files; leave it out."
+            )
 
 
-def open_source(X: Any, *, id: str | None = None, use: Sequence[str] | None = None, drop: Sequence[str] = ()) -> Source:
+def open_source(
+    X: Any, *, id: str | None = None, use: Sequence[str] | None = None, drop: Sequence[str] = ()
+) -> Source:
     """Open a table to be read in blocks.
 
     Parameters
     ----------
     X : array, or path of a file, or of a folder of files of one format
-        Every format that `read_table` reads. CSV, TSV, Parquet, Arrow and NPY files are read in blocks; NPZ and H5AD
-        files are read whole here.
+        Every format that `read_table` reads. CSV, TSV, Parquet, Arrow and NPY files are read in
+        blocks; NPZ and H5AD files are read whole here.
     id : name of the column that names the rows, optional
     use : names of the columns to use, optional; None: all but `id` and `drop`
     drop : names of columns to leave out
@@ -134,14 +149,20 @@ def open_source(X: Any, *, id: str | None = None, use: Sequence[str] | None = No
         raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
     if id is not None and not isinstance(id, str):
         raise TypeError(f"id={id!r} must be the name of a column.")
-    use, drop = None if use is None else check_names("use", use, "columns"), check_names("drop", drop, "columns")
+    use, drop = (
+        None if use is None else check_names("use", use, "columns"),
+        check_names("drop", drop, "columns"),
+    )
     kind, paths = _files(Path(X))
     chosen: dict[str, Any] = {"id": id, "use": use or (), "drop": drop}
     return _read_whole(paths[0], **chosen) if kind is None else kind.open(paths, **chosen)
 
 
 def column_names(path: Path) -> list[str] | None:
-    """Names of the columns of a file that is read in blocks, or of the first of a folder; None: they have none."""
+    """Names of the columns of a file that is read in blocks, or of the first of a folder.
+
+    None: they have none.
+    """
     kind, paths = _files(path)
     return None if kind is None else kind.names_of(paths[0])
 
@@ -157,7 +178,10 @@ def bytes_in_memory(path: Path) -> int:
 
 
 def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
-    """What reads a file, or all files of a folder, in blocks, and the files; None: it is read whole."""
+    """What reads a file, or all files of a folder, in blocks, and the files.
+
+    None: it is read whole.
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if not path.is_dir():
@@ -171,7 +195,8 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     format = kinds[0]
     if len(kinds) > 1 or format not in FORMATS or FORMATS[format].blocks is None:
         raise ValueError(
-            f"{path} holds files of several kinds or of none that is read in blocks ({', '.join(kinds)}); it must be "
+            f"{path} holds files of several kinds or of none that is read in blocks "
+            f"({', '.join(kinds)}); it must be "
             f"files of one kind: {suffixes('blocks')}."
         )
     need(format)

@@ -47,7 +47,8 @@ class Reading:
     ----------
     text : names of columns to keep as the text they are, such as ids (007 stays 007)
     separator : between the fields of CSV and TSV; None: what the format says
-    header : whether the first line of CSV and TSV holds names; None: it does, and numbers there are an error
+    header : whether the first line of CSV and TSV holds names; None: it does, and numbers there are
+        an error
     array : which array of an NPZ file
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
     """
@@ -80,7 +81,9 @@ class Table:
 
 def read_text(source: Any, reading: Reading, separator: str) -> Table:
     """Read text whose fields are separated by `separator`, unless `reading` has another."""
-    return Table(read_delimited(source, reading.separator or separator, reading.header, reading.text))
+    return Table(
+        read_delimited(source, reading.separator or separator, reading.header, reading.text)
+    )
 
 
 def write_text(table: pd.DataFrame, path: Path, separator: str) -> None:
@@ -143,7 +146,9 @@ def read_npz(source: Any, reading: Reading) -> Table:
     with _load(source) as file:
         names = list(file.files)
         if {"format", "indices", "indptr", "shape", "data"} <= set(names):
-            odd = [name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"]
+            odd = [
+                name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"
+            ]
             if odd:
                 raise TableError(f"holds a sparse matrix whose {odd[0]} are not whole numbers.")
             return Table(checked_csr(sparse.load_npz(rewound(source))))
@@ -153,7 +158,11 @@ def read_npz(source: Any, reading: Reading) -> Table:
     if len(arrays) == 1:
         ((name, array),) = arrays.items()
         return _from_array(array, f" in its array {name!r}")
-    if arrays and all(array.ndim == 1 for array in arrays.values()) and len({len(a) for a in arrays.values()}) == 1:
+    if (
+        arrays
+        and all(array.ndim == 1 for array in arrays.values())
+        and len({len(a) for a in arrays.values()}) == 1
+    ):
         return Table(pd.DataFrame(arrays))  # one array a column, as we write it
     told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
@@ -169,7 +178,8 @@ def _load(source: Any) -> Any:
         if "pickle" not in str(error).lower():
             raise
         raise TableError(
-            "holds Python objects or is no NumPy file; save an array of numbers (np.save, np.savez)."
+            "holds Python objects or is no NumPy file; save an array of numbers (np.save, "
+            "np.savez)."
         ) from error
 
 
@@ -184,7 +194,9 @@ def _from_array(array: NDArray, told: str) -> Table:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
         raise TableError(f"has shape {array.shape}{told}; a table is (points, columns).")
-    return Table(pd.DataFrame(array.reshape(len(array), -1), copy=False))  # columns are known by their positions
+    return Table(
+        pd.DataFrame(array.reshape(len(array), -1), copy=False)
+    )  # columns are known by their positions
 
 
 def write_npy(table: pd.DataFrame, path: Path) -> None:
@@ -205,12 +217,22 @@ def write_npz(table: pd.DataFrame, path: Path) -> None:
 def _plain(column: pd.Series) -> NDArray:
     """A column as NumPy alone knows it: no objects, no missing whole numbers or text."""
     if pd.api.types.is_integer_dtype(column.dtype):
-        return column.fillna(-1).to_numpy(np.int64) if column.hasnans else column.to_numpy(column.dtype.type)
+        return (
+            column.fillna(-1).to_numpy(np.int64)
+            if column.hasnans
+            else column.to_numpy(column.dtype.type)
+        )
     if pd.api.types.is_float_dtype(column.dtype):
         return column.to_numpy(np.float64)
     if pd.api.types.is_bool_dtype(column.dtype):
         return column.to_numpy(bool)
-    return np.array(["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)], str)
+    return np.array(
+        [
+            "" if missing else str(value)
+            for value, missing in zip(column, column.isna(), strict=True)
+        ],
+        str,
+    )
 
 
 # AnnData

@@ -1,4 +1,6 @@
-"""Scores over a range of k: how many clusters the data bear, beside what data without clusters would give."""
+"""Scores over a range of k: how many clusters the data bear, beside what data without clusters
+would give.
+"""
 
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.profile import KProfile, choose_k

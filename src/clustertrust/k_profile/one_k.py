@@ -1,4 +1,6 @@
-"""The data at one k: means of score, stability and geometry with their standard errors, and the weakest cluster."""
+"""The data at one k: means of score, stability and geometry with their standard errors, and the
+weakest cluster.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,14 @@ class Row(NamedTuple):
     means: Floats  # (3,) of score, stability, geometry
     errors: Floats  # (3,) their jackknife-over-runs standard errors
     quantiles: Floats  # (5,) of the scores
-    weakest: tuple[int, int, float]  # label, points and mean score of the cluster with the lowest mean score
+    weakest: tuple[
+        int, int, float
+    ]  # label, points and mean score of the cluster with the lowest mean score
 
 
 def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
-    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or matched again.
+    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or
+    matched again.
 
     Persistence p, where it is a part of the score, is held fixed.
     """
@@ -67,8 +72,14 @@ def judge(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
     at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
     scores = scored.scores[~np.isnan(scored.scores)]
     return Row(
-        means=np.array([mean_score(values) for values in (scored.scores, scored.stability, scored.geometry)]),
+        means=np.array(
+            [mean_score(values) for values in (scored.scores, scored.stability, scored.geometry)]
+        ),
         errors=_jackknife(without),
-        quantiles=np.quantile(scores, QUANTILES) if scores.size else np.full(len(QUANTILES), np.nan),
-        weakest=(at, int((scored.labels == at).sum()), float(by_cluster[at])) if at >= 0 else (-1, 0, np.nan),
+        quantiles=np.quantile(scores, QUANTILES)
+        if scores.size
+        else np.full(len(QUANTILES), np.nan),
+        weakest=(at, int((scored.labels == at).sum()), float(by_cluster[at]))
+        if at >= 0
+        else (-1, 0, np.nan),
     )

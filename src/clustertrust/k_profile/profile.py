@@ -1,7 +1,9 @@
-"""Scores over a range of k: how many clusters the data bear, beside what data without clusters would give.
+"""Scores over a range of k: how many clusters the data bear, beside what data without clusters
+would give.
 
-The mean score is not comparable between numbers of clusters: two halves of one elongated cloud score 0.66, its five
-slices less. So each k is compared with surrogates without clusters that are cut into as many parts.
+The mean score is not comparable between numbers of clusters: two halves of one elongated cloud
+score 0.66, its five slices less. So each k is compared with surrogates without clusters that are
+cut into as many parts.
 """
 
 from __future__ import annotations
@@ -38,11 +40,13 @@ Floats = NDArray[np.float64]
 
 
 def any_k_p_value(data: Floats, null: Floats) -> float:
-    """p-value of the largest adjusted score over all k: (q,) of the data beside (B, q) of the surrogates.
+    """p-value of the largest adjusted score over all k: (q,) of the data beside (B, q) of the
+    surrogates.
 
-    All B + 1 are adjusted by their common mean at each k, so that under the null they are exchangeable and the search
-    over k costs nothing in level. They are not divided by their spread: with few surrogates a value that stands far out
-    makes the spread that it is measured by, and one lucky surrogate at an unlikely k would hide any structure.
+    All B + 1 are adjusted by their common mean at each k, so that under the null they are
+    exchangeable and the search over k costs nothing in level. They are not divided by their spread:
+    with few surrogates a value that stands far out makes the spread that it is measured by, and one
+    lucky surrogate at an unlikely k would hide any structure.
     """
     together = np.vstack([data, null])
     mean = together.mean(axis=0)
@@ -61,7 +65,8 @@ class KProfile:
     mean_score, mean_stability, mean_geometry : (q,)
     score_error, stability_error, geometry_error : (q,) their jackknife-over-runs standard errors
     quantiles : (q, 5) of the scores, at 5, 25, 50, 75 and 95 %
-    weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean score
+    weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean
+        score
     null_means : by family, (B, q) mean score of each surrogate; None where none were asked for
     level : the largest p-value at which the data are called structured
     n_points, n_runs : points judged, and runs of each ensemble
@@ -84,7 +89,9 @@ class KProfile:
     n_runs: int
 
     def _rivals(self) -> tuple[Floats, Floats]:
-        """(q,) mean and standard deviation of the surrogates' mean score, of the family that scores higher at k."""
+        """(q,) mean and standard deviation of the surrogates' mean score, of the family that scores
+        higher at k.
+        """
         assert self.null_means is not None
         families = [values for name, values in self.null_means.items() if name in VERDICT]
         means = np.array([values.mean(axis=0) for values in families])
@@ -94,7 +101,9 @@ class KProfile:
 
     @property
     def null_score(self) -> Floats | None:
-        """(q,) mean score of the surrogates, of the box or of the Gaussian, whichever score higher; None: not asked."""
+        """(q,) mean score of the surrogates, of the box or of the Gaussian, whichever score higher;
+        None: not asked.
+        """
         return None if self.null_means is None else self._rivals()[0]
 
     @property
@@ -104,7 +113,9 @@ class KProfile:
 
     @property
     def excess_error(self) -> Floats | None:
-        """(q,) s √(1 + 1/B), s the spread over surrogates: of one data set of this size, and of the mean of B."""
+        """(q,) s √(1 + 1/B), s the spread over surrogates: of one data set of this size, and of the
+        mean of B.
+        """
         if self.null_means is None:
             return None
         B = len(next(iter(self.null_means.values())))
@@ -112,8 +123,14 @@ class KProfile:
 
     @property
     def adjusted(self) -> Floats | None:
-        """(q,) excess / (1 - null_score): 0 where the score is that of one cloud, 1 where it is perfect."""
-        return None if self.excess is None or self.null_score is None else self.excess / (1 - self.null_score)
+        """(q,) excess / (1 - null_score): 0 where the score is that of one cloud, 1 where it is
+        perfect.
+        """
+        return (
+            None
+            if self.excess is None or self.null_score is None
+            else self.excess / (1 - self.null_score)
+        )
 
     @property
     def adjusted_error(self) -> Floats | None:
@@ -124,10 +141,17 @@ class KProfile:
 
     @property
     def p_value(self) -> float | None:
-        """How often surrogates stand out as far at *some* k; the larger of box and Gaussian; None: not asked."""
+        """How often surrogates stand out as far at *some* k.
+
+        The larger of box and Gaussian; None: not asked.
+        """
         if self.null_means is None:
             return None
-        return max(any_k_p_value(self.mean_score, null) for name, null in self.null_means.items() if name in VERDICT)
+        return max(
+            any_k_p_value(self.mean_score, null)
+            for name, null in self.null_means.items()
+            if name in VERDICT
+        )
 
     @property
     def structured(self) -> bool | None:
@@ -136,7 +160,9 @@ class KProfile:
 
     @property
     def strongest(self) -> int:
-        """The k with the largest adjusted score (without surrogates: the largest mean score), structured or not."""
+        """The k with the largest adjusted score (without surrogates: the largest mean score),
+        structured or not.
+        """
         value = self.mean_score if self.adjusted is None else self.adjusted
         return int(self.n_clusters[int(np.argmax(value))])
 
@@ -144,8 +170,8 @@ class KProfile:
     def best(self) -> int:
         """The recommended number of clusters; 1 where no k stands out from one cloud.
 
-        Otherwise the smallest k whose adjusted score is within one standard error of the largest. Without surrogates:
-        the k with the largest mean score, which is a weaker ground.
+        Otherwise the smallest k whose adjusted score is within one standard error of the largest.
+        Without surrogates: the k with the largest mean score, which is a weaker ground.
         """
         if self.adjusted is None or self.adjusted_error is None:
             return self.strongest
@@ -165,14 +191,18 @@ class KProfile:
             "geometry": self.mean_geometry,
             "geometry_error": self.geometry_error,
         }
-        columns |= {f"score_{100 * q:.0f}%": self.quantiles[:, at] for at, q in enumerate(QUANTILES)}
+        columns |= {
+            f"score_{100 * q:.0f}%": self.quantiles[:, at] for at, q in enumerate(QUANTILES)
+        }
         columns |= {
             "weakest_cluster": self.weakest_label,
             "weakest_points": self.weakest_points,
             "weakest_score": self.weakest_score,
         }
         if self.null_means is not None:
-            columns |= {f"null_{name}": values.mean(axis=0) for name, values in self.null_means.items()}
+            columns |= {
+                f"null_{name}": values.mean(axis=0) for name, values in self.null_means.items()
+            }
             columns |= {
                 "excess": self.excess,
                 "excess_error": self.excess_error,
@@ -186,18 +216,22 @@ class KProfile:
         names = ["score", "stability", "geometry", "weakest_score"]
         names += [] if self.null_means is None else ["excess", "excess_error", "adjusted"]
         table = self.to_frame()[names].to_string(float_format=lambda value: f"{value:.3f}")
-        return f"{self.n_points} points, {self.n_runs} runs for each k\n\n{table}\n\n{self._verdict()}"
+        return (
+            f"{self.n_points} points, {self.n_runs} runs for each k\n\n{table}\n\n{self._verdict()}"
+        )
 
     def _verdict(self) -> str:
         if self.p_value is None:
             return f"{self.best} clusters have the largest mean score. Not compared with data without clusters."
         if self.structured:
             return (
-                f"{self.best} clusters: the fewest within one standard error of the largest adjusted score, that of "
+                f"{self.best} clusters: the fewest within one standard error of the largest "
+                "adjusted score, that of "
                 f"{self.strongest} (some k stands out from one cloud: p = {self.p_value:.2g})."
             )
         return (
-            f"1: no k stands out from one cloud (p = {self.p_value:.2g}, level {self.level:g}). The strongest is "
+            f"1: no k stands out from one cloud (p = {self.p_value:.2g}, level {self.level:g}). "
+            "The strongest is "
             f"{self.strongest}."
         )
 
@@ -206,9 +240,13 @@ def check_range(ks: Any, n_points: int) -> list[int]:
     """Return the numbers of clusters to try, rising."""
     checked = sorted(check_count("ks", k, at_least=2) for k in check_list("ks", ks, "range(2, 13)"))
     if len(checked) < 2 or len(set(checked)) < len(checked):
-        raise ValueError(f"ks={ks!r} must hold at least two different numbers, each once, such as range(2, 13).")
+        raise ValueError(
+            f"ks={ks!r} must hold at least two different numbers, each once, such as range(2, 13)."
+        )
     if checked[-1] >= n_points:
-        raise ValueError(f"ks={ks!r} goes up to {checked[-1]}; stay below the number of points, {n_points}.")
+        raise ValueError(
+            f"ks={ks!r} goes up to {checked[-1]}; stay below the number of points, {n_points}."
+        )
     return checked
 
 
@@ -218,9 +256,14 @@ def check_open_template(cake: Any) -> CAKE:
         raise TypeError(f"cake={cake!r} must be a CAKE; the numbers of clusters to try are ks.")
     cake = check_template(cake)
     if cake.n_clusters is not None:
-        raise ValueError(f"n_clusters={cake.n_clusters} of the CAKE is not used: ks sets it; leave it out.")
+        raise ValueError(
+            f"n_clusters={cake.n_clusters} of the CAKE is not used: ks sets it; leave it out."
+        )
     if cake.vary is not None and "n_clusters" in cake.vary:
-        raise ValueError("vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; drop one.")
+        raise ValueError(
+            "vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; "
+            "drop one."
+        )
     return cake
 
 
@@ -243,17 +286,20 @@ def choose_k(
     ks : range or list of int
         The numbers of clusters to try, each at least 2.
     cake : CAKE, optional
-        An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``; it is not fitted, and
-        its `n_clusters` stays open. Its clusterer must take a number of clusters. Its `random_state` scores the data
-        with k clusters as its fit would, and the surrogates have seeds of their own; its `n_jobs` is the number of
-        runs or surrogates at a time, and the result is the same for any number.
+        An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``; it
+        is not fitted, and its `n_clusters` stays open. Its clusterer must take a number of
+        clusters. Its `random_state` scores the data with k clusters as its fit would, and the
+        surrogates have seeds of their own; its `n_jobs` is the number of runs or surrogates at a
+        time, and the result is the same for any number.
     null : sequence of {"box", "gaussian", "permuted"}, or None
-        Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, which costs as much as one
-        `CAKE` for each k; with the default a profile costs some forty times that.
+        Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, which
+        costs as much as one `CAKE` for each k; with the default a profile costs some forty times
+        that.
     n_surrogates : int
         B, of each family: the same for all k.
     level : float
-        Some k stands out where the larger of the two p-values, over the whole range, is at most this.
+        Some k stands out where the larger of the two p-values, over the whole range, is at most
+        this.
     max_points : int or None
         Of more points a random sample of this size is judged. None: all.
 
@@ -264,12 +310,14 @@ def choose_k(
 
     Notes
     -----
-    The rule. The mean score is adjusted for chance at each k: 0 where it is that of one cloud cut into k parts (the box
-    or the Gaussian, whichever scores higher), 1 where it is perfect. So every k can reach the same top, and none gains
-    from being easy. The largest adjusted score wins, and of those within one standard error of it the smallest k: more
-    clusters have to earn their place. Where no k stands out from one cloud, `best` is 1.
+    The rule. The mean score is adjusted for chance at each k: 0 where it is that of one cloud cut
+    into k parts (the box or the Gaussian, whichever scores higher), 1 where it is perfect. So every
+    k can reach the same top, and none gains from being easy. The largest adjusted score wins, and
+    of those within one standard error of it the smallest k: more clusters have to earn their place.
+    Where no k stands out from one cloud, `best` is 1.
 
-    It finds the number of groups that this clusterer separates, which need not be the number of classes.
+    It finds the number of groups that this clusterer separates, which need not be the number of
+    classes.
 
     Examples
     --------
@@ -298,8 +346,12 @@ def choose_k(
     null_means = None
     if families is not None:
         found = score_surrogates(sample, plans, families, B, entropy)
-        null_means = {name: np.array([[of.mean for of in by_k] for by_k in by]) for name, by in found.items()}
-    means, errors = (np.array([getattr(row, name) for row in rows]).T for name in ("means", "errors"))
+        null_means = {
+            name: np.array([[of.mean for of in by_k] for by_k in by]) for name, by in found.items()
+        }
+    means, errors = (
+        np.array([getattr(row, name) for row in rows]).T for name in ("means", "errors")
+    )
     labels, sizes, weakest = zip(*(row.weakest for row in rows), strict=True)
     return KProfile(
         n_clusters=np.array(tried),

@@ -1,8 +1,8 @@
 """The few loops that everything rests on, and the choice of who runs them.
 
-`backend()` is the module with the kernels: `_numba` (compiled, loaded at first use so that importing
-clustertrust stays quick), or `_numpy` (plain, the oracle) where Numba cannot be imported. A back end for
-other hardware is one more module with the same functions.
+`backend()` is the module with the kernels: `_numba` (compiled, loaded at first use so that
+importing clustertrust stays quick), or `_numpy` (plain, the oracle) where Numba cannot be imported.
+A back end for other hardware is one more module with the same functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _choose() -> ModuleType:
         return importlib.import_module("clustertrust.kernels._numba")
     except ImportError as error:
         warnings.warn(
-            f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, which are "
+            f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
+            "which are "
             "correct but slow. Remedy: pip install --upgrade numba",
             RuntimeWarning,
             stacklevel=3,

@@ -1,8 +1,8 @@
 """The kernels compiled by Numba: plain loops, no options, no locks.
 
-Each releases the GIL, so callers hand blocks of rows to threads. A block is one thread's own work, so the
-result has the same bits for any number of threads. Numba's own threads are not used: its OpenMP layer dies
-in a forked child, its workqueue when two threads enter at once.
+Each releases the GIL, so callers hand blocks of rows to threads. A block is one thread's own work,
+so the result has the same bits for any number of threads. Numba's own threads are not used: its
+OpenMP layer dies in a forked child, its workqueue when two threads enter at once.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Any
 import numba
 import numpy as np
 
-# Views of rows, as below, have indices that cannot be negative; with sums of indices in their place Numba would check
-# for that in the innermost loops, which keeps them out of the vector registers.
+# Views of rows, as below, have indices that cannot be negative; with sums of indices in their place
+# Numba would check for that in the innermost loops, which keeps them out of the vector registers.
 
-# Sums may be regrouped, which is what lets the loops below run in vector registers; NaN and infinity keep
-# their meaning.
+# Sums may be regrouped, which is what lets the loops below run in vector registers; NaN and
+# infinity keep their meaning.
 _REGROUP = {"reassoc", "contract", "nsz"}
-# Points a tile. A tile of 20 features then fills two thirds of a first-level cache, a tile of distances an eighth
-# of a second-level one.
+# Points a tile. A tile of 20 features then fills two thirds of a first-level cache, a tile of
+# distances an eighth of a second-level one.
 TILE = 128
 
 
 def compiled(function: Callable[..., Any], fastmath: set[str] | bool = _REGROUP) -> Any:
-    """Compile at the first call; keep the machine code on disk where some folder can be written to."""
+    """Compile at the first call.
+
+    Keep the machine code on disk where some folder can be written to.
+    """
     try:
         return numba.njit(nogil=True, cache=True, fastmath=fastmath)(function)
     except RuntimeError:  # no folder for the cache
@@ -39,9 +42,11 @@ def strictly(function: Callable[..., Any]) -> Any:
 
 @compiled
 def rename(labels, largest):  # type: ignore[no-untyped-def]
-    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number: (R, largest + 1).
+    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number:
+    (R, largest + 1).
 
-    Labels are at most `largest`; negative ones become -1. O(n R), row by row as the labels lie in memory.
+    Labels are at most `largest`; negative ones become -1. O(n R), row by row as the labels lie in
+    memory.
     """
     n, R = labels.shape
     number = np.full((R, largest + 1), -1, dtype=np.int32)
@@ -64,7 +69,8 @@ def rename(labels, largest):  # type: ignore[no-untyped-def]
 
 @compiled
 def meet(labels):  # type: ignore[no-untyped-def]
-    """Cell of each row of `labels` (n, R) and first row of each cell; cells count up by first appearance.
+    """Cell of each row of `labels` (n, R) and first row of each cell; cells count up by first
+    appearance.
 
     O(n R) expected: one look at each row, found again in a hash table that is at most half full.
     """
@@ -104,7 +110,8 @@ def meet(labels):  # type: ignore[no-untyped-def]
 
 @compiled
 def contingencies(rows, counts, run, others, k, k_others):  # type: ignore[no-untyped-def]
-    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4).
+    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq.
+    (4).
 
     O(m len(others)): one sweep over the cells serves all other runs.
     """
@@ -121,10 +128,12 @@ def contingencies(rows, counts, run, others, k, k_others):  # type: ignore[no-un
 
 @compiled
 def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
-    """Best matching of each table (t, k, ·) where it can be read off, and whether it can; -1 elsewhere.
+    """Best matching of each table (t, k, ·) where it can be read off, and whether it can; -1
+    elsewhere.
 
-    Where every row has one largest entry and these lie in different columns, that is the only optimum of Eq. (5)
-    and no assignment problem needs solving. Table t has `widths[t]` columns. O(t k²).
+    Where every row has one largest entry and these lie in different columns, that is the only
+    optimum of Eq. (5) and no assignment problem needs solving. Table t has `widths[t]` columns. O(t
+    k²).
     """
     t, k, _ = tables.shape
     match = np.full((t, k), -1, dtype=np.int64)
@@ -155,8 +164,8 @@ def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
 def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
     """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, k, R).
 
-    Each pair of runs is looked at from both sides, O(m R²): side by side in memory the comparisons fill the vector
-    registers, and nothing is added to the sums of another run.
+    Each pair of runs is looked at from both sides, O(m R²): side by side in memory the comparisons
+    fill the vector registers, and nothing is added to the sums of another run.
     """
     m, R = rows.shape
     sums = np.zeros((m, R), dtype=np.int32)
@@ -173,10 +182,11 @@ def agreement_sums(rows, to):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
-    """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features from f on.
+    """out[i, p] += Σ (rows[i, f] - columns[f, p])² for the four rows from i and the four features
+    from f on.
 
-    What is loaded serves sixteen differences. The loop runs over points, side by side in memory, and fills the vector
-    registers.
+    What is loaded serves sixteen differences. The loop runs over points, side by side in memory,
+    and fills the vector registers.
     """
     a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
     b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
@@ -194,8 +204,8 @@ def add_squares(rows, columns, i, f, out):  # type: ignore[no-untyped-def]
 def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-untyped-def]
     """The same as `add_squares`, and ready[p] = √ready[p] for another row.
 
-    A processor takes roots in a unit of its own, several times slower than it multiplies: beside products they cost
-    next to nothing, one after another as much as the squares of twenty features.
+    A processor takes roots in a unit of its own, several times slower than it multiplies: beside
+    products they cost next to nothing, one after another as much as the squares of twenty features.
     """
     a0, a1, a2, a3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
     b0, b1, b2, b3 = rows[i + 1, f], rows[i + 1, f + 1], rows[i + 1, f + 2], rows[i + 1, f + 3]
@@ -212,7 +222,8 @@ def add_squares_and_root(rows, columns, i, f, out, ready):  # type: ignore[no-un
 
 @compiled
 def squares(rows, columns, out):  # type: ignore[no-untyped-def]
-    """out[i, p] = Σ_f (rows[i, f] - columns[f, p])² for a tile of points against one of TILE points.
+    """out[i, p] = Σ_f (rows[i, f] - columns[f, p])² for a tile of points against one of TILE
+    points.
 
     Both tiles are padded so that the number of rows and of features is a multiple of four.
     """
@@ -225,7 +236,10 @@ def squares(rows, columns, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def distances(rows, columns, out):  # type: ignore[no-untyped-def]
-    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`; four rows at a time, while the last get roots."""
+    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`.
+
+    Four rows at a time, while the last get roots.
+    """
     n = rows.shape[0]
     for i in range(0, n, 4):
         for p in range(TILE):
@@ -260,7 +274,10 @@ def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
 
 @compiled
 def nearest_row(rows, k, columns):  # type: ignore[no-untyped-def]
-    """Which of the first k rows is nearest to each point of tiles (t, d, TILE): (t TILE,). The first on ties."""
+    """Which of the first k rows is nearest to each point of tiles (t, d, TILE): (t TILE,).
+
+    The first on ties.
+    """
     out = np.zeros(columns.shape[0] * TILE, dtype=np.int32)
     tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
     least = np.empty(TILE, dtype=rows.dtype)
@@ -279,11 +296,13 @@ def nearest_row(rows, k, columns):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: ignore[no-untyped-def]
-    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in `pairs`.
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
+    `pairs`.
 
-    `rows` (t, TILE, d) and `columns` (t, d, TILE) hold the same n points, sorted by cell; block b is the tiles
-    from b per_block on. Each pair of tiles is computed once and serves both sides. The pairs of one call, and of
-    calls at the same time, share no block: then no two threads write to the same place. O(d) a pair of points.
+    `rows` (t, TILE, d) and `columns` (t, d, TILE) hold the same n points, sorted by cell; block b
+    is the tiles from b per_block on. Each pair of tiles is computed once and serves both sides. The
+    pairs of one call, and of calls at the same time, share no block: then no two threads write to
+    the same place. O(d) a pair of points.
     """
     n = cell.size
     last = rows.shape[0]
@@ -292,7 +311,9 @@ def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: 
     for b in range(pairs.shape[0]):
         first, second = pairs[b, 0], pairs[b, 1]
         for s in range(first * per_block, min(last, (first + 1) * per_block)):
-            for t in range(s if first == second else second * per_block, min(last, (second + 1) * per_block)):
+            for t in range(
+                s if first == second else second * per_block, min(last, (second + 1) * per_block)
+            ):
                 distances(rows[s], columns[t], tile)
                 low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
                 low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
@@ -334,7 +355,9 @@ def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
     out = np.zeros((start[-1], high - low))
     for first in range(0, high - low, TILE):
         last = min(first + TILE, high - low)
-        for r in range(rows.shape[1]):  # the sums of one run, k TILE of them, stay in the first-level cache
+        for r in range(
+            rows.shape[1]
+        ):  # the sums of one run, k TILE of them, stay in the first-level cache
             for j in range(rows.shape[0]):
                 if rows[j, r] >= 0:
                     total = out[start[r] + rows[j, r], first:last]
@@ -346,10 +369,12 @@ def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
 
 @compiled
 def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: ignore[no-untyped-def]
-    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t TILE).
+    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t
+    TILE).
 
-    `rows` (s, TILE, d) hold the n members, sorted by cell. O(n d + m R) a point; nothing of size n or m is held,
-    so that it serves where there are too many cells to keep a sum for each, and for unseen points.
+    `rows` (s, TILE, d) hold the n members, sorted by cell. O(n d + m R) a point; nothing of size n
+    or m is held, so that it serves where there are too many cells to keep a sum for each, and for
+    unseen points.
     """
     out = np.zeros((start[-1], columns.shape[0] * TILE))
     tile = np.empty((TILE, TILE), dtype=rows.dtype)
@@ -399,12 +424,14 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
 
 @compiled
 def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, root):  # type: ignore[no-untyped-def]
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b). O(K b).
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
+    O(K b).
 
-    `means` is (K, b) with the clusters of run r, of `sizes` (K,), in the rows start[r]:start[r + 1]; `own` is (R, b).
-    `leaves_out`: a becomes the mean over the other members, a point adding `itself` (b,) to its own sum.
-    What is not above `noise` (b,) is 0. `root`: square roots are compared. `lone_zero`: 0 for a cluster of one.
-    They are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not assigned.
+    `means` is (K, b) with the clusters of run r, of `sizes` (K,), in the rows start[r]:start[r +
+    1]; `own` is (R, b). `leaves_out`: a becomes the mean over the other members, a point adding
+    `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. `root`: square roots are
+    compared. `lone_zero`: 0 for a cluster of one. They are 0 where a and b are 0 and where there is
+    no other cluster, NaN where the point is not assigned.
     """
     R, points = own.shape
     s = np.empty((R, points))
@@ -456,7 +483,9 @@ def distances_from(X, at, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def nearest_two(to_medoid, nearest, first, second, removal):  # type: ignore[no-untyped-def]
-    """From distances (k, n): each point's nearest medoid, its two smallest distances, and what each removal costs."""
+    """From distances (k, n): each point's nearest medoid, its two smallest distances, and what each
+    removal costs.
+    """
     k, n = to_medoid.shape
     for i in range(n):
         first[i] = np.inf
@@ -481,11 +510,13 @@ def nearest_two(to_medoid, nearest, first, second, removal):  # type: ignore[no-
 
 @compiled
 def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
-    """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps. O(n² d) a sweep.
+    """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps. O(n² d) a
+    sweep.
 
-    For each point the nearest and the second nearest medoid are kept, and for each medoid what its removal would cost.
-    A candidate then needs one pass over the points to know its best swap, whichever medoid that is with, and a
-    swap that gains is made at once. After n candidates without one no single swap gains.
+    For each point the nearest and the second nearest medoid are kept, and for each medoid what its
+    removal would cost. A candidate then needs one pass over the points to know its best swap,
+    whichever medoid that is with, and a swap that gains is made at once. After n candidates without
+    one no single swap gains.
     """
     n, k = X.shape[0], start.size
     medoids = start.copy()
@@ -531,7 +562,10 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
 
 @strictly
 def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
-    """out[j] = |x_j - x_at| to 33 bits, for points (d, n). O(n d), by features, so that points share registers."""
+    """out[j] = |x_j - x_at| to 33 bits, for points (d, n).
+
+    O(n d), by features, so that points share registers.
+    """
     d, n = columns.shape
     for j in range(n):
         out[j] = 0.0
@@ -547,11 +581,13 @@ def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
 
 @strictly
 def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
-    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights, lengths of edges.
+    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights,
+    lengths of edges.
 
-    The length of an edge is the distance of its ends, its weight the largest of that and both points' distances to
-    their k-th nearest point (themselves the first). Edges of one weight are ordered by length, then by their points,
-    so there is one least tree. Prim's algorithm, O(n² d), twice: distances are computed anew, not kept.
+    The length of an edge is the distance of its ends, its weight the largest of that and both
+    points' distances to their k-th nearest point (themselves the first). Edges of one weight are
+    ordered by length, then by their points, so there is one least tree. Prim's algorithm, O(n² d),
+    twice: distances are computed anew, not kept.
     """
     n = columns.shape[1]
     distance, core = np.empty(n), np.empty(n)
@@ -576,7 +612,12 @@ def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
                     weight[j], length[j], inner[j] = here, distance[j], newest
             if weight[j] <= weight[best]:
                 mine = (weight[j], length[j], min(inner[j], j), max(inner[j], j))
-                if mine < (weight[best], length[best], min(inner[best], best), max(inner[best], best)):
+                if mine < (
+                    weight[best],
+                    length[best],
+                    min(inner[best], best),
+                    max(inner[best], best),
+                ):
                     best = j
         ends[edge, 0], ends[edge, 1] = min(inner[best], best), max(inner[best], best)
         weights[edge], lengths[edge] = weight[best], length[best]

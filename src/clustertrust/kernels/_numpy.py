@@ -1,4 +1,6 @@
-"""The kernels in plain NumPy: what the compiled ones are tested against, and what runs where Numba cannot."""
+"""The kernels in plain NumPy: what the compiled ones are tested against, and what runs where Numba
+cannot.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ TILE = 128  # points a tile
 
 
 def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
-    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number: (R, largest + 1)."""
+    """Clusters of each run (n, R) numbered by first appearance, and the label behind each number:
+    (R, largest + 1).
+    """
     codes = np.full(labels.shape, -1, dtype=np.int32)
     names = np.full((labels.shape[1], largest + 1), -1, dtype=np.int64)
     found = np.zeros(labels.shape[1], dtype=np.int32)
@@ -26,7 +30,10 @@ def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
 
 
 def meet(labels: Ints) -> tuple[Ints, Ints]:
-    """Cell of each row of `labels` (n, R) and first row of each cell; cells count up by first appearance."""
+    """Cell of each row of `labels` (n, R) and first row of each cell.
+
+    Cells count up by first appearance.
+    """
     _, first, of = np.unique(labels, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -35,7 +42,10 @@ def meet(labels: Ints) -> tuple[Ints, Ints]:
 
 
 def contingencies(rows: Ints, counts: Ints, run: int, others: Ints, k: int, k_others: int) -> Ints:
-    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq.
+
+    (4).
+    """
     tables = np.zeros((len(others), k, k_others), dtype=np.int64)
     for table, other in zip(tables, others, strict=True):
         both = (rows[:, run] >= 0) & (rows[:, other] >= 0)
@@ -44,7 +54,10 @@ def contingencies(rows: Ints, counts: Ints, run: int, others: Ints, k: int, k_ot
 
 
 def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Best matching of each table (t, k, ·) where it can be read off, and whether it can; -1 elsewhere."""
+    """Best matching of each table (t, k, ·) where it can be read off, and whether it can.
+
+    -1 elsewhere.
+    """
     match = np.full(tables.shape[:2], -1)
     settled = np.zeros(len(tables), dtype=bool)
     for t, width in enumerate(widths):
@@ -69,23 +82,37 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
 def squared_distances(rows: Floats, columns: Floats) -> Floats:
     """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE)."""
     points = columns.transpose(0, 2, 1).reshape(-1, columns.shape[1])
-    return np.array([((points - row) ** 2).sum(axis=1) for row in rows]).reshape(len(rows), len(points))
+    return np.array([((points - row) ** 2).sum(axis=1) for row in rows]).reshape(
+        len(rows), len(points)
+    )
 
 
 def nearest_row(rows: Floats, k: int, columns: Floats) -> Ints:
-    """Which of the first k rows of (k', d) is nearest to each point of tiles (t, d, TILE), the first on ties."""
+    """Which of the first k rows of (k', d) is nearest to each point of tiles (t, d, TILE), the
+    first on ties.
+    """
     return squared_distances(rows, columns)[:k].argmin(axis=0).astype(np.int32)
 
 
 def add_distances(
-    rows: Floats, columns: Floats, cell: Ints, bounds: Ints, per_block: int, pairs: Ints, out: NDArray[np.float64]
+    rows: Floats,
+    columns: Floats,
+    cell: Ints,
+    bounds: Ints,
+    per_block: int,
+    pairs: Ints,
+    out: NDArray[np.float64],
 ) -> None:
-    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in `pairs`."""
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
+    `pairs`.
+    """
     n, size = cell.size, per_block * rows.shape[1]
     points = rows.reshape(-1, rows.shape[2])[:n]
     for first, second in pairs:
         s, t = (np.arange(block * size, min(n, (block + 1) * size)) for block in (first, second))
-        distances = np.array([np.sqrt(((points[t] - points[i]) ** 2).sum(axis=1)) for i in s], dtype=np.float64)
+        distances = np.array(
+            [np.sqrt(((points[t] - points[i]) ** 2).sum(axis=1)) for i in s], dtype=np.float64
+        )
         for i, row in zip(s, distances, strict=True):
             np.add.at(out[:, i], cell[t], row)
         if first != second:
@@ -94,7 +121,10 @@ def add_distances(
 
 
 def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> NDArray[np.float64]:
-    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high; each cluster is a union of cells."""
+    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
+
+    Each cluster is a union of cells.
+    """
     out = np.zeros((start[-1], high - low))
     for r in range(rows.shape[1]):
         j = np.flatnonzero(rows[:, r] >= 0)
@@ -105,14 +135,18 @@ def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> NDArray
 def cluster_distances(
     rows: Floats, n: int, columns: Floats, bounds: Ints, cell_rows: Ints, start: Ints
 ) -> NDArray[np.float64]:
-    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t TILE)."""
+    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t
+    TILE).
+    """
     members = rows.reshape(-1, rows.shape[2])[:n]
     distances = np.sqrt(squared_distances(members, columns))
     by_cell = np.add.reduceat(distances, bounds[:-1], axis=0, dtype=np.float64)
     return unite(by_cell, 0, by_cell.shape[1], cell_rows, start)
 
 
-def matrix_sums(matrix: Floats, order: Ints, bounds: Ints, rows: Ints, start: Ints) -> NDArray[np.float64]:
+def matrix_sums(
+    matrix: Floats, order: Ints, bounds: Ints, rows: Ints, start: Ints
+) -> NDArray[np.float64]:
     """Σ of row i of `matrix` (b, n) over the members of each cluster: (K, b)."""
     by_cell = np.add.reduceat(matrix[:, order], bounds[:-1], axis=1, dtype=np.float64)
     return unite(by_cell.T, 0, len(by_cell), rows, start)
@@ -169,8 +203,11 @@ def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
         for c in range(n):
             if c not in medoids:
                 distance = distances(c)
-                # The loss after each swap, from scratch: each medoid in turn gives way to the candidate.
-                others = [np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)]
+                # The loss after each swap, from scratch: each medoid in turn gives way to the
+                # candidate.
+                others = [
+                    np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)
+                ]
                 losses = [np.minimum(other, distance).sum() for other in others]
                 best = int(np.argmin(losses))
                 if losses[best] < to_medoid.min(axis=0).sum() * (1 - 1e-14):
@@ -183,7 +220,10 @@ def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
 
 
 def rounded_distances(columns: Floats, at: int) -> Floats:
-    """|x_j - x_at| to 33 bits, for points (d, n); features are added one by one, in the same order everywhere."""
+    """|x_j - x_at| to 33 bits, for points (d, n).
+
+    Features are added one by one, in the same order everywhere.
+    """
     squares = np.zeros(columns.shape[1])
     for column in columns:
         squares += (column - column[at]) ** 2
@@ -193,11 +233,15 @@ def rounded_distances(columns: Floats, at: int) -> Floats:
 
 
 def reachability_tree(columns: Floats, k: int) -> tuple[Ints, Floats, Floats]:
-    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights and lengths."""
+    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights
+    and lengths.
+    """
     n = columns.shape[1]
     core = np.array([np.partition(rounded_distances(columns, i), k - 1)[k - 1] for i in range(n)])
     edges = []
-    nearest = {j: (np.inf, np.inf, 0, j) for j in range(1, n)}  # the best edge of each point that is not in the tree
+    nearest = {
+        j: (np.inf, np.inf, 0, j) for j in range(1, n)
+    }  # the best edge of each point that is not in the tree
     newest = 0
     for _ in range(n - 1):
         lengths = rounded_distances(columns, newest)

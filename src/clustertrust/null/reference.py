@@ -1,12 +1,14 @@
-"""The same score where there is no structure: what the mean score, a cluster and a point are compared with.
+"""The same score where there is no structure: what the mean score, a cluster and a point are
+compared with.
 
-k-means cuts a uniform square into four very stable pieces, and an elongated Gaussian into two. So a high score alone
-proves nothing. Here the same ensemble is run on surrogates of the data that have no clusters.
+k-means cuts a uniform square into four very stable pieces, and an elongated Gaussian into two. So a
+high score alone proves nothing. Here the same ensemble is run on surrogates of the data that have
+no clusters.
 
 References
 ----------
-B. Phipson and G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
-Molecular Biology 9 (2010).
+B. Phipson and G. K. Smyth, "Permutation p-values should never be zero", Statistical Applications in
+Genetics and Molecular Biology 9 (2010).
 """
 
 from __future__ import annotations
@@ -49,14 +51,17 @@ Floats = NDArray[np.float64]
 
 
 def p_value(value: float | Floats, null: Floats) -> Any:
-    """(1 + number of null values ≥ value) / (1 + B): never 0, and valid where all B + 1 are exchangeable."""
+    """(1 + number of null values ≥ value) / (1 + B): never 0, and valid where all B + 1 are
+    exchangeable.
+    """
     at_least = len(null) - np.searchsorted(np.sort(null), value, side="left")
     return (1 + at_least) / (1 + len(null))
 
 
 @dataclass(frozen=True)
 class NullReference:
-    """The scores of a data set beside those of surrogates without clusters. Arrays have one entry a judged point.
+    """The scores of a data set beside those of surrogates without clusters. Arrays have one entry a
+    judged point.
 
     Attributes
     ----------
@@ -69,7 +74,8 @@ class NullReference:
     means : by family, (B,) mean score of each surrogate
     largest_cluster_means : by family, (B,) mean score of the best cluster of each surrogate
     pooled : by family, (B m,) all scores of all surrogates, rising
-    far_out : positions in X of points that lie far from all others, and may alone be what is called structure
+    far_out : positions in X of points that lie far from all others, and may alone be what is called
+        structure
 
     Examples
     --------
@@ -118,23 +124,37 @@ class NullReference:
 
     @property
     def excess(self) -> float:
-        """Mean score less that of the surrogates, of the box or of the Gaussian, whichever score higher."""
+        """Mean score less that of the surrogates, of the box or of the Gaussian, whichever score
+        higher.
+        """
         return self.mean - max(float(self.means[name].mean()) for name in self.verdict_families)
 
     @property
     def point_excess(self) -> Floats:
-        """(m,) score less the mean score of the surrogates that score higher; its mean is `excess`."""
+        """(m,) score less the mean score of the surrogates that score higher.
+
+        Its mean is `excess`.
+        """
         return self.confidence.scores - (self.mean - self.excess)
 
     @cached_property
     def point_percentile(self) -> Floats:
-        """(m,) share of the pooled scores of surrogates below the point's, the smaller of box and Gaussian; NaN stays.
+        """(m,) share of the pooled scores of surrogates below the point's, the smaller of box and
+        Gaussian; NaN stays.
 
-        It says how common such a score is where there are no clusters. It is no test: see `null_reference`.
+        It says how common such a score is where there are no clusters. It is no test: see
+        `null_reference`.
         """
         scores = self.confidence.scores
-        shares = [np.searchsorted(self.pooled[f], scores, side="left") / len(self.pooled[f]) for f in self._pooled()]
-        return np.where(np.isnan(scores), np.nan, np.min(shares, axis=0)) if shares else np.full(len(scores), np.nan)
+        shares = [
+            np.searchsorted(self.pooled[f], scores, side="left") / len(self.pooled[f])
+            for f in self._pooled()
+        ]
+        return (
+            np.where(np.isnan(scores), np.nan, np.min(shares, axis=0))
+            if shares
+            else np.full(len(scores), np.nan)
+        )
 
     def _pooled(self) -> list[str]:
         return [name for name in self.verdict_families if len(self.pooled[name])]
@@ -142,14 +162,18 @@ class NullReference:
     def clusters(self) -> pd.DataFrame:
         """One row a consensus cluster: its points, its mean score, and its p-values.
 
-        Each mean is compared with the *best* cluster of each surrogate. So the chance that any cluster of data without
-        structure falls below the level is at most the level, however many clusters there are.
+        Each mean is compared with the *best* cluster of each surrogate. So the chance that any
+        cluster of data without structure falls below the level is at most the level, however many
+        clusters there are.
         """
         scores, labels = self.confidence.scores, self.confidence.labels
         means = cluster_means(scores, labels)
         there = np.flatnonzero(~np.isnan(means))
         table = pd.DataFrame(
-            {"points": np.bincount(labels[labels >= 0], minlength=len(means))[there], "mean_score": means[there]},
+            {
+                "points": np.bincount(labels[labels >= 0], minlength=len(means))[there],
+                "mean_score": means[there],
+            },
             index=pd.Index(self.confidence.label_names[there], name="label"),
         )
         for name in self.families:
@@ -159,7 +183,9 @@ class NullReference:
         return table
 
     def to_frame(self) -> Any:
-        """One row a judged point, as the kind of frame that came in (pandas with its index, polars), else pandas."""
+        """One row a judged point, as the kind of frame that came in (pandas with its index,
+        polars), else pandas.
+        """
         columns: dict[str, NDArray] = {
             "point": self.points,
             "label": self.confidence.to_columns()["label"],
@@ -170,12 +196,18 @@ class NullReference:
         frame = self.confidence.frame
         if frame is None or isinstance(frame, pd.DataFrame):
             return pd.DataFrame(columns, index=self.points if frame is None else frame.index)
-        return type(frame)({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
+        return type(frame)(
+            {name: c.tolist() if c.dtype == object else c for name, c in columns.items()}
+        )
 
     def summary(self) -> str:
-        """A short text: the mean score beside those of the surrogates, the verdict, a table by cluster."""
+        """A short text: the mean score beside those of the surrogates, the verdict, a table by
+        cluster.
+        """
         k, m = len(self.confidence.label_names), len(self.points)
-        lines = [f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"]
+        lines = [
+            f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
+        ]
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", no part of the verdict"
             lines.append(
@@ -186,15 +218,20 @@ class NullReference:
         if len(self.far_out):
             lines.append(warning_of(self.far_out))
         table = self.clusters().to_string(float_format=lambda value: f"{value:.3f}")
-        return "\n".join([*lines, "", "By cluster, against the best cluster of each surrogate", table])
+        return "\n".join(
+            [*lines, "", "By cluster, against the best cluster of each surrogate", table]
+        )
 
     def _verdict(self) -> str:
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
             return f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level {self.level:g})."
-        rivals = " or the ".join(name for name in self.verdict_families if self.p_values[name] > self.level)
+        rivals = " or the ".join(
+            name for name in self.verdict_families if self.p_values[name] > self.level
+        )
         return (
-            f"Not structured: one cloud, like the {rivals}, scores as high (p = {self.p_value:.2g}, level "
+            f"Not structured: one cloud, like the {rivals}, scores as high (p = "
+            f"{self.p_value:.2g}, level "
             f"{self.level:g}). The clusters may be cuts through it."
         )
 
@@ -204,7 +241,8 @@ def warning_of(far_out: Ints) -> str:
     named = ", ".join(map(str, far_out[:10].tolist())) + (", …" if len(far_out) > 10 else "")
     which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
     return (
-        f"{which} far from all others: {named}. A few such points can make one cloud look structured; ask again "
+        f"{which} far from all others: {named}. A few such points can make one cloud look "
+        "structured; ask again "
         "without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
     )
 
@@ -216,7 +254,8 @@ def check_level(level: Any, n_surrogates: int) -> float:
     if 1 / (n_surrogates + 1) > level:
         needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
         raise ValueError(
-            f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so that level={level} "
+            f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so "
+            f"that level={level} "
             f"could never be reached; take at least {needed}."
         )
     return float(level)
@@ -231,7 +270,8 @@ def null_reference(
     level: float = 0.05,
     max_points: int | None = 5000,
 ) -> NullReference:
-    """Is there any structure here? Score the data, and surrogates of it that have no clusters, in the same way.
+    """Is there any structure here? Score the data, and surrogates of it that have no clusters, in
+    the same way.
 
     Parameters
     ----------
@@ -239,19 +279,22 @@ def null_reference(
         The points; not sparse.
     cake : int or CAKE, optional
         The number of clusters of each run, or an estimator whose settings are used, such as
-        ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer is for its number of clusters. Its
-        `random_state` scores the data as its fit would, and the surrogates have seeds of their own; its `n_jobs` is
-        the number of surrogates at a time, and the result is the same for any number.
+        ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer is for its number
+        of clusters. Its `random_state` scores the data as its fit would, and the surrogates have
+        seeds of their own; its `n_jobs` is the number of surrogates at a time, and the result is
+        the same for any number.
     families : sequence of {"box", "gaussian", "permuted"}
-        Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one Gaussian. Both have the
-        mean and the covariance of the data. "permuted": each column shuffled, which tests whether columns depend on
-        each other, not whether there are clusters; it is reported and is no part of the verdict.
+        Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one
+        Gaussian. Both have the mean and the covariance of the data. "permuted": each column
+        shuffled, which tests whether columns depend on each other, not whether there are clusters;
+        it is reported and is no part of the verdict.
     n_surrogates : int
         B, of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
         The data are called structured where the larger of the two p-values is at most this.
     max_points : int or None
-        Of more points a random sample of this size is judged, and the surrogates have its size. None: all.
+        Of more points a random sample of this size is judged, and the surrogates have its size.
+        None: all.
 
     Returns
     -------
@@ -259,14 +302,15 @@ def null_reference(
 
     Notes
     -----
-    The level is claimed for data from a uniform box, or one Gaussian, for which it is exact. A p-value for skewed,
-    heavy-tailed or curved data without clusters may be too small: the documentation has measured rates. So may be that
-    of a cloud with a few points far out, which are warned of and named in `far_out`. The opposite verdict is no proof
-    either: clusters that overlap much score no higher than one cloud.
+    The level is claimed for data from a uniform box, or one Gaussian, for which it is exact. A
+    p-value for skewed, heavy-tailed or curved data without clusters may be too small: the
+    documentation has measured rates. So may be that of a cloud with a few points far out, which are
+    warned of and named in `far_out`. The opposite verdict is no proof either: clusters that overlap
+    much score no higher than one cloud.
 
-    Percentiles of points are not turned into flags. Scores of the points of one data set rise and fall together, and
-    where there are clusters the points between them do not score like points of one cloud. In simulations the share of
-    false flags was not the share aimed at.
+    Percentiles of points are not turned into flags. Scores of the points of one data set rise and
+    fall together, and where there are clusters the points between them do not score like points of
+    one cloud. In simulations the share of false flags was not the share aimed at.
 
     Examples
     --------
@@ -302,7 +346,9 @@ def null_reference(
         n_surrogates=B,
         level=level,
         means={name: np.array([of[0].mean for of in by]) for name, by in found.items()},
-        largest_cluster_means={name: np.array([of[0].largest for of in by]) for name, by in found.items()},
+        largest_cluster_means={
+            name: np.array([of[0].largest for of in by]) for name, by in found.items()
+        },
         pooled={name: np.sort(scores[~np.isnan(scores)]) for name, scores in pooled.items()},
         far_out=outliers,
     )

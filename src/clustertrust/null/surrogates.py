@@ -2,8 +2,9 @@
 
 References
 ----------
-R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set via the gap statistic",
-Journal of the Royal Statistical Society B 63 (2001): a box along the principal axes.
+R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set via the
+gap statistic", Journal of the Royal Statistical Society B 63 (2001): a box along the principal
+axes.
 """
 
 from __future__ import annotations
@@ -48,9 +49,18 @@ __all__ = [
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], NDArray]
-ROUNDS, NEAR = 8, 1e-3  # corrections of the sides of a box, and how near its spread must come to that of the data
-FEWEST, NEIGHBOURS, FAR = 20, 7, 2.0  # points that are far out: least size of a data set, neighbours, radii
-_SAMPLE = 0  # first number of the spawn key of the sample; those of families follow. Runs have keys of length one.
+ROUNDS, NEAR = (
+    8,
+    1e-3,
+)  # corrections of the sides of a box, and how near its spread must come to that of the data
+FEWEST, NEIGHBOURS, FAR = (
+    20,
+    7,
+    2.0,
+)  # points that are far out: least size of a data set, neighbours, radii
+# first number of the spawn key of the sample; those of families follow. Runs have keys of length
+# one.
+_SAMPLE = 0
 
 
 # Data → a function that draws as many points without clusters
@@ -75,10 +85,11 @@ def _principal_axes(X: Floats) -> _Axes:
 def box(X: Floats) -> Draw:
     """Uniform in a box, with the mean of the data and their spread along the principal axes.
 
-    The principal axes of a sample lie askew in its box, so that ranges along them are not its sides: the short ones
-    come out too long, and a box with these sides is less elongated than the data's own, and scores lower. So each
-    surrogate is measured as the data were, along its own principal axes, and has the sides for which it shows the same
-    standard deviations. Uniform data are made alike: from a uniform U, and the sides for which U shows theirs.
+    The principal axes of a sample lie askew in its box, so that ranges along them are not its
+    sides: the short ones come out too long, and a box with these sides is less elongated than the
+    data's own, and scores lower. So each surrogate is measured as the data were, along its own
+    principal axes, and has the sides for which it shows the same standard deviations. Uniform data
+    are made alike: from a uniform U, and the sides for which U shows theirs.
     """
     at = _principal_axes(X)
     size = np.linalg.norm(at.along, axis=0)
@@ -90,13 +101,17 @@ def box(X: Floats) -> Draw:
 
 
 def _with_sizes(U: Floats, size: Floats) -> Floats:
-    """U·sides, centred, along its own principal axes, with sides for which its singular values are as given.
+    """U·sides, centred, along its own principal axes, with sides for which its singular values are
+    as given.
 
-    The sides are corrected by the ratio of the values until that is 1. Where values are nearly equal there may be no
-    sides that fit, since the axes turn with them; the nearest that were found are taken then.
+    The sides are corrected by the ratio of the values until that is 1. Where values are nearly
+    equal there may be no sides that fit, since the axes turn with them; the nearest that were found
+    are taken then.
     """
     U = U - U.mean(axis=0)
-    R = np.linalg.qr(U, mode="r")  # it has the singular values and axes of U, and d rows instead of n
+    R = np.linalg.qr(
+        U, mode="r"
+    )  # it has the singular values and axes of U, and d rows instead of n
     sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
     for step in range(ROUNDS):
         found, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
@@ -106,16 +121,18 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
             best, nearest = (U * sides) @ axes.T, off
         if off < NEAR:
             break
-        sides = -np.sort(-sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio)))  # as the axes are sorted
+        sides = -np.sort(
+            -sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio))
+        )  # as the axes are sorted
     return best
 
 
 def gaussian(X: Floats) -> Draw:
     """One Gaussian, with exactly the mean and the covariance of the data.
 
-    X - mean = P S Vᵀ, P (n, rank) orthonormal. Where X is Gaussian, P is uniform among such matrices with columns of
-    mean 0, whatever S and V are. A surrogate has a P of its own, and S and V of the data: which of them are the data
-    is then chance alone, and the p-value is exact.
+    X - mean = P S Vᵀ, P (n, rank) orthonormal. Where X is Gaussian, P is uniform among such
+    matrices with columns of mean 0, whatever S and V are. A surrogate has a P of its own, and S and
+    V of the data: which of them are the data is then chance alone, and the p-value is exact.
     """
     at = _principal_axes(X)
     size = np.linalg.norm(at.along, axis=0)
@@ -129,11 +146,17 @@ def gaussian(X: Floats) -> Draw:
 
 
 def permuted(X: Floats) -> Draw:
-    """Each column shuffled on its own: the marginals stay, and with them any clusters that they show."""
+    """Each column shuffled on its own: the marginals stay, and with them any clusters that they
+    show.
+    """
     return lambda rng: rng.permuted(X, axis=0)
 
 
-FAMILIES: dict[str, Callable[[Floats], Draw]] = {"box": box, "gaussian": gaussian, "permuted": permuted}
+FAMILIES: dict[str, Callable[[Floats], Draw]] = {
+    "box": box,
+    "gaussian": gaussian,
+    "permuted": permuted,
+}
 VERDICT = ("box", "gaussian")  # permuted columns test dependence, which is another question
 
 
@@ -145,7 +168,10 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
     for name in given:
         check_choice(argument, name, FAMILIES)
     if not set(given) & set(VERDICT):
-        raise ValueError(f"{argument}={families!r} leaves the verdict to nothing; add one of {list(VERDICT)}, or both.")
+        raise ValueError(
+            f"{argument}={families!r} leaves the verdict to nothing; add one of {list(VERDICT)}, "
+            "or both."
+        )
     return tuple(dict.fromkeys(given))
 
 
@@ -153,13 +179,20 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
 
 
 def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, Any, Ints]:
-    """Check X, draw the sample, and return it with what its table shall look like, and the positions of its points."""
+    """Check X, draw the sample, and return it with what its table shall look like, and the
+    positions of its points.
+    """
     frame = frame_of(X)
     X = check_matrix(X)
     if sparse.issparse(X):
-        raise ValueError("X is sparse, and surrogates are dense; reduce it first (sklearn.decomposition.TruncatedSVD).")
+        raise ValueError(
+            "X is sparse, and surrogates are dense; reduce it first "
+            "(sklearn.decomposition.TruncatedSVD)."
+        )
     if not np.ptp(X, axis=0).any():
-        raise ValueError("X has no spread: all its rows are equal, so that there is nothing to compare with.")
+        raise ValueError(
+            "X has no spread: all its rows are equal, so that there is nothing to compare with."
+        )
     n = len(X)
     points = np.arange(n)
     if max_points is not None and n > check_count("max_points", max_points, at_least=2):
@@ -171,10 +204,12 @@ def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, 
 
 
 def far_out(X: NDArray) -> Ints:
-    """Positions of points that have fewer than seven others near: beyond the usual gap by two radii of the cloud.
+    """Positions of points that have fewer than seven others near: beyond the usual gap by two radii
+    of the cloud.
 
-    The gap is the distance to the seventh neighbour, its usual size the median, and the radius the median distance from
-    the column-wise median. A group of eight points or more is not far out, however far it lies: it may be a cluster.
+    The gap is the distance to the seventh neighbour, its usual size the median, and the radius the
+    median distance from the column-wise median. A group of eight points or more is not far out,
+    however far it lies: it may be a cluster.
     """
     if len(X) < FEWEST:
         return np.zeros(0, dtype=np.int64)
@@ -187,7 +222,10 @@ def far_out(X: NDArray) -> Ints:
 def draw_entropy(random_state: Any) -> int:
     """The number that all seeds come from; a list of seeds has none for surrogates."""
     if isinstance(random_state, Sequence | np.ndarray):
-        raise ValueError(f"random_state={random_state!r} must be a number or None: surrogates need seeds of their own.")
+        raise ValueError(
+            f"random_state={random_state!r} must be a number or None: surrogates need seeds of "
+            "their own."
+        )
     entropy, _ = draw_seeds(random_state, 1)
     assert entropy is not None
     return entropy
@@ -201,11 +239,19 @@ def check_template(cake: Any) -> CAKE:
     if cake is None or isinstance(cake, numbers.Integral):
         cake = CAKE(cake if cake is None else int(cake))
     if not isinstance(cake, CAKE):
-        raise TypeError(f"cake={cake!r} must be a number of clusters or a CAKE, such as CAKE(3, clusterer='gmm').")
+        raise TypeError(
+            f"cake={cake!r} must be a number of clusters or a CAKE, such as CAKE(3, "
+            "clusterer='gmm')."
+        )
     if isinstance(cake.n_runs, str):
-        raise ValueError(f"n_runs={cake.n_runs!r}: surrogates need a number of runs; give one, such as 20.")
+        raise ValueError(
+            f"n_runs={cake.n_runs!r}: surrogates need a number of runs; give one, such as 20."
+        )
     if cake.checkpoint is not None:
-        raise ValueError("checkpoint keeps the runs of one fit, and here many data sets are fitted; leave it out.")
+        raise ValueError(
+            "checkpoint keeps the runs of one fit, and here many data sets are fitted; leave it "
+            "out."
+        )
     return cake
 
 
@@ -231,7 +277,9 @@ def cluster_means(scores: Floats, labels: Ints) -> Floats:
 
 
 class Surrogate(NamedTuple):
-    """What is kept of a scored surrogate: its mean score, the largest mean of a cluster, and all scores."""
+    """What is kept of a scored surrogate: its mean score, the largest mean of a cluster, and all
+    scores.
+    """
 
     mean: float
     largest: float
@@ -241,10 +289,15 @@ class Surrogate(NamedTuple):
 def _work(
     draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
 ) -> list[Surrogate] | Exception:
-    """One surrogate, scored under each of the settings, or its failure. All that is random follows from its key."""
+    """One surrogate, scored under each of the settings, or its failure.
+
+    All that is random follows from its key.
+    """
     try:
         return _score_one(draw, like, plans, entropy, key)
-    except Exception as error:  # raised where results come in order, so that it is the same from call to call
+    except (
+        Exception
+    ) as error:  # raised where results come in order, so that it is the same from call to call
         return error
 
 
@@ -253,24 +306,29 @@ def _score_one(
 ) -> list[Surrogate]:
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
     X = draw(rng).astype(like.dtype, copy=False)
-    seeds = [int(seed) for seed in rng.integers(2**32, size=max(plan.recipe.count() for plan in plans))]
+    seeds = [
+        int(seed) for seed in rng.integers(2**32, size=max(plan.recipe.count() for plan in plans))
+    ]
     kept = []
     for plan in plans:
         ensemble = build_seeded(X, plan, seeds[: plan.recipe.count()])
         scored = build_model(X, ensemble, plan.scoring, quiet=True).judge_training(X, quiet=True)
         largest = cluster_means(scored["scores"], scored["labels"])
         known = largest[~np.isnan(largest)]
-        kept.append(Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"]))
+        kept.append(
+            Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"])
+        )
     return kept
 
 
 def score_surrogates(
     X: NDArray, plans: Sequence[Settings], families: Sequence[str], n_surrogates: int, entropy: int
 ) -> dict[str, list[list[Surrogate]]]:
-    """For each family, surrogate and settings what `Surrogate` keeps. The same surrogate serves all settings.
+    """For each family, surrogate and settings what `Surrogate` keeps. The same surrogate serves all
+    settings.
 
-    Surrogate b of a family depends on the data, the entropy, the family and b alone, so that more surrogates begin
-    with the same ones.
+    Surrogate b of a family depends on the data, the entropy, the family and b alone, so that more
+    surrogates begin with the same ones.
     """
     recipe = plans[0].recipe
     plans = [plan.alone() for plan in plans]
@@ -278,7 +336,9 @@ def score_surrogates(
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
     jobs = [(name, b) for name in families for b in range(n_surrogates)]
     work = joblib.delayed(_work)
-    parallel = joblib.Parallel(n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator")
+    parallel = joblib.Parallel(
+        n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
+    )
     results = parallel(work(draws[name], X, plans, entropy, (first[name], b)) for name, b in jobs)
     done: list[list[Surrogate]] = []
     for result in progress(results, len(jobs), "surrogates", verbose=recipe.verbose):
@@ -286,4 +346,6 @@ def score_surrogates(
             stop(results)
             raise result
         done.append(result)
-    return {name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)}
+    return {
+        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)
+    }

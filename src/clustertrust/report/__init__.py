@@ -20,7 +20,14 @@ from clustertrust._validation import check_mapping
 from clustertrust._views import View
 from clustertrust.reasons import THRESHOLD, check_threshold
 from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
-from clustertrust.report.details import LOWEST, pack_reasons, pack_values, pack_view, pack_votes, sample
+from clustertrust.report.details import (
+    LOWEST,
+    pack_reasons,
+    pack_values,
+    pack_view,
+    pack_votes,
+    sample,
+)
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.view import choose_view
@@ -30,7 +37,8 @@ __all__ = ["build_report", "write_report"]
 
 Ints = NDArray[np.integer]
 
-MOST_DRAWN = 100_000  # points in the plots and in the table of points; the rest are counted and can be downloaded
+# points in the plots and in the table of points; the rest are counted and can be downloaded
+MOST_DRAWN = 100_000
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 
 
@@ -51,13 +59,15 @@ def write_report(
     ----------
     path : path of the file
     table : pandas DataFrame
-        One row a point, as `Confidence.to_frame()` gives it; its index names the points. The columns "label" and
-        "score" are needed; "standard_error", "stability", "geometry", "persistence", "silhouette_mean",
-        "silhouette_std", "consensus_strength", "rival" and "margin" are shown where they are there, other columns are
-        not; reasons are told anew for the threshold that the page has.
+        One row a point, as `Confidence.to_frame()` gives it; its index names the points. The
+        columns "label" and "score" are needed; "standard_error", "stability", "geometry",
+        "persistence", "silhouette_mean", "silhouette_std", "consensus_strength", "rival" and
+        "margin" are shown where they are there, other columns are not; reasons are told anew for
+        the threshold that the page has.
     X : (n, d) array, CSR matrix or frame, optional
-        The data. Two columns are the scatter; of more, their first two principal components. A point that is looked at
-        is shown with its values, up to the 50 columns in which the clusters differ most.
+        The data. Two columns are the scatter; of more, their first two principal components. A
+        point that is looked at is shown with its values, up to the 50 columns in which the clusters
+        differ most.
     votes : (n, k) pandas DataFrame, optional
         Share of the runs voting for each cluster, one column a cluster by its name.
     settings : dict, optional
@@ -84,7 +94,13 @@ def write_report(
     '<!doctype html>'
     """
     contents = build_report(
-        table, X, votes=votes, settings=settings, title=title, threshold=threshold, embedding=embedding
+        table,
+        X,
+        votes=votes,
+        settings=settings,
+        title=title,
+        threshold=threshold,
+        embedding=embedding,
     )
     write_text(Path(path), render(contents))
 
@@ -99,7 +115,8 @@ def build_report(
     threshold: float = THRESHOLD,
     embedding: Any = None,
 ) -> dict[str, Any]:
-    """All that the page shows, as a dict that JSON can hold; arrays are packed by `clustertrust.report.packing`.
+    """All that the page shows, as a dict that JSON can hold; arrays are packed by
+    `clustertrust.report.packing`.
 
     The parameters are those of :func:`write_report`.
 
@@ -111,13 +128,18 @@ def build_report(
     ['a', 'b']
     """
     if not 0 <= check_threshold(threshold) <= 1:
-        raise ValueError(f"threshold={threshold!r} must be a number from 0 to 1, where the slider of the page ends.")
+        raise ValueError(
+            f"threshold={threshold!r} must be a number from 0 to 1, where the slider of the page "
+            "ends."
+        )
     points = read_table(table)
     numeric = points.numbers
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
     named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
-    by_text = {str(name): name for name in named}  # columns of a file are text, also where labels are numbers
+    by_text = {
+        str(name): name for name in named
+    }  # columns of a file are text, also where labels are numbers
     voted = [by_text.get(str(name), name) for name in voted]
     clusters = Clusters([*named, *voted])
     k = len(clusters)
@@ -126,7 +148,10 @@ def build_report(
     view = choose_view(matrix, columns, embedding, numeric, codes)
     drawn = sample(numeric["score"].to_numpy(), MOST_DRAWN)
     at = np.arange(len(numeric)) if drawn is None else drawn
-    rows = {name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4") for name in numeric.columns}
+    rows = {
+        name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
+        for name in numeric.columns
+    }
     if points.rivals:
         rows["rival"] = pack_codes(clusters.code(*points.rivals), k)
     return {
@@ -141,10 +166,14 @@ def build_report(
         "rows": rows,
         "drawn": None if drawn is None else pack(drawn, "u4"),
         "view": pack_view(view, at, codes, k),
-        "votes": None if shares is None else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
+        "votes": None
+        if shares is None
+        else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
-        "settings": [[str(name), str(value)] for name, value in check_mapping("settings", settings).items()],
+        "settings": [
+            [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
+        ],
         "versions": [["python", platform.python_version()], *_versions()],
         "notes": _notes(view, drawn, at, len(numeric)),
     }
@@ -165,8 +194,10 @@ def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
     notes = [view.origin]
     if drawn is not None:
         notes.append(
-            f"The plots and the table of points show {len(at):,} of {n:,} points: the {len(at) // LOWEST:,} with the "
-            "lowest scores, and a random sample of the others. Counts, clusters, the histogram and the download take "
+            f"The plots and the table of points show {len(at):,} of {n:,} points: the "
+            f"{len(at) // LOWEST:,} with the "
+            "lowest scores, and a random sample of the others. Counts, clusters, the histogram and "
+            "the download take "
             "all."
         )
     missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())

@@ -39,7 +39,10 @@ class Clusters:
     def __init__(self, names: Iterable[Hashable]) -> None:
         found = dict.fromkeys(names)
         numbers = [name for name in found if isinstance(name, int)]
-        self.names = [*sorted(numbers), *sorted((name for name in found if name not in set(numbers)), key=str)]
+        self.names = [
+            *sorted(numbers),
+            *sorted((name for name in found if name not in set(numbers)), key=str),
+        ]
         self.texts = [str(name) for name in self.names]
         self._code = {name: code for code, name in enumerate(self.names)}
 
@@ -57,8 +60,10 @@ class Points:
 
     Attributes
     ----------
-    numbers : frame with "score" and those of the other columns of numbers that are there; its index names the points
-    labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is no such column
+    numbers : frame with "score" and those of the other columns of numbers that are there; its index
+        names the points
+    labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is
+        no such column
     id_name : what the index is called
     unassigned : what the table writes where a point has no label
     """
@@ -74,13 +79,15 @@ def read_table(table: Any) -> Points:
     """Check a table of scores."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
-            f"table is a {type(table).__name__}; give a pandas DataFrame, one row a point, as Confidence.to_frame() "
+            f"table is a {type(table).__name__}; give a pandas DataFrame, one row a point, as "
+            "Confidence.to_frame() "
             "does."
         )
     missing = [name for name in ("label", "score") if name not in table.columns]
     if missing:
         raise ValueError(
-            f"table has no column {missing[0]!r}; its columns are {[str(name) for name in table.columns]}."
+            f"table has no column {missing[0]!r}; its columns are "
+            f"{[str(name) for name in table.columns]}."
         )
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
@@ -92,7 +99,8 @@ def read_table(table: Any) -> Points:
     outside = np.flatnonzero((score < -1e-9) | (score > 1 + 1e-9))
     if outside.size:
         raise ValueError(
-            f"table['score'] is {score[outside[0]]} in row {outside[0]}; scores lie between 0 and 1, or are missing "
+            f"table['score'] is {score[outside[0]]} in row {outside[0]}; scores lie between 0 and "
+            "1, or are missing "
             "where there is none."
         )
     numbers["score"] = np.clip(score, 0.0, 1.0)  # rounding may have taken it a hair beyond
@@ -114,7 +122,9 @@ def _numbers(table: pd.DataFrame, name: str) -> Floats:
         raise ValueError(f"table[{name!r}] must be a column of numbers: {error}.") from error
     beyond = np.flatnonzero(np.abs(found) > LARGEST)
     if beyond.size:
-        raise ValueError(f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, where no such value can be.")
+        raise ValueError(
+            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, where no such value can be."
+        )
     return found
 
 
@@ -127,24 +137,30 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
     """Check a frame of votes: (n, k) shares and the cluster of each column."""
     if not isinstance(votes, pd.DataFrame):
         raise TypeError(
-            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by its name."
+            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by "
+            "its name."
         )
     check_same_length("votes", votes, "table", table)
     check_same_rows("votes", votes.index, "table", table.index)
     shares = check_floats("votes", votes, "shares between 0 and 1")
     if ((shares < 0) | (shares > 1 + 1e-9)).any():
-        raise ValueError("votes must hold shares between 0 and 1; divide counts by the number of runs.")
+        raise ValueError(
+            "votes must hold shares between 0 and 1; divide counts by the number of runs."
+        )
     columns: list[Hashable] = list(votes.columns)
     return np.nan_to_num(shares), columns
 
 
 def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
-    """Check the data: a float array or CSR matrix, missing values allowed, and the names of its columns."""
+    """Check the data: a float array or CSR matrix, missing values allowed, and the names of its
+    columns.
+    """
     check_columns(X)
     matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
     if matrix.shape[0] != len(table):
         raise ValueError(
-            f"X has {matrix.shape[0]} points and table has {len(table)}; both must describe the same points."
+            f"X has {matrix.shape[0]} points and table has {len(table)}; both must describe the "
+            "same points."
         )
     if isinstance(X, pd.DataFrame):
         check_same_rows("X", X.index, "table", table.index)

@@ -34,22 +34,33 @@ LOWEST = 10  # one in so many of the points drawn is there for its low score
 
 
 def sample(scores: Floats, most: int) -> Ints | None:
-    """Positions of at most `most` points to draw, rising: a tenth of them the lowest scores, the others at random.
+    """Positions of at most `most` points to draw, rising: a tenth of them the lowest scores, the
+    others at random.
 
-    None where all can be drawn. The lowest are what a reader looks for; the others show where the clusters lie.
+    None where all can be drawn. The lowest are what a reader looks for; the others show where the
+    clusters lie.
     """
     n = len(scores)
     if n <= most:
         return None
     by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
     lowest, others = np.split(by_score, [most // LOWEST])
-    return np.sort(np.concatenate([lowest, np.random.default_rng(0).choice(others, most - lowest.size, replace=False)]))
+    return np.sort(
+        np.concatenate(
+            [lowest, np.random.default_rng(0).choice(others, most - lowest.size, replace=False)]
+        )
+    )
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
-    """Mean of each column in each cluster: (k, d), NaN for clusters without points; missing values are left out."""
+    """Mean of each column in each cluster: (k, d), NaN for clusters without points.
+
+    Missing values are left out.
+    """
     assigned = np.flatnonzero(codes >= 0)
-    member = sparse.csr_matrix((np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0]))
+    member = sparse.csr_matrix(
+        (np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0])
+    )
     if sparse.issparse(X):
         sums, counts = (member @ X).toarray(), np.asarray(member.sum(axis=1)).reshape(-1, 1)
     else:
@@ -59,7 +70,9 @@ def group_means(X: Any, codes: Ints, k: int) -> Floats:
 
 
 def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
-    """The columns, at most `most` and in their order, in which the clusters differ most for the spread within them."""
+    """The columns, at most `most` and in their order, in which the clusters differ most for the
+    spread within them.
+    """
     d = X.shape[1]
     if d <= most:
         return np.arange(d)
@@ -78,13 +91,17 @@ def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
 
 
 def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
-    """Coordinates of the points `at`, as shares of each axis from its smallest to its largest value.
+    """Coordinates of the points `at`, as shares of each axis from its smallest to its largest
+    value.
 
-    Shares survive 32 bits where the coordinates do not: times in seconds, say, differ in their last digits.
+    Shares survive 32 bits where the coordinates do not: times in seconds, say, differ in their last
+    digits.
     """
     xy = np.where(np.isfinite(view.xy), view.xy, np.nan)[at]
     there = ~np.isnan(xy).any(axis=1)
-    low, high = (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
+    low, high = (
+        (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
+    )
     if view.is_plane:
         low, high = np.zeros(2), np.ones(2)
     flat = high <= low
@@ -108,7 +125,10 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
-    """The clusters with the most votes for each point, and their shares; `columns` is the cluster of each column."""
+    """The clusters with the most votes for each point, and their shares.
+
+    `columns` is the cluster of each column.
+    """
     top = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_VOTES]
     return {
         "clusters": pack_codes(columns[top], k),
@@ -117,7 +137,8 @@ def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
-    """What would speak against each point, were its score not above the threshold, which the page moves.
+    """What would speak against each point, were its score not above the threshold, which the page
+    moves.
 
     None where the table has no components. `codes` (n,) are clusters, negative: none.
     """
@@ -130,7 +151,11 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
     found = doubts(numbers["stability"], placement)
     found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    told = {"of": pack(found, "u1"), "names": list(REASONS), "sentences": [SENTENCES[name] for name in REASONS]}
+    told = {
+        "of": pack(found, "u1"),
+        "names": list(REASONS),
+        "sentences": [SENTENCES[name] for name in REASONS],
+    }
     return told | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
@@ -140,7 +165,8 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
     chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(at))))
     values = X[at][:, chosen]
     values = values.toarray() if sparse.issparse(values) else values
-    # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its last ones.
+    # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its
+    # last ones.
     wide = values.dtype == np.float64 and np.nanmax(np.abs(values), initial=0.0) >= 1e6
     return {
         "columns": [names[j] for j in chosen],

@@ -15,7 +15,9 @@ __all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
 
 
 def pack(array: NDArray, dtype: str) -> dict[str, Any]:
-    """An array as a JSON-able dict, stored as `dtype` (such as "f4"), little-endian as browsers read it."""
+    """An array as a JSON-able dict, stored as `dtype` (such as "f4"), little-endian as browsers
+    read it.
+    """
     stored = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
     return {"dtype": dtype, "shape": list(stored.shape), "data": _squeeze(stored.tobytes())}
 
@@ -32,12 +34,22 @@ def unpack(packed: dict[str, Any]) -> NDArray:
 
 
 def pack_index(index: pd.Index) -> dict[str, Any]:
-    """Names of the points: a range by its first value and step, whole numbers as such, all else as text."""
+    """Names of the points: a range by its first value and step, whole numbers as such, all else as
+    text.
+    """
     if isinstance(index, pd.RangeIndex):
         return {"kind": "range", "start": index.start, "step": index.step}
     values = index.to_numpy()
-    if values.dtype.kind in "iu" and len(values) and values.min() > -(2**53) and values.max() < 2**53:
-        return {"kind": "numbers", "values": pack(values, "f8")}  # doubles, all that browsers have, hold these exactly
+    if (
+        values.dtype.kind in "iu"
+        and len(values)
+        and values.min() > -(2**53)
+        and values.max() < 2**53
+    ):
+        return {
+            "kind": "numbers",
+            "values": pack(values, "f8"),
+        }  # doubles, all that browsers have, hold these exactly
     parts = (" / ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
     return {"kind": "texts", "data": _squeeze(json.dumps(list(parts)).encode())}
 

@@ -30,9 +30,10 @@ SCRIPTS = (
 def render(contents: dict[str, Any]) -> str:
     """Fill the template.
 
-    The one script and the one style sheet are ours, and the page allows nothing else: their digests stand in its
-    content security policy, which forbids every request as well. The contents are JSON in an element that browsers
-    do not run, and the script puts them on the page as text, never as markup.
+    The one script and the one style sheet are ours, and the page allows nothing else: their digests
+    stand in its content security policy, which forbids every request as well. The contents are JSON
+    in an element that browsers do not run, and the script puts them on the page as text, never as
+    markup.
     """
     style = _asset("report.css")
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"

@@ -1,4 +1,6 @@
-"""Where the page draws its points: by an embedding, by the data, or by what the table of scores has."""
+"""Where the page draws its points: by an embedding, by the data, or by what the table of scores
+has.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,12 @@ __all__ = ["choose_view"]
 Ints = NDArray[np.integer]
 
 
-def choose_view(X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints) -> View:
-    """The embedding, else the data, else what the table has: stability and geometry, or scores by cluster."""
+def choose_view(
+    X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints
+) -> View:
+    """The embedding, else the data, else what the table has: stability and geometry, or scores by
+    cluster.
+    """
     if embedding is not None:
         return given_view(embedding, table.index, "table")
     if X is not None and columns is not None:
@@ -32,5 +38,6 @@ def choose_view(X: Any, columns: list[str] | None, embedding: Any, table: pd.Dat
     return View(
         np.column_stack([table["score"].to_numpy(np.float64, na_value=np.nan), codes + spread]),
         ("score", "cluster"),
-        "The data were not given: points are placed by their score, one band a cluster, at random within it.",
+        "The data were not given: points are placed by their score, one band a cluster, at random "
+        "within it.",
     )

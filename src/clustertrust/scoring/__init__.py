@@ -1,1 +1,3 @@
-"""An ensemble and the data → scores: settings, the model, standard errors, and as many runs as the scores need."""
+"""An ensemble and the data → scores: settings, the model, standard errors, and as many runs as the
+scores need.
+"""

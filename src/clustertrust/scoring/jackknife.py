@@ -27,8 +27,8 @@ def standard_errors(
 ) -> Floats:
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
-    θ₋ᵣ is the score without run r. c₋ᵣ = (T - T_r) / C(R_i - 1, 2) and the mean and std of the other
-    silhouettes come from sums that are there already, so that no run is scored again: O(nR).
+    θ₋ᵣ is the score without run r. c₋ᵣ = (T - T_r) / C(R_i - 1, 2) and the mean and std of the
+    other silhouettes come from sums that are there already, so that no run is scored again: O(nR).
 
     Parameters
     ----------
@@ -36,19 +36,27 @@ def standard_errors(
     stability : the stability of those rows, with per-run sums
     s : (n, R) silhouettes, NaN where a run does not count
     normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
-    p : (n,) persistence, where `fuse` takes it as well; held fixed, so that the error is that of c and S̃ alone
+    p : (n,) persistence, where `fuse` takes it as well; held fixed, so that the error is that of c
+        and S̃ alone
     threads : that work on blocks of points; the result is the same for any number
     """
 
     def of_rows(rows: slice) -> Floats:
-        return _of_block(of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],))
+        return _of_block(
+            of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],)
+        )
 
     small = blocks(len(s), 16 * 8 * s.shape[1])  # what a block needs stays in the cache
     return np.concatenate(list(map_blocks(of_rows, small, threads)))
 
 
 def _of_block(
-    of: NDArray[np.integer], stability: Stability, s: Floats, normalize: Fuse, fuse: Fuse, more: tuple[Floats, ...]
+    of: NDArray[np.integer],
+    stability: Stability,
+    s: Floats,
+    normalize: Fuse,
+    fuse: Fuse,
+    more: tuple[Floats, ...],
 ) -> Floats:
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]
@@ -60,7 +68,9 @@ def _of_block(
     everywhere = bool(counted.all())
     t = s if everywhere else np.where(counted, s, 0.0)
     mean = t.sum(axis=1, keepdims=True) / runs
-    t = s - mean if everywhere else np.where(counted, s - mean, 0.0)  # around the mean the variance loses no digits
+    t = (
+        s - mean if everywhere else np.where(counted, s - mean, 0.0)
+    )  # around the mean the variance loses no digits
     squares = t**2
     shift = t / (runs - 1)
     variance = (squares.sum(axis=1, keepdims=True) - squares) / (runs - 1) - shift**2

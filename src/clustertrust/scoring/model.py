@@ -36,7 +36,9 @@ __all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "measure"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-Silhouettes = tuple[Floats, Ints]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
+Silhouettes = tuple[
+    Floats, Ints
+]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Model:
     matchings : of each pair of runs
     reference : the run in whose names the consensus speaks
     geometry_method : the name of the geometry, `auto` settled
-    dissimilarity : what measures points; None where their silhouettes are known and there are no others
+    dissimilarity : what measures points; None where their silhouettes are known and there are no
+        others
     refinement : mixtures for persistence, where the fusion takes it and a point has a label
     """
 
@@ -77,11 +80,15 @@ class Model:
     def stability(self, rows: Ints) -> Stability:
         """Stability of rows of labels by the training matchings."""
         how = self.scoring
-        return stability(self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned)
+        return stability(
+            self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned
+        )
 
     def votes(self, rows: Ints) -> Votes:
         """Votes on rows of labels by the training matchings."""
-        return count_votes(self.clusters, self.matchings, self.reference, rows, self.scoring.count_runs(rows))
+        return count_votes(
+            self.clusters, self.matchings, self.reference, rows, self.scoring.count_runs(rows)
+        )
 
     def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
         """Silhouettes as they count, their mean, std and S̃."""
@@ -97,17 +104,32 @@ class Model:
         return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
 
     def persistence(self, X: Any, labels: Ints) -> Floats | None:
-        """Persistence of points with these consensus labels; None where the fusion does not take it."""
+        """Persistence of points with these consensus labels.
+
+        None where the fusion does not take it.
+        """
         if not self.scoring.refines:
             return None
-        return np.zeros(len(labels)) if self.refinement is None else self.refinement.persistence(X, labels)
+        return (
+            np.zeros(len(labels))
+            if self.refinement is None
+            else self.refinement.persistence(X, labels)
+        )
 
     def encode(self, labels: Ints) -> Ints:
-        """Labels that the runs gave (n, R) → clusters (n, R); -1 for a label that no training point has."""
+        """Labels that the runs gave (n, R) → clusters (n, R).
+
+        -1 for a label that no training point has.
+        """
         return self.clusters.encode(labels)
 
-    def silhouettes(self, rows: Ints | None = None, X: Any = None, *, training: bool = False) -> Silhouettes:
-        """Silhouettes of points X that the runs put into `rows` (n, R); None: those of the training points."""
+    def silhouettes(
+        self, rows: Ints | None = None, X: Any = None, *, training: bool = False
+    ) -> Silhouettes:
+        """Silhouettes of points X that the runs put into `rows` (n, R).
+
+        None: those of the training points.
+        """
         assert self.dissimilarity is not None
         rows = self.cells.rows[self.cells.of] if rows is None else rows
         return silhouettes_of(self.dissimilarity, rows, X, training=training)
@@ -118,10 +140,14 @@ class Model:
         p = self.persistence(X, self.votes(rows).labels)
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
-    def judge_training(self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False) -> dict[str, Any]:
-        """The fields of `Confidence` of the training points X; `known` are their silhouettes, where they are known.
+    def judge_training(
+        self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False
+    ) -> dict[str, Any]:
+        """The fields of `Confidence` of the training points X; `known` are their silhouettes, where
+        they are known.
 
-        `quiet`: without the error of a sample of members, and without a warning of points that have no score.
+        `quiet`: without the error of a sample of members, and without a warning of points that have
+        no score.
         """
         cells = self.cells
         found: dict[str, Any] = self.judge(cells.rows, cells.of, known or self.silhouettes(), X)
@@ -136,10 +162,13 @@ class Model:
         of, first = backend().meet(rows)
         return self.judge(rows[first], of, self.silhouettes(rows, X, training=training), X)
 
-    def confidence(self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False) -> Confidence:
+    def confidence(
+        self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False
+    ) -> Confidence:
         """The record of these fields; `frame` is what its table shall look like.
 
-        `numbered`: clusters are called 0, 1, …, as `CAKE` has it, and not by the labels that the reference run gave.
+        `numbered`: clusters are called 0, 1, …, as `CAKE` has it, and not by the labels that the
+        reference run gave.
         """
         names = self.clusters.names[self.reference]
         given = self.ensemble.label_names[self.reference]
@@ -158,8 +187,8 @@ class Model:
     def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> dict[str, NDArray]:
         """The fields of `Confidence`, by name.
 
-        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point. `known` are their
-        silhouettes. X are the points, for a fusion with persistence.
+        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point.
+        `known` are their silhouettes. X are the points, for a fusion with persistence.
         """
         raw, nearest = known
         fuse, normalize = FUSIONS[self.scoring.fusion], NORMALIZATIONS[self.scoring.normalization]
@@ -181,10 +210,11 @@ class Model:
         }
 
     def _rivals(self, votes: Votes, of: Ints, nearest: Ints) -> Ints:
-        """Label with the second most votes; where all votes agree, the nearest other cluster; -1: there is no other.
+        """Label with the second most votes; where all votes agree, the nearest other cluster; -1:
+        there is no other.
 
-        Nearest in the reference run; where that does not assign the point, what most other runs have nearest, in the
-        reference's names.
+        Nearest in the reference run; where that does not assign the point, what most other runs
+        have nearest, in the reference's names.
         """
         others = np.nan_to_num(votes.votes)
         labelled = np.flatnonzero(votes.labels >= 0)
@@ -195,7 +225,9 @@ class Model:
         lost = np.flatnonzero((rivals < 0) & (labels >= 0))
         if lost.size:
             runs = np.full(lost.size, nearest.shape[1])
-            near = count_votes(self.clusters, self.matchings, self.reference, nearest[lost], runs).votes
+            near = count_votes(
+                self.clusters, self.matchings, self.reference, nearest[lost], runs
+            ).votes
             near[np.arange(lost.size), labels[lost]] = 0.0
             rivals[lost] = np.where(near.max(axis=1) > 0, near.argmax(axis=1), -1)
         return rivals
@@ -217,7 +249,10 @@ def measure(model: Model, X: Any) -> Model:
 
 
 def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:
-    """The model of an ensemble of checked points X. `quiet`: without hints at what else could be asked for."""
+    """The model of an ensemble of checked points X.
+
+    `quiet`: without hints at what else could be asked for.
+    """
     model = measure(match_ensemble(ensemble, scoring), X)
     if not quiet:
         hint_at_jaccard(model.clusters, scoring.agreement)
@@ -229,6 +264,7 @@ def _warn_of_missing(scores: Floats) -> None:
     missing = int(np.isnan(scores).sum())
     if missing:
         tell(
-            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores are NaN. "
+            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
+            "are NaN. "
             "More runs, or unassigned='disagree', give every point a score."
         )

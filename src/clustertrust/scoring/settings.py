@@ -24,7 +24,9 @@ Ints = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Scoring:
-    """How an ensemble is scored: the options that turn components into scores, and those of the geometry."""
+    """How an ensemble is scored: the options that turn components into scores, and those of the
+    geometry.
+    """
 
     fusion: str = "harmonic"
     normalization: str = "clip"
@@ -35,7 +37,10 @@ class Scoring:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Scoring:
-        """Check what the user asked for: parameters of `confidence` by name; others are passed over."""
+        """Check what the user asked for: parameters of `confidence` by name.
+
+        Others are passed over.
+        """
         names = ("fusion", "normalization", "agreement", "unassigned", "consensus")
         scoring = cls(**{name: params[name] for name in names if name in params})
         check_choice("fusion", scoring.fusion, FUSIONS)
@@ -52,7 +57,11 @@ class Scoring:
 
     def count_runs(self, rows: Ints) -> Ints:
         """(m,) number of runs that count for rows of labels."""
-        return np.full(len(rows), rows.shape[1]) if self.unassigned == "disagree" else (rows >= 0).sum(axis=1)
+        return (
+            np.full(len(rows), rows.shape[1])
+            if self.unassigned == "disagree"
+            else (rows >= 0).sum(axis=1)
+        )
 
     def check_points(self, X: Any, n: int) -> Any:
         """Return X as scoring n labelled points needs it; raise for what cannot be scored."""
@@ -74,7 +83,10 @@ class Settings:
         params = cake.get_params(deep=False)
         scoring = Scoring.of(params)
         if scoring.geometry.is_precomputed:
-            raise ValueError("A precomputed matrix is for confidence(X, labels): clusterers here need the points.")
+            raise ValueError(
+                "A precomputed matrix is for confidence(X, labels): clusterers here need the "
+                "points."
+            )
         if scoring.refines:  # before a fit, not after all of them
             check_coordinates(scoring.geometry.method, scoring.geometry.metric, None)
         return cls(Recipe.of(params), scoring)

@@ -21,13 +21,17 @@ from clustertrust.scoring.settings import Settings
 __all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
 
 FEWEST, BATCH, MOST = 20, 10, 200
-# The error of a score against how far the scores of different points lie apart: a share, since scores have no fixed
-# scale (those of kernel silhouettes are small throughout) and it is their order that counts.
+# The error of a score against how far the scores of different points lie apart: a share, since
+# scores have no fixed scale (those of kernel silhouettes are small throughout) and it is their
+# order that counts.
 TOLERANCE = 0.1
 
 
 def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64]) -> float:
-    """Median standard error of the scores as a share of their interquartile range; NaN are left out."""
+    """Median standard error of the scores as a share of their interquartile range.
+
+    NaN are left out.
+    """
     known = np.isfinite(scores) & np.isfinite(standard_errors)
     if not known.any():
         return np.inf
@@ -39,14 +43,20 @@ def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64])
 def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
     """Add runs until the scores have settled: until `unsettled` is at most `TOLERANCE`.
 
-    Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches are kept: a batch
-    costs its own fits and one pass over the distances.
+    Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
+    are kept: a batch costs its own fits and one pass over the distances.
     """
     recipe, scoring = settings.recipe, settings.scoring
     if recipe.checkpoint is not None:
-        raise ValueError("checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a number.")
+        raise ValueError(
+            "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a "
+            "number."
+        )
     if isinstance(recipe.random_state, Sequence | np.ndarray):
-        raise ValueError("random_state is a list of seeds, which has a length; n_runs='auto' needs a number or None.")
+        raise ValueError(
+            "random_state is a list of seeds, which has a length; n_runs='auto' needs a number or "
+            "None."
+        )
     entropy, _ = draw_seeds(recipe.random_state, 1)
     assert entropy is not None
     runs: list[Run] = []
@@ -76,8 +86,10 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
             check_enough(runs, tried)
     if error > TOLERANCE:
         tell(
-            f"After {tried} runs the scores have not settled: their median standard error is {error:.2f} of their "
-            f"interquartile range, above {TOLERANCE}. Another number of clusters may suit the data better."
+            f"After {tried} runs the scores have not settled: their median standard error is "
+            f"{error:.2f} of their "
+            f"interquartile range, above {TOLERANCE}. Another number of clusters may suit the data "
+            "better."
         )
     recipe.tell(runs)
     return ensemble, (s, nearest)

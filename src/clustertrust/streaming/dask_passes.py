@@ -1,7 +1,7 @@
 """The passes over a Dask array or frame: one task a block of rows, sums as trees.
 
-Only small things travel: what places points (centres), sums over blocks, the model, and the sample that the runs are
-fitted on. The blocks stay where they are.
+Only small things travel: what places points (centres), sums over blocks, the model, and the sample
+that the runs are fitted on. The blocks stay where they are.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class DaskPasses(Passes):
     def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
         self._delayed = dask.delayed
-        self.columns = [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
+        self.columns = (
+            [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
+        )
         self._frame = None if self.columns is None else X[[]]  # for the names of its rows
         if self.columns is None:
             if X.ndim != 2:
@@ -61,7 +63,9 @@ class DaskPasses(Passes):
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
         if None in rows:  # only counting tells: a pass
-            rows = list(results(open_client(), lambda: [self._delayed(len)(part) for part in parts]))
+            rows = list(
+                results(open_client(), lambda: [self._delayed(len)(part) for part in parts])
+            )
         # Filters leave partitions without rows behind.
         counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
         self.sizes = [size for _, size in counted]
@@ -78,26 +82,37 @@ class DaskPasses(Passes):
         """Labels in the blocks of the rows."""
         array = importlib.import_module("dask.array")
         if len(labels) != self.n_rows:
-            raise ValueError(f"X has {self.n_rows} points and labels has {len(labels)}; both must describe the same.")
+            raise ValueError(
+                f"X has {self.n_rows} points and labels has {len(labels)}; both must describe the "
+                "same."
+            )
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
         return labels.to_delayed()[:, 0].tolist()
 
     def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
-        shared = self._delayed(function, pure=False)  # travels once to each worker, not with every task
-        # One task from the numbers as they are read to the result: no worker holds blocks that wait.
+        shared = self._delayed(
+            function, pure=False
+        )  # travels once to each worker, not with every task
+        # One task from the numbers as they are read to the result: no worker holds blocks that
+        # wait.
         return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
         for low in range(0, len(self._blocks), _AT_ONCE):
-            yield from results(open_client(), partial(self._tasks, function, slice(low, low + _AT_ONCE)))
+            yield from results(
+                open_client(), partial(self._tasks, function, slice(low, low + _AT_ONCE))
+            )
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
         return _one(lambda: sum_in_pairs(self._tasks(function)))
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Fits of runs go to the workers of the client that is open; without one to the threads of this process."""
+        """Fits of runs go to the workers of the client that is open.
+
+        Without one to the threads of this process.
+        """
         return nullcontext() if open_client() is None else joblib.parallel_config(backend="dask")
 
     def labels(self, placers: list[Any]) -> Any:
@@ -105,12 +120,17 @@ class DaskPasses(Passes):
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
     def judge_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
-        """The `labels` or `scores` of all points, as unseen ones, in a Dask array; `dtype` is the type of the fit."""
+        """The `labels` or `scores` of all points, as unseen ones, in a Dask array.
+
+        `dtype` is the type of the fit.
+        """
         tasks = self._tasks(_New(model, placers, dtype, what))
         return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
     def judge(self, judge: Judge) -> dict[str, Any]:
-        """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed when asked for."""
+        """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed
+        when asked for.
+        """
         tasks = self._tasks(judge)
         clusters = judge.model.clusters
         wide = {"votes": [max(1, int(clusters.n_clusters[judge.model.reference]))]}
@@ -123,7 +143,10 @@ class DaskPasses(Passes):
     def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
         """Results of the blocks, one below the other, as a Dask array."""
         array = importlib.import_module("dask.array")
-        parts = [array.from_delayed(task, (size, *more), dtype) for task, size in zip(tasks, self.sizes, strict=True)]
+        parts = [
+            array.from_delayed(task, (size, *more), dtype)
+            for task, size in zip(tasks, self.sizes, strict=True)
+        ]
         return array.concatenate(parts)
 
 
@@ -160,7 +183,9 @@ def _call(
     columns: list[str] | None,
     id: str | None,
 ) -> Result:
-    """The function of a chunk or partition: its numbers, checked, the names of its rows and their labels."""
+    """The function of a chunk or partition: its numbers, checked, the names of its rows and their
+    labels.
+    """
     ids = None
     if columns is not None:
         ids = None if id is None else part[id].to_numpy()
@@ -183,7 +208,9 @@ def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
 
 
 def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
-    """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are asked for."""
+    """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are
+    asked for.
+    """
     passes = DaskPasses(X, labels=ensemble.labels)
     scoring = check_streaming(passes, scoring)
     if scoring.geometry.centers is not None:

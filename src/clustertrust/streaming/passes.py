@@ -1,4 +1,7 @@
-"""How a table is gone through, block by block, and a sample of its rows. Here by threads; `dask_passes` on workers."""
+"""How a table is gone through, block by block, and a sample of its rows.
+
+Here by threads; `dask_passes` on workers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,15 @@ from clustertrust._progress import progress
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.totals import Totals
 
-__all__ = ["LocalPasses", "Passes", "Sample", "passes_over", "rows_of_block", "sample_rows", "sum_in_pairs"]
+__all__ = [
+    "LocalPasses",
+    "Passes",
+    "Sample",
+    "passes_over",
+    "rows_of_block",
+    "sample_rows",
+    "sum_in_pairs",
+]
 
 Result = TypeVar("Result")
 
@@ -47,23 +58,30 @@ class Passes(ABC):
 
     @abstractmethod
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
-        """Add up function(block) over all blocks, in pairs, pairs of pairs and so on: `sum_in_pairs`."""
+        """Add up function(block) over all blocks, in pairs, pairs of pairs and so on:
+        `sum_in_pairs`.
+        """
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Where the fits of runs are made while this is entered: in this process, unless a subclass knows better."""
+        """Where the fits of runs are made while this is entered: in this process, unless a subclass
+        knows better.
+        """
         return nullcontext()
 
 
 def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
     """Blocks of a table, of a size for so many runs."""
     runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
-    return LocalPasses(source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose)
+    return LocalPasses(
+        source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose
+    )
 
 
 def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
     """Add neighbours, then neighbouring sums, and so on, holding one sum of each size.
 
-    The order of additions follows from the number of parts alone, so that machines that share the work round alike.
+    The order of additions follows from the number of parts alone, so that machines that share the
+    work round alike.
     """
     sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
     for part in parts:
@@ -82,12 +100,18 @@ class LocalPasses(Passes):
 
     def __init__(self, source: Source, rows: int, threads: int, *, verbose: bool = False) -> None:
         self.source, self.rows, self.threads, self.verbose = source, rows, threads, verbose
-        self.n_features, self.columns, self.n_rows = source.n_features, source.columns, source.n_rows
+        self.n_features, self.columns, self.n_rows = (
+            source.n_features,
+            source.columns,
+            source.n_rows,
+        )
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
         read = self.source.blocks(self.rows)
-        blocks = progress(read, self.n_rows, what, verbose=self.verbose, size=lambda block: len(block.X))
+        blocks = progress(
+            read, self.n_rows, what, verbose=self.verbose, size=lambda block: len(block.X)
+        )
         with one_thread():
             yield from map_blocks(function, blocks, self.threads)
 
@@ -119,10 +143,11 @@ class Sample:
 def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
     """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
 
-    Each row has a random number, which hangs on its position alone, and the rows with the smallest are kept: the same
-    sample for any blocks.
+    Each row has a random number, which hangs on its position alone, and the rows with the smallest
+    are kept: the same sample for any blocks.
     """
-    # Where the rows are counted, few others than the smallest need be looked at: six standard deviations more.
+    # Where the rows are counted, few others than the smallest need be looked at: six standard
+    # deviations more.
     below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
     found: list[tuple[NDArray, ...]] = []
     n, held = 0, 0
@@ -140,8 +165,12 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
     return Sample(X[order], names[order]), n
 
 
-def _candidates(seed: int, below: float, block: Block) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
-    """Number of rows, and the numbers, positions, names and values of those whose random number is small."""
+def _candidates(
+    seed: int, below: float, block: Block
+) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
+    """Number of rows, and the numbers, positions, names and values of those whose random number is
+    small.
+    """
     bits = np.random.PCG64(seed)
     keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
     small = np.flatnonzero(keys < below)

@@ -61,17 +61,24 @@ GEOMETRIES = ("centroid", "rms")
 
 @dataclass(frozen=True)
 class Judge:
-    """Scores blocks: all that must travel to where they are. Without `placers` the blocks bring their labels."""
+    """Scores blocks: all that must travel to where they are.
+
+    Without `placers` the blocks bring their labels.
+    """
 
     model: Model
     placers: list[Any] | None
 
     # Persistence needs all points at once.
-    fields: ClassVar[dict[str, str]] = {name: dtype for name, dtype in FIELDS.items() if name != "persistence"}
+    fields: ClassVar[dict[str, str]] = {
+        name: dtype for name, dtype in FIELDS.items() if name != "persistence"
+    }
 
     def __call__(self, block: Block) -> dict[str, NDArray]:
         """The fields of `Confidence` of the points of a block."""
-        judged = self.model.judge_new(block.X, self.model.encode(_labels(self.placers, block)), training=True)
+        judged = self.model.judge_new(
+            block.X, self.model.encode(_labels(self.placers, block)), training=True
+        )
         return {name: judged[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
 
 
@@ -119,9 +126,13 @@ class Streamed:
         return self.built.n_passes + 1
 
     def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
-        """Yield the blocks of the table, without their numbers, each with the fields of `Confidence` of its points."""
+        """Yield the blocks of the table, without their numbers, each with the fields of
+        `Confidence` of its points.
+        """
         judge = self.judge
-        yield from passes.map(lambda block: (block._replace(X=block.X[:, :0]), judge(block)), "scoring")
+        yield from passes.map(
+            lambda block: (block._replace(X=block.X[:, :0]), judge(block)), "scoring"
+        )
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
         """The record of these fields."""
@@ -139,17 +150,23 @@ def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
     }
     for name, (value, possible) in wanted.items():
         if not isinstance(value, str) or value not in possible:
-            raise ValueError(f"{name}={value!r} needs all points at once; choose one of {possible}. {passes.remedy}.")
+            raise ValueError(
+                f"{name}={value!r} needs all points at once; choose one of {possible}. "
+                f"{passes.remedy}."
+            )
     if geometry.method != "auto":
         return scoring
     return replace(scoring, geometry=replace(geometry, method="rms"))
 
 
 def check_left_out(recipe: Recipe) -> None:
-    """Raise where points that a run left out would have no label: rows beyond the sample are placed by its model."""
+    """Raise where points that a run left out would have no label: rows beyond the sample are placed
+    by its model.
+    """
     if recipe.resample is not None and recipe.left_out == "skip":
         raise ValueError(
-            f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a run places every row "
+            f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a "
+            "run places every row "
             "that it was not fitted on. Set left_out='predict'."
         )
 
@@ -162,7 +179,10 @@ def fit_stream(passes: Passes, settings: Settings) -> Streamed:
 
 
 def collect(streamed: Streamed, passes: Passes) -> Confidence:
-    """Score all rows; the fields of `Confidence` become arrays on disk, which go when the record goes."""
+    """Score all rows.
+
+    The fields of `Confidence` become arrays on disk, which go when the record goes.
+    """
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
         found = streamed.confidence(_on_disk(streamed, passes, folder))
@@ -180,14 +200,18 @@ def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> dict[str, NDAr
         for name, values in judged.items():
             if name not in fields:
                 shape = (streamed.built.n_rows, *values.shape[1:])
-                fields[name] = np.lib.format.open_memmap(folder / f"{name}.npy", "w+", values.dtype, shape)
+                fields[name] = np.lib.format.open_memmap(
+                    folder / f"{name}.npy", "w+", values.dtype, shape
+                )
                 _reserve(folder / f"{name}.npy")
             fields[name][block.before : block.before + len(values)] = values
     return fields
 
 
 def _reserve(path: Path) -> None:
-    """Take the room of a file on disk now: a mapped page that finds the disk full ends the process without a word."""
+    """Take the room of a file on disk now: a mapped page that finds the disk full ends the process
+    without a word.
+    """
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("rb+") as file:
@@ -197,7 +221,8 @@ def _reserve(path: Path) -> None:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; set TMPDIR to a "
+                f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; "
+                "set TMPDIR to a "
                 "folder with more room",
             ) from error
 
@@ -207,14 +232,17 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
     check_left_out(recipe)
     if recipe.checkpoint is not None and recipe.random_state is None:
         raise ValueError(
-            "random_state=None draws another sample each time, and the runs of a checkpoint belong to one sample; give "
+            "random_state=None draws another sample each time, and the runs of a checkpoint belong "
+            "to one sample; give "
             "a number."
         )
     entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{passes.remedy}."))
     sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
     passes.n_rows = n
     with passes.workers():
-        runs = list(build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ())
+        runs = list(
+            build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ()
+        )
     done = 1
     if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
         runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.X.var(axis=0).mean())
@@ -223,14 +251,19 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
         if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
             if not passes.in_turn:
                 raise ValueError(
-                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, and Dask's blocks are worked "
-                    "on side by side; choose clusterer='kmeans', or give the path of the files in place of Dask data."
+                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, and "
+                    "Dask's blocks are worked "
+                    "on side by side; choose clusterer='kmeans', or give the path of the files in "
+                    "place of Dask data."
                 )
             runs = _mini_batches(passes, runs)
             done += 1
         totals = sum_up(passes, _placers(runs), "summing up")
         done += 1
-    runs = [replace(run, labels=placer(sample.X)) for run, placer in zip(runs, _placers(runs), strict=True)]
+    runs = [
+        replace(run, labels=placer(sample.X))
+        for run, placer in zip(runs, _placers(runs), strict=True)
+    ]
     return Built(assemble(runs), totals, sample, n, done)
 
 
@@ -243,7 +276,9 @@ def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
     return summed_model(totals, ensemble, scoring, matchings, reference)
 
 
-def summed_model(totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings: Matchings, reference: int) -> Model:
+def summed_model(
+    totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings: Matchings, reference: int
+) -> Model:
     """The model of sums, matchings and a reference that are known."""
     by_sums = geometry_of(scoring.geometry.method, totals, ensemble)
     return Model(scoring, ensemble, totals, matchings, reference, scoring.geometry.method, by_sums)
@@ -252,10 +287,14 @@ def summed_model(totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings
 def geometry_of(method: str, totals: Totals, ensemble: Ensemble) -> Centers:
     """Distances by means and spreads; `centroid` by the fitted centres where the runs have them."""
     if method == "rms":
-        return Centers(None, totals, centers=totals.means, spread=totals.variances, root=True, n_jobs=1)
+        return Centers(
+            None, totals, centers=totals.means, spread=totals.variances, root=True, n_jobs=1
+        )
     centers = totals.means
     if ensemble.centers is not None:
-        centers = np.vstack([given[names] for given, names in zip(ensemble.centers, totals.names, strict=True)])
+        centers = np.vstack(
+            [given[names] for given, names in zip(ensemble.centers, totals.names, strict=True)]
+        )
     return Centers(None, totals, centers=centers, spread=None, root=True, n_jobs=1)
 
 
@@ -269,7 +308,9 @@ def _is(run: Run, kind: str) -> bool:
     name = run.method.lower().replace("-", "").replace("_", "")
     return (
         isinstance(run.placer, Nearest)
-        and {"kmeans": name in {"kmeans", "kmeansrandom"}, "minibatch": name == "minibatchkmeans"}[kind]
+        and {"kmeans": name in {"kmeans", "kmeansrandom"}, "minibatch": name == "minibatchkmeans"}[
+            kind
+        ]
     )
 
 
@@ -299,12 +340,20 @@ def _moved(run: Run, centers: NDArray) -> Run:
     return replace(run, placer=Nearest(centers, np.arange(len(centers))), centers=centers)
 
 
-def _step_together(passes: Passes, runs: list[Run], tolerance: float) -> tuple[list[Run], Totals, int]:
-    """Lloyd's iterations of all runs, one pass each; the sums are those of the centres that are returned."""
+def _step_together(
+    passes: Passes, runs: list[Run], tolerance: float
+) -> tuple[list[Run], Totals, int]:
+    """Lloyd's iterations of all runs, one pass each.
+
+    The sums are those of the centres that are returned.
+    """
     for step in range(1, MOST_STEPS + 1):
         totals = sum_up(passes, _placers(runs), f"k-means, pass {step}")
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]
-        shift = max(((_centers(new) - _centers(old)) ** 2).sum() for new, old in zip(moved, runs, strict=True))
+        shift = max(
+            ((_centers(new) - _centers(old)) ** 2).sum()
+            for new, old in zip(moved, runs, strict=True)
+        )
         if shift <= tolerance:
             break
         if step < MOST_STEPS:
@@ -320,15 +369,22 @@ def _to_means(run: Run, totals: Totals, r: int) -> Run:
 
 
 def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
-    """One pass in which each batch pulls the centres towards its means, the less the more points a centre has had."""
-    counts = [np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float) for run in runs]
+    """One pass in which each batch pulls the centres towards its means, the less the more points a
+    centre has had.
+    """
+    counts = [
+        np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
+        for run in runs
+    ]
     for X in _batches(block.X for block in passes.map(lambda block: block, "mini-batches")):
         sums = total(X, place(_placers(runs), X))
         for r, run in enumerate(runs):
             names, part = sums.names[r], slice(sums.start[r], sums.start[r + 1])
             centers = np.array(_centers(run), dtype=np.float64)
             counts[r][names] += sums.sizes[part]
-            centers[names] += (sums.sizes[part] / counts[r][names])[:, None] * (sums.means[part] - centers[names])
+            centers[names] += (sums.sizes[part] / counts[r][names])[:, None] * (
+                sums.means[part] - centers[names]
+            )
             runs[r] = _moved(run, centers)
     return runs
 

@@ -1,7 +1,8 @@
-"""Blocks of rows → what scoring needs of the whole: sizes, means and spreads of clusters, and contingencies.
+"""Blocks of rows → what scoring needs of the whole: sizes, means and spreads of clusters, and
+contingencies.
 
-Everything is a sum over blocks, so that data larger than memory, or spread over machines, need one pass. What is held
-grows with the runs and clusters, not with the points.
+Everything is a sum over blocks, so that data larger than memory, or spread over machines, need one
+pass. What is held grows with the runs and clusters, not with the points.
 """
 
 from __future__ import annotations
@@ -42,18 +43,30 @@ class Totals(Clusters):
     tables: Ints
 
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
-        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq. (4)."""
+        """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run,
+        Eq. (4).
+        """
         return np.ascontiguousarray(self.tables[run, others, :k, :k_others])
 
     @property
     def variances(self) -> Floats:
-        """(K,) mean squared distance of the members of each cluster to its mean; 0 where only rounding is left."""
+        """(K,) mean squared distance of the members of each cluster to its mean.
+
+        0 where only rounding is left.
+        """
         variances = self.squares / self.sizes
-        return np.where(variances > ROUNDING**2 * row_norms(self.means, squared=True), variances, 0.0)
+        return np.where(
+            variances > ROUNDING**2 * row_norms(self.means, squared=True), variances, 0.0
+        )
 
     def __add__(self, other: Totals) -> Totals:
-        """The sums over both, this one's clusters first; Chan's formula, so that no large numbers are subtracted."""
-        names = tuple(_united(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=True))
+        """The sums over both, this one's clusters first.
+
+        Chan's formula, so that no large numbers are subtracted.
+        """
+        names = tuple(
+            _united(mine, theirs) for mine, theirs in zip(self.names, other.names, strict=True)
+        )
         one, two = self._among(names), other._among(names)
         sizes = one.sizes + two.sizes
         shift = (two.means - one.means) * (two.sizes / sizes)[:, None]
@@ -68,9 +81,14 @@ class Totals(Clusters):
 
     def _among(self, names: tuple[Ints, ...]) -> Totals:
         """The same sums with these clusters, of which some may have no point here."""
-        if all(np.array_equal(mine, theirs) for mine, theirs in zip(self.names, names, strict=True)):
+        if all(
+            np.array_equal(mine, theirs) for mine, theirs in zip(self.names, names, strict=True)
+        ):
             return self
-        at = [pd.Index(theirs).get_indexer(pd.Index(mine)) for mine, theirs in zip(self.names, names, strict=True)]
+        at = [
+            pd.Index(theirs).get_indexer(pd.Index(mine))
+            for mine, theirs in zip(self.names, names, strict=True)
+        ]
         start = np.concatenate([[0], np.cumsum([len(theirs) for theirs in names])])
         columns = np.concatenate([low + i for low, i in zip(start[:-1], at, strict=True)])
         widest = max(len(theirs) for theirs in names)
