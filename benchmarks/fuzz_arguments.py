@@ -829,7 +829,7 @@ def random_call(rng: np.random.Generator) -> None:
 
 @contextmanager
 def in_time(seconds: float = LIMIT) -> Iterator[None]:
-    """Raise where the call takes longer.
+    """Raise where the call takes longer, and close the figures that it opened.
 
     Compiled code is not interrupted; its process ends at a limit of its own.
     """
@@ -844,6 +844,8 @@ def in_time(seconds: float = LIMIT) -> Iterator[None]:
     finally:
         setitimer(ITIMER_REAL, 0)
         signal(SIGALRM, before)
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
 
 
 def every_pair(part: str = "") -> Iterator[tuple[str, str]]:
