@@ -660,7 +660,10 @@ def random_call(rng: np.random.Generator) -> None:
 
 @contextmanager
 def in_time(seconds: float = LIMIT) -> Iterator[None]:
-    """Raise where the call takes longer. Compiled code is not interrupted; its process ends at a limit of its own."""
+    """Raise where the call takes longer, and close the figures that it opened.
+
+    Compiled code is not interrupted; its process ends at a limit of its own.
+    """
 
     def stop(*_: Any) -> None:
         raise AssertionError(f"no end within {seconds:.0f} s")
@@ -672,6 +675,8 @@ def in_time(seconds: float = LIMIT) -> Iterator[None]:
     finally:
         setitimer(ITIMER_REAL, 0)
         signal(SIGALRM, before)
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
 
 
 def every_pair(part: str = "") -> Iterator[tuple[str, str]]:
