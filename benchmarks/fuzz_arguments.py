@@ -88,12 +88,12 @@ def valid() -> Valid:
     cake = CAKE(2, n_runs=3, random_state=0).fit(X)
     scores = np.linspace(0.05, 0.95, N)
     correct = scores + rng.normal(scale=0.2, size=N) > 0.4
-    profile = choose_k(X, [2, 3], n_runs=2, null=None, random_state=0)
+    profile = choose_k(X, [2, 3], CAKE(n_runs=2, random_state=0), null=None)
     labels = np.column_stack([truth, np.roll(truth, 1)])
     memberships = np.column_stack([scores, 1 - scores])
     calibrator = calibration.Calibrator().fit(scores, correct)
     return Valid(
-        X, truth, labels, scores, correct, memberships, cake, cake._confidence, calibrator, profile
+        X, truth, labels, scores, correct, memberships, cake, cake.confidence_, calibrator, profile
     )
 
 
@@ -166,14 +166,11 @@ def _fitting(v: Valid) -> dict[str, Any]:
             null_reference,
             lambda: {
                 "X": v.X,
-                **few,
-                "clusterer": "kmeans",
+                "cake": CAKE(**few, n_jobs=1),
                 "families": ("box",),
                 "n_surrogates": 2,
                 "level": 0.5,
                 "max_points": 10,
-                "n_jobs": 1,
-                "fusion": "harmonic",
             },
         ),
         "choose_k": (
@@ -181,14 +178,11 @@ def _fitting(v: Valid) -> dict[str, Any]:
             lambda: {
                 "X": v.X,
                 "ks": [2, 3],
-                "n_runs": 2,
+                "cake": CAKE(n_runs=2, random_state=0, n_jobs=1, geometry="rms"),
                 "null": ("box",),
                 "n_surrogates": 2,
                 "level": 0.5,
                 "max_points": 10,
-                "random_state": 0,
-                "n_jobs": 1,
-                "geometry": "rms",
             },
         ),
         "silhouettes": (

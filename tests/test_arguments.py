@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 from benchmarks.fuzz_arguments import calls, strangers
 from matplotlib.figure import Figure
+from templates import choose_k, null_reference
 
 from clustertrust import (
     CAKE,
     build_ensemble,
-    choose_k,
     confidence,
     displays,
-    null_reference,
     select_top,
 )
 from clustertrust.baselines import (
