@@ -116,7 +116,7 @@ class Child(KMeans):
         KMeans(3, n_init=1, init="other", random_state=0),
         Child(3, n_init=1, random_state=0),
     ],
-    ids=str,
+    ids=lambda model: type(model).__name__,  # not its repr, which may hold an address
 )
 def test_other_models_fit_themselves(model):
     assert not lloyd.ready(IRIS).fit(model)
