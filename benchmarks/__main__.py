@@ -8,7 +8,7 @@ import time
 
 from benchmarks.common import save
 
-QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
+QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble", "whole"]
 FULL = [*QUICK, "million", "settling", "unseen", "reasons", "agreement", "crash", "kill", "soak", "fuzz", "fashion"]
 FULL += ["growth", "scale", "plan"]
 

@@ -179,6 +179,7 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
 def test_kernels_of_both_modules_are_the_same():
     names = {name for name, value in vars(_numba).items() if type(value).__name__ == "CPUDispatcher"}
     plain = {name for name, value in vars(_numpy).items() if getattr(value, "__module__", "") == _numpy.__name__}
-    inner = {"add_squares", "add_squares_and_root", "squares", "distances", "distances_from", "nearest_two"}  # loops of the others, needed by the compiled ones alone
+    # Loops of the others, needed by the compiled ones alone.
+    inner = {"add_squares", "add_squares_and_root", "squares", "distances", "distances_from", "nearest_two"}
     assert names - inner == plain
     assert _numba.TILE == _numpy.TILE

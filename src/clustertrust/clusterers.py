@@ -183,8 +183,11 @@ def fit_run(
     params = draw(estimator, vary, seed)
     rows = X if sample is None else X[sample]
     with one_thread(), collected_warnings as caught:
+        model: Any = None
+        placer: Placer | None = None
+        centers: NDArray | None = None
+        found: Ints
         if is_function:
-            model, placer, centers = None, None, None
             found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
         else:
             model = _seeded(estimator, params, seed)

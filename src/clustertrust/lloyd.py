@@ -85,7 +85,7 @@ class Ready:
         known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (model.init == "random" and once)
         numbers = (model.n_clusters, model.max_iter, model.random_state)
         whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in numbers)
-        if not (known and whole and isinstance(model.tol, Real) and model.tol >= 0):
+        if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
             return False
         return 1 <= model.n_clusters <= len(self.X) and model.max_iter >= 1 and 0 <= model.random_state < 2**32
 
@@ -118,7 +118,7 @@ def _stream(seed: int) -> np.random.RandomState:
     if not hasattr(_streams, "one"):
         _streams.one = np.random.RandomState(0)
     _streams.one.seed(seed)
-    return _streams.one  # type: ignore[no-any-return]
+    return _streams.one
 
 
 @functools.cache

@@ -95,13 +95,22 @@ class Recipe:
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Run r."""
         method, estimator = self.methods[r % len(self.methods)]
-        how = {"vary": self.vary, "resample": self.resample, "left_out": self.left_out, "shared": self.shared}
-        return fit_run(X, method, estimator, seed, **how)
+        return fit_run(
+            X,
+            method,
+            estimator,
+            seed,
+            vary=self.vary,
+            resample=self.resample,
+            left_out=self.left_out,
+            shared=self.shared,
+        )
 
     def for_data(self, X: Any) -> Recipe:
         """The same with X made ready, where runs of k-means are fitted on all of it and in this process."""
         wanted = self.resample is None and any(type(estimator) is KMeans for _, estimator in self.methods)
-        here = joblib.parallel.get_active_backend(prefer="threads")[0].supports_sharedmem
+        backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
+        here = getattr(backend_of_joblib, "supports_sharedmem", False)
         return replace(self, shared=ready(X)) if wanted and here else self
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
@@ -122,7 +131,8 @@ class Recipe:
                 )
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
-        fewer = [(r, k, found) for r, (run, k) in enumerate(zip(runs, wanted, strict=True)) if k > (found := _count(run))]
+        found_k = [_count(run) for run in runs]
+        fewer = [(r, k, found) for r, (k, found) in enumerate(zip(wanted, found_k, strict=True)) if k > found]
         if fewer:
             r, k, found = fewer[0]
             what = (

@@ -135,9 +135,7 @@ class Model:
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(
-                of, by_cell, s, normalize, fuse, p, count_threads(self.geometry.n_jobs)
-            ),
+            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p, count_threads(self.geometry.n_jobs)),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],

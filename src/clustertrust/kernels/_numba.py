@@ -220,7 +220,7 @@ def squares(rows, columns, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def distances(rows, columns, out):  # type: ignore[no-untyped-def]
-    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`: four rows at a time, while the last four get roots."""
+    """out[i, p] = |rows[i] - columns[:, p]|, tiles as in `squares`: four rows, while the four before get roots."""
     n = rows.shape[0]
     for i in range(0, n, 4):
         for p in range(TILE):
