@@ -216,7 +216,6 @@ def fit_run(
     sample = _sample(n, resample, rng)
     params = draw(estimator, vary, seed)
     rows = X if sample is None else X[sample]
-    found: Ints
     with one_thread(), collected_warnings as caught:
         model: Any = None
         placer: Placer | None = None
