@@ -137,7 +137,7 @@ def is_dask(X: Any) -> bool:
 
 
 def check_columns(X: Any) -> None:
-    """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
+    """Name the columns of a frame that are not numbers, or that share a name."""
     if type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars":
         raise TypeError("X is a polars LazyFrame, whose rows are not there yet; give X.collect().")
     if not is_frame(X):

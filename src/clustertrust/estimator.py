@@ -94,7 +94,7 @@ def confidence(
     --------
     >>> from clustertrust import confidence
     >>> X = [[0.0], [0.1], [1.2], [2.0], [2.1]]
-    >>> confidence(X, [["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "y"]]).scores.round(2).tolist()
+    >>> confidence(X, [list("aaabb"), list("xxyyy")]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
     scoring = Scoring.of(

@@ -206,7 +206,7 @@ class GeometryOptions:
         return X
 
     def try_metric(self, X: Any) -> None:
-        """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
+        """Try the metric on one point, so that a bad one fails before the work starts."""
         metric = self.metric
         if (
             not self.takes_metric
@@ -423,7 +423,8 @@ def silhouettes(
     Examples
     --------
     >>> from clustertrust.geometry import silhouettes
-    >>> silhouettes([[0.0], [1.0], [5.0]], [[0, 0, 1], [0, 1, 1]], geometry="exact").round(2).tolist()
+    >>> X, labels = [[0.0], [1.0], [5.0]], [[0, 0, 1], [0, 1, 1]]
+    >>> silhouettes(X, labels, geometry="exact").round(2).tolist()
     [[0.8, 0.0], [0.75, -0.75], [0.0, 0.2]]
     """
     ensemble = as_ensemble(labels)

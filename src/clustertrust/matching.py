@@ -36,7 +36,7 @@ def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
 
 
 def best_match(table: Ints) -> Ints:
-    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over."""
+    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column of each row, -1 for a row left over."""
     row, column = linear_sum_assignment(table, maximize=True)
     if len(row) == len(table):
         return np.asarray(column)

@@ -125,7 +125,7 @@ def _blocks(n: int, D: int, k: int) -> Iterator[slice]:
 
 
 def _posterior(joint: Floats, background: float, noise: float) -> Floats:
-    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (b, k), log b and the share w of the noise."""
+    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (b, k), log b and the noise's share w."""
     if noise == 0:
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     joint = joint + np.log1p(-noise)

@@ -59,11 +59,13 @@ CORE, FRINGE, BOUNDARY, ISOLATED, UNSTABLE, UNASSIGNED = range(len(REASONS))
 # neither is claimed.
 SENTENCES = {
     "core": "its score is above the threshold.",
-    "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above the threshold.",
+    "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above "
+    "the threshold.",
     "boundary": "it does not clearly belong to one cluster more than to another.",
-    "stable but isolated": "the runs agree on it, but its own cluster is hardly nearer to it than the next: it lies "
-    "far from both, or near a border that all runs draw alike.",
-    "compact but unstable": "it lies well inside its cluster, but the runs do not agree on which cluster that is.",
+    "stable but isolated": "the runs agree on it, but its own cluster is hardly nearer to it than "
+    "the next: it lies far from both, or near a border that all runs draw alike.",
+    "compact but unstable": "it lies well inside its cluster, but the runs do not agree on which "
+    "cluster that is.",
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
 }
 
@@ -129,7 +131,8 @@ def reasons(
     Examples
     --------
     >>> from clustertrust.reasons import reasons
-    >>> list(reasons([0, 0, 1, -1], [0.8, 0.1, 0.2, float("nan")], [1, 0.5, 1, 0], [0.7, 0.1, 0.2, 0], [0, 0, 0, 0]))
+    >>> scores, stability = [0.8, 0.1, 0.2, float("nan")], [1, 0.5, 1, 0]
+    >>> list(reasons([0, 0, 1, -1], scores, stability, [0.7, 0.1, 0.2, 0], [0, 0, 0, 0]))
     ['core', 'boundary', 'stable but isolated', 'unassigned']
     """
     threshold = check_threshold(threshold)

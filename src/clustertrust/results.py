@@ -162,12 +162,18 @@ class Explanation:
             if theirs == 0:
                 shares = f"no run votes for {self.rival}, which lies about as near"
             name = f"{name} between {self.label} and {self.rival} ({shares})"
-        told = f"{name}: {SENTENCES[self.reason]}"
+        sentence = f"{name}: {SENTENCES[self.reason]}"
         if self.reason == "stable but isolated" and self.rival is None:
-            told = f"{name}: the runs agree on it, and there is no other cluster to compare its own with."
+            sentence = (
+                f"{name}: the runs agree on it, "
+                "and there is no other cluster to compare its own with."
+            )
         if self.weak == "persistence":
-            told += " Persistence is weakest: a cluster of another spread or shape explains it better, or none does."
-        return told
+            sentence += (
+                " Persistence is weakest: a cluster of another spread or shape explains it better, "
+                "or none does."
+            )
+        return sentence
 
 
 @dataclass(frozen=True)
@@ -223,8 +229,11 @@ class Confidence:
 
     def __repr__(self) -> str:
         """One line: all arrays would fill a screen."""
-        told = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
-        return f"<Confidence: {told}, {self.geometry_method} silhouettes; scores, labels, to_frame(), summary(), …>"
+        size = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        return (
+            f"<Confidence: {size}, {self.geometry_method} silhouettes; "
+            "scores, labels, to_frame(), summary(), …>"
+        )
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
         """Return the record with its arrays in memory where they are Dask's, all in one go.

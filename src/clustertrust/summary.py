@@ -98,7 +98,7 @@ def summary_of(
 def summarize(
     confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
 ) -> str:
-    """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
+    """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)

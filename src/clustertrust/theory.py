@@ -215,7 +215,8 @@ def runs_for_false_stability(
     Examples
     --------
     >>> from clustertrust.theory import runs_for_false_stability
-    >>> [runs_for_false_stability(0.01, 0.8, n_clusters=4, form=form) for form in ("paper", "sharp")]
+    >>> forms = ("paper", "sharp")
+    >>> [runs_for_false_stability(0.01, 0.8, n_clusters=4, form=form) for form in forms]
     [31, 16]
     """
     _check_inside("error", error, 0.0, 1.0)

@@ -110,7 +110,8 @@ def subsample_stability(labels: Any) -> Floats:
     Examples
     --------
     >>> from clustertrust.baselines import subsample_stability
-    >>> subsample_stability([[0, 0, 1, 1, -1], [5, 5, 7, -1, 7], [0, 0, 0, 1, -1]]).round(3).tolist()
+    >>> labels = [[0, 0, 1, 1, -1], [5, 5, 7, -1, 7], [0, 0, 0, 1, -1]]
+    >>> subsample_stability(labels).round(3).tolist()
     [1.0, 1.0, 0.333, 1.0, 0.0]
     """
     return np.nan_to_num(pairwise_stability(labels, unassigned="skip"), nan=0.0)

@@ -65,7 +65,8 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     --------
     >>> from clustertrust.baselines import local_outlier_confidence
     >>> X = [[0.0], [1.0], [2.0], [3.0], [9.0], [10.0]]
-    >>> local_outlier_confidence(X, [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1]], n_neighbors=2).round(2).tolist()
+    >>> labels = [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1]]
+    >>> local_outlier_confidence(X, labels, n_neighbors=2).round(2).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.37, 0.5]
     """
     X = check_matrix(X)

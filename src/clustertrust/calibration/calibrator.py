@@ -130,7 +130,8 @@ class Calibrator(BaseEstimator):
     Examples
     --------
     >>> from clustertrust.calibration import Calibrator
-    >>> calibrator = Calibrator().fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], [False, False, True, False, True, True])
+    >>> right = [False, False, True, False, True, True]
+    >>> calibrator = Calibrator().fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], right)
     >>> calibrator.method_, calibrator.predict([0.0, 0.5, 1.0]).round(2).tolist()
     ('logistic', [0.23, 0.52, 0.8])
     """

@@ -114,8 +114,10 @@ def reliability(
     --------
     >>> from clustertrust.calibration import reliability
     >>> found = reliability([0.2, 0.2, 0.2, 0.8, 0.8], [False, False, True, True, True], n_bins=2)
-    >>> found.observed.round(3).tolist(), round(found.expected_calibration_error, 3), round(found.brier_score, 3)
-    ([0.333, 1.0], 0.16, 0.16)
+    >>> found.observed.round(3).tolist()
+    [0.333, 1.0]
+    >>> round(found.expected_calibration_error, 3), round(found.brier_score, 3)
+    (0.16, 0.16)
     """
     check_choice("strategy", strategy, STRATEGIES)
     n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)

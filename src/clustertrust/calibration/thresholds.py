@@ -101,7 +101,10 @@ class RiskThreshold:
         if not self.certified:
             most = int(self.labelled.max(initial=0))
             needed = int(np.ceil(np.log(self.delta) / np.log1p(-self.alpha)))
-            text = f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} of them errors."
+            text = (
+                f"No threshold can be certified ({claim}): {most} labels, "
+                f"{int(self.errors[-1])} of them errors."
+            )
             if most < needed:
                 text += (
                     f" Even without an error about {needed} labels are needed; label more points."
@@ -120,7 +123,10 @@ class RiskThreshold:
                 if self.n_points is None
                 else f"{self.kept[at]} of {self.n_points} points"
             )
-            text = f"{which}: {among}, {claim}.\nOf {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+            text = (
+                f"{which}: {among}, {claim}.\n"
+                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+            )
         return (
             text
             if self.guaranteed

@@ -112,7 +112,8 @@ json_option = click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
-    help="Memory for data under work. Files of more than a quarter are gone through in blocks.  [default: 1024]",
+    help="Memory for the data in use. Files larger than a quarter of it are read in blocks."
+    "  [default: 1024]",
 )
 @click.option(
     "--checkpoint",
@@ -314,7 +315,7 @@ def report(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. Without, it is some forty times faster and says less.",
+    help="Compare with data without clusters. --no-null is some forty times faster and says less.",
 )
 @click.option(
     "--surrogates",

@@ -33,7 +33,7 @@ PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
 
 
 def as_typed(message: str) -> str:
-    """One line, with parameters as the options that stand for them: fusion='sum' is --fusion sum."""
+    """Put a message on one line and turn parameters into options: fusion='sum' → --fusion sum."""
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param for param in params if param.name in PARAMETERS}
     message = message.replace(
@@ -54,7 +54,7 @@ def _option(param: click.Parameter, value: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """A value of Python's as it is typed: without quotes, and with commas between those of a list."""
+    """Write a Python value as users type it: no quotes, commas between the items of a list."""
     if value[0] not in "'\"[":
         return value
     try:

@@ -64,7 +64,7 @@ class TableOption(click.Option):
 
 
 class Sections(click.Command):
-    """A command whose help lists its many options under headings; options without one come first."""
+    """A command whose help lists its options under headings; those without one come first."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, heading by heading."""
@@ -363,7 +363,8 @@ CLUSTERS_OPTION = click.option(
     "--clusters",
     "n_clusters",
     type=Clusters(),
-    help="Number of clusters; 8:12 lets each run draw its own from 8 to 12 (then --agreement jaccard).",
+    help="Number of clusters. 8:12 lets each run draw its own from 8 to 12"
+    " (then --agreement jaccard).",
 )
 
 

@@ -1,4 +1,4 @@
-"""A file → points: which columns are features, what names the rows, what happens to missing values."""
+"""A file → points: which columns are features, what names the rows, how missing values are met."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
 
 
 def _ids(table: Table, columns: Columns) -> pd.Index:
-    """What names the rows: the column asked for, else what the file carries, else positions from 0."""
+    """Names of the rows: the column asked for, else the file's own, else positions from 0."""
     if columns.id is None:
         return _carried(table)
     return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)

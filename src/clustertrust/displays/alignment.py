@@ -150,7 +150,8 @@ class AlignmentDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from clustertrust.displays import AlignmentDisplay
-    >>> display = AlignmentDisplay.from_labels(list("aaabb"), [7, 7, 5, 5, 5], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = AlignmentDisplay.from_labels(list("aaabb"), [7, 7, 5, 5, 5], ax=ax)
     >>> display.alignment.column_names, display.alignment.counts.tolist()
     (['7', '5'], [[2, 1], [0, 2]])
     """

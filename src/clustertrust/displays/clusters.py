@@ -76,7 +76,8 @@ class ScoreDistributionDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import ScoreDistributionDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> display = ScoreDistributionDisplay.from_confidence(record, n_bins=5, ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = ScoreDistributionDisplay.from_confidence(record, n_bins=5, ax=ax)
     >>> display.row_names, display.counts[0].tolist()
     (['all (5)', 'a (3)', 'b (2)'], [1, 0, 0, 0, 4])
     """

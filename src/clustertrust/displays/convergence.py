@@ -126,7 +126,8 @@ class ConvergenceDisplay(Display):
     >>> from clustertrust import CAKE
     >>> from clustertrust.displays import ConvergenceDisplay
     >>> cake = CAKE(3, n_runs=12, random_state=0).fit(load_iris().data)
-    >>> display = ConvergenceDisplay.from_estimator(cake, n_runs=[2, 4, 8], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = ConvergenceDisplay.from_estimator(cake, n_runs=[2, 4, 8], ax=ax)
     >>> display.n_runs.tolist(), float(display.distances[-1])
     ([2, 4, 8, 12], 0.0)
     """

@@ -37,8 +37,8 @@ class ReliabilityDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from clustertrust.displays import ReliabilityDisplay
-    >>> p, right = [0.2, 0.2, 0.8, 0.8], [False, False, True, True]
-    >>> ReliabilityDisplay.from_predictions(p, right, n_bins=2, ax=Figure().add_subplot()).observed.tolist()
+    >>> p, right, ax = [0.2, 0.2, 0.8, 0.8], [False, False, True, True], Figure().add_subplot()
+    >>> ReliabilityDisplay.from_predictions(p, right, n_bins=2, ax=ax).observed.tolist()
     [0.0, 1.0]
     """
 

@@ -111,7 +111,8 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            'Displays are drawn with matplotlib, which is not there; pip install "clustertrust[plot]".'
+            "Displays are drawn with matplotlib, which is not installed; "
+            'pip install "clustertrust[plot]".'
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Scores against the truth: risk and accuracy over coverage, and accuracy by decile of the score."""
+"""Scores against the truth: risk and accuracy over coverage, accuracy by decile of the score."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ class RiskCoverageDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import RiskCoverageDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> display = RiskCoverageDisplay.from_confidence(record, [0, 0, 1, 1, 1], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = RiskCoverageDisplay.from_confidence(record, [0, 0, 1, 1, 1], ax=ax)
     >>> display.curve.value.tolist()
     [0.0, 0.0, 0.0, 0.0, 0.2]
     """
@@ -214,7 +215,8 @@ class CoverageAccuracyDisplay(Display):
     >>> from clustertrust.displays import CoverageAccuracyDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
     >>> y, ax = [0, 0, 1, 1, 1], Figure().add_subplot()
-    >>> CoverageAccuracyDisplay.from_confidence(record, y, coverages=[0.8, 1.0], ax=ax).curve.value.tolist()
+    >>> display = CoverageAccuracyDisplay.from_confidence(record, y, coverages=[0.8, 1.0], ax=ax)
+    >>> display.curve.value.tolist()
     [1.0, 0.8]
     """
 
@@ -372,7 +374,9 @@ class DecileDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import DecileDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> DecileDisplay.from_confidence(record, [0, 0, 1, 1, 1], n_bins=5, ax=Figure().add_subplot()).accuracies.tolist()
+    >>> ax = Figure().add_subplot()
+    >>> display = DecileDisplay.from_confidence(record, [0, 0, 1, 1, 1], n_bins=5, ax=ax)
+    >>> display.accuracies.tolist()
     [0.0, 1.0, 1.0, 1.0, 1.0]
     """
 

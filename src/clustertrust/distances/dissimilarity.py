@@ -174,7 +174,10 @@ class Pairwise(Dissimilarity):
             matrix = np.asarray(self.X[rows])
             fine = np.isfinite(matrix) & (matrix >= 0)
             fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
-            what = "distance; distances are finite and not negative, and a point is at distance 0 from itself"
+            what = (
+                "distance; distances are finite and not negative, "
+                "and a point is at distance 0 from itself"
+            )
             check_entries(matrix, rows.start, fine, what)
         else:
             matrix = self._distances(self.X[rows])

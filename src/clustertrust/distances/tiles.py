@@ -1,4 +1,4 @@
-"""Points laid out for the distance kernels, and the order in which pairs of blocks are worked on."""
+"""Points laid out for the distance kernels, and the order in which they take pairs of blocks."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def fit_run(
 
 
 def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
-    """A copy of the estimator with the parameters of this run, and its seed wherever it takes one."""
+    """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
     if (
         type(estimator) is KMeans
     ):  # all it holds are parameters; `clone` and `set_params` take as long as to cluster

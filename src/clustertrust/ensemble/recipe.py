@@ -213,7 +213,10 @@ class Recipe:
         ]
         if fewer:
             r, k, found = fewer[0]
-            what = f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {r} found {found})"
+            what = (
+                f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for "
+                f"(run {r} found {found})"
+            )
             tell(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
         for message in dict.fromkeys(message for run in runs for message in run.warnings):
             if (

@@ -285,7 +285,7 @@ class Ensemble:
 
 
 def _nmi(tables: Ints) -> NDArray[np.float64]:
-    """Normalised mutual information of each table (t, k, k'); 1 where both runs have one cluster."""
+    """Normalised mutual information by table (t, k, k'); 1 where both runs have one cluster."""
     share = tables / np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1)
     a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
 

@@ -116,7 +116,8 @@ def score_quality(
     Examples
     --------
     >>> from clustertrust.evaluation import score_quality
-    >>> score_quality([0.9, 0.8, 0.7, 0.6, 0.1], [0, 1, 0, 1, 0], [3, 4, 3, 4, 4], coverages=[0.4, 0.6, 0.8])
+    >>> scores, y, labels = [0.9, 0.8, 0.7, 0.6, 0.1], [0, 1, 0, 1, 0], [3, 4, 3, 4, 4]
+    >>> score_quality(scores, y, labels, coverages=[0.4, 0.6, 0.8])
     1.0
     """
     known, codes, classes = check_triple(scores, labels, truth)

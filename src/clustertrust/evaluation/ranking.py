@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
-    """The same with scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
+    """Scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
     known, right = check_pair(scores, correct)
     return np.unique(known, return_inverse=True)[1], right
 
@@ -127,7 +127,7 @@ TIES: dict[str, Callable[[Floats, Floats], Floats]] = {"average": _by_group, "st
 
 
 def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
-    """(n,) correctness of the points from the surest to the least sure, expected where scores tie."""
+    """(n,) correctness of the points, the surest first; its expectation where scores tie."""
     check_choice("ties", ties, TIES)
     known, right = check_pair(scores, correct)
     order = np.argsort(-known, kind="stable")

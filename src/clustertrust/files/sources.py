@@ -396,7 +396,8 @@ class CsvSource(FrameSource):
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(
-                    f"has a line with too many fields, or quotes that do not close, below line {lines}: {error}".strip()
+                    "has a line with too many fields, or quotes that do not close, "
+                    f"below line {lines}: {error}".strip()
                 ) from error
         frame.columns = frame.columns.map(str)
         return frame[self.wanted]

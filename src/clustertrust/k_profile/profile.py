@@ -222,7 +222,10 @@ class KProfile:
 
     def _verdict(self) -> str:
         if self.p_value is None:
-            return f"{self.best} clusters have the largest mean score. Not compared with data without clusters."
+            return (
+                f"{self.best} clusters have the largest mean score. "
+                "Not compared with data without clusters."
+            )
         if self.structured:
             return (
                 f"{self.best} clusters: the fewest within one standard error of the largest "

@@ -261,7 +261,10 @@ def distances(rows, columns, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
-    """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE). O(t TILE K' d)."""
+    """|x - c|² of centres (K', d) and tiles of points (t, d, TILE): (K', t TILE).
+
+    O(t TILE K' d).
+    """
     out = np.empty((rows.shape[0], columns.shape[0] * TILE), dtype=rows.dtype)
     tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
     for t in range(columns.shape[0]):

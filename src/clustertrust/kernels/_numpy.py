@@ -71,7 +71,7 @@ def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]
 
 
 def agreement_sums(rows: Ints, to: Ints) -> Ints:
-    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, k, R)."""
+    """out[j, r] = number of runs that agree with run r on row j, Eq. (6); `to` is (R, k, R)."""
     sums = np.zeros(rows.shape, dtype=np.int32)
     for r in range(rows.shape[1]):
         j = np.flatnonzero(rows[:, r] >= 0)
@@ -163,7 +163,7 @@ def silhouettes(
     lone_zero: bool,
     root: bool,
 ) -> tuple[Floats, Ints]:
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b)."""
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: both (R, b)."""
     s = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
     for r, mine in enumerate(own):

@@ -225,7 +225,10 @@ class NullReference:
     def _verdict(self) -> str:
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
-            return f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level {self.level:g})."
+            return (
+                f"Structured: more than the {rivals} would show "
+                f"(p = {self.p_value:.2g}, level {self.level:g})."
+            )
         rivals = " or the ".join(
             name for name in self.verdict_families if self.p_values[name] > self.level
         )

@@ -1,4 +1,4 @@
-"""What the page shows of single points, packed: which of them, where, their votes and their values."""
+"""What the page shows of single points, packed: which ones, where, their votes, their values."""
 
 from __future__ import annotations
 

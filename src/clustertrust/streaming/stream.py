@@ -321,7 +321,7 @@ def _placers(runs: Iterable[Run]) -> list[Any]:
 
 
 def sum_up(passes: Passes, placers: list[Any] | None, what: str) -> Totals:
-    """Sums over all rows, of the labels that the placers give, else of those that the blocks bring."""
+    """Sum over all rows: the labels that the placers give, else those that the blocks bring."""
     return passes.sum(partial(_total, placers), what)
 
 
