@@ -11,6 +11,7 @@ ROOT = Path(clustertrust.__file__).parent
 
 # From the ground up. Modules of one layer do not import each other, unless they share a folder.
 LAYERS = (
+    ("_types",),
     (
         "_validation",
         "_parallel",
@@ -21,7 +22,7 @@ LAYERS = (
         "storage",
         "fusion",
     ),
-    ("cells", "reasons", "datasets", "theory"),
+    ("_views", "cells", "reasons", "datasets", "theory"),
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),

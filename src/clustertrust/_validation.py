@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._types import Floats, Ints
+
 MATRIX_OPTIONS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -76,7 +78,7 @@ def check_number(name: str, value: Any) -> float:
         raise ValueError(f"{name}={value!r} is too large for a float.") from error
 
 
-def check_floats(name: str, values: Any, what: str) -> NDArray[np.float64]:
+def check_floats(name: str, values: Any, what: str) -> Floats:
     """Return numbers as floats, missing ones as NaN; `what` says what they should be.
 
     NumPy would take the real part of complex numbers.
@@ -365,9 +367,7 @@ def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
         )
 
 
-def check_label_vector(
-    name: str, labels: Any, *, quiet: bool = False
-) -> tuple[NDArray[np.int64], NDArray]:
+def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[Ints, NDArray]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code.
 
     Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth
@@ -439,7 +439,7 @@ def with_nothing(names: NDArray) -> NDArray:
     return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))
 
 
-def check_scores(scores: Any) -> NDArray[np.float64]:
+def check_scores(scores: Any) -> Floats:
     """Return scores as one flat float array; missing values are NaN."""
     array = check_floats("scores", scores, "one flat sequence of numbers, one a point")
     if array.ndim != 1:

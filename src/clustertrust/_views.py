@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
 __all__ = ["View", "data_view", "given_view", "principal_components"]
 
-Floats = NDArray[np.float64]
 
 _MORE, _STEPS = (
     10,

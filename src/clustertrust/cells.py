@@ -13,14 +13,13 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats, Ints
 from clustertrust.kernels import backend
 
 __all__ = ["Cells", "Clusters", "meet", "rename"]
 
-Ints = NDArray[np.integer]
 
 _LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger ones by hashing
 
@@ -53,7 +52,7 @@ class Clusters(ABC):
     """The clusters of all R runs side by side, each known by the label that was given to it."""
 
     names: tuple[Ints, ...]  # one array a run
-    sizes: NDArray[np.float64]  # (K,) points in each cluster of each run, whole numbers
+    sizes: Floats  # (K,) points in each cluster of each run, whole numbers
 
     @property
     def n_runs(self) -> int:
@@ -112,7 +111,7 @@ class Cells(Clusters):
         return sparse.csr_array((np.ones(cell.size), (cell, column)), shape=shape)
 
     @cached_property
-    def sizes(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def sizes(self) -> Floats:  # type: ignore[override]
         """(K,) points in each cluster of each run, whole numbers."""
         return np.asarray(self.counts @ self.members, dtype=np.float64)
 

@@ -36,6 +36,7 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice, check_count
 from clustertrust.storage import DAMAGE, hash_data
 
@@ -57,7 +58,7 @@ class Dataset(NamedTuple):
     """
 
     X: NDArray
-    y: NDArray[np.int64]
+    y: Ints
 
 
 def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
@@ -37,8 +37,6 @@ from clustertrust.streaming.stream import Judge, collect, fit_stream
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 # Fields of `Confidence` that are attributes of a fitted estimator, with an underscore behind.
 RESULTS = tuple(

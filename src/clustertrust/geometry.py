@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
 from clustertrust._parallel import count_threads
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import (
@@ -57,8 +57,6 @@ SQUARING = (
     "cosine",
     "correlation",
 )  # metrics
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Arrays
 from clustertrust._validation import check_choice, tell
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
@@ -37,7 +37,6 @@ from clustertrust.streaming.totals import Totals
 
 __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
 
-Arrays = dict[str, NDArray]
 
 ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
 # Fields of `Confidence` that are one number a point, by the kind of array in a file.

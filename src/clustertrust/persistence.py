@@ -29,6 +29,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 
 from clustertrust._parallel import blocks, one_thread
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
@@ -41,8 +42,6 @@ __all__ = [
     "refine",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 # of EM: borders move to where the spreads want them, and clusters do not yet wander off to others
 STEPS = 5

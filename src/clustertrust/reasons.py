@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_same_length
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
     "reasons",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 # Above this a score is kept where the user names no other threshold. It is a place to begin: no
 # number is right for all data, since silhouettes are low wherever there are many dimensions.
@@ -70,7 +69,7 @@ SENTENCES = {
 }
 
 
-def above(scores: Any, threshold: float) -> NDArray[np.bool_]:
+def above(scores: Any, threshold: float) -> Bools:
     """Which scores are kept, the one rule everywhere: score > threshold, strictly, as in Eq.
 
     (11); NaN never is.

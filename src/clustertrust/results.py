@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
 __all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

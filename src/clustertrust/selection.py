@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -37,9 +37,6 @@ __all__ = [
     "select_top",
 ]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 COVERAGES = tuple(percent / 100 for percent in range(40, 91, 5))  # the paper's grid
 NEAR = 1e-9  # mean silhouettes this close are equal, and the larger subset wins

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.record import as_ensemble
@@ -24,8 +25,6 @@ __all__ = [
     "stability",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Overlap = Callable[
     [NDArray, NDArray, NDArray], Floats
 ]  # shared points and the sizes of two clusters → [0, 1]
@@ -95,7 +94,7 @@ class Stability:
     c: Floats
     sums: Floats
     runs: Ints
-    counted: NDArray[np.bool_]
+    counted: Bools
 
 
 def pairs(runs: NDArray) -> Floats:

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Arrays
+
 __all__ = [
     "check_archive",
     "check_array_file",
@@ -73,7 +75,7 @@ def write_text(path: Path, text: str) -> None:
     _replace(path, lambda file: file.write(text.encode()))
 
 
-def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
+def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: Arrays) -> None:
     """Write arrays and what is said of them; a crash leaves the old file or the new one."""
     head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
     text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
@@ -136,7 +138,7 @@ def leftovers(folder: Path, names: str) -> list[Path]:
     ]
 
 
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], Arrays]:
     """Read what `write_arrays` wrote; anything else is refused with a clear error."""
     return _read(path, kind, with_arrays=True)
 
@@ -146,7 +148,7 @@ def read_meta(path: Path, kind: str) -> dict[str, Any]:
     return _read(path, kind, with_arrays=False)[0]
 
 
-def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
@@ -240,9 +242,7 @@ def _check_size(file: Any, size: int, name: str) -> None:
         )
 
 
-def expect(
-    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], kinds: str = "f"
-) -> NDArray:
+def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
     """The array of this name.
 
     Raise unless it has this shape (None: any length) and one of these kinds of numbers.
@@ -260,7 +260,7 @@ def expect(
 
 
 def expect_finite(
-    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], largest: float = np.inf
+    arrays: Arrays, name: str, shape: tuple[int | None, ...], largest: float = np.inf
 ) -> NDArray:
     """The floats of this name; raise unless all are finite and none is larger than it can be."""
     array = expect(arrays, name, shape)

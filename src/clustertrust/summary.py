@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
@@ -167,7 +168,7 @@ def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
     return table
 
 
-def _quantiles(scores: NDArray[np.float64]) -> pd.Series:
+def _quantiles(scores: Floats) -> pd.Series:
     known = scores[~np.isnan(scores)]
     values = (
         np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.baselines.memberships import one_minus_entropy
 from clustertrust.cells import meet
 from clustertrust.consensus import Votes, count_votes, medoid
@@ -15,8 +15,6 @@ from clustertrust.matching import align_labels, match_runs
 from clustertrust.stability import pairwise_stability
 
 __all__ = ["bootstrap_stability", "consensus_agreement", "entropy_agreement", "subsample_stability"]
-
-Floats = NDArray[np.float64]
 
 
 def _consensus(labels: Any) -> Votes:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count, check_matrix
 
 __all__ = ["check_clusters", "check_dense", "check_seed"]
-
-Floats = NDArray[np.float64]
 
 
 def check_seed(random_state: Any) -> int | None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import LocalOutlierFactor
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count, check_matrix
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
 __all__ = ["local_outlier_confidence", "outlier_confidence"]
 
-Floats = NDArray[np.float64]
 _SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
 _OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
 

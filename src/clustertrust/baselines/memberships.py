@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from clustertrust._types import Floats
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -35,7 +36,6 @@ __all__ = [
     "one_minus_entropy",
 ]
 
-Floats = NDArray[np.float64]
 COVARIANCES = ("diag", "full", "spherical", "tied")
 _SMALLEST = (
     1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means

@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_matrix
 from clustertrust.baselines.checks import check_seed
 
 __all__ = ["random_confidence", "rank_average"]
-
-Floats = NDArray[np.float64]
 
 
 def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_choice, check_same_length, check_scores, tell
 from clustertrust.calibration.checks import check_correct, check_weights
 
 __all__ = ["METHODS", "Calibrator"]
 
-Floats = NDArray[np.float64]
 Curve = Callable[[Floats], Floats]
 
 ENOUGH = 200  # labels from which "auto" lets the data choose the shape of the curve

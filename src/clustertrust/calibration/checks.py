@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def check_correct(correct: Any, *, name: str = "correct") -> Floats:

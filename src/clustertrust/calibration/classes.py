@@ -12,14 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Ints
 from clustertrust._validation import check_choice, check_label_vector, check_same_length, tell
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
 
 __all__ = ["MAPPINGS", "ClusterMap", "map_clusters"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def majority(table: Ints) -> Ints:

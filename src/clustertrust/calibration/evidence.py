@@ -14,14 +14,12 @@ hypotheses", Journal of Biopharmaceutical Statistics 15 (2005) 929-942.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
+
+from clustertrust._types import Bools, Floats, Ints
 
 __all__ = ["binomial_p", "hypergeometric_p", "in_sequence", "too_many", "weighted_p"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
 TILTS = np.geomspace(0.02, 60.0, 64)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -24,8 +24,6 @@ from clustertrust.calibration.checks import check_correct
 
 __all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEVEL = 0.95  # of the intervals in a diagram
 

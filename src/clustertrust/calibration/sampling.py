@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
 __all__ = ["DESIGNS", "PURPOSES", "Sample", "suggest"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PURPOSES = ("review", "threshold")
 DESIGNS = ("random", "stratified")

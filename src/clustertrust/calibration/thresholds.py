@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_scores, tell
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
@@ -19,9 +20,6 @@ from clustertrust.selection import select_above
 
 __all__ = ["RiskThreshold", "risk_threshold"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
 # Testing begins at the first set whose labels would forgive one error, and begins anew, after a

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_label_vector, check_same_length, check_scores, tell
 from clustertrust.selection import select_above, select_top
 
 __all__ = ["pseudo_labels", "sample_weight"]
-
-Floats = NDArray[np.float64]
 
 
 def pseudo_labels(
@@ -79,9 +78,7 @@ def pseudo_labels(
     return out
 
 
-def _surest_of_each(
-    codes: NDArray, values: Floats, share: Any, random_state: Any
-) -> NDArray[np.bool_]:
+def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: Any) -> Bools:
     """Mask of the surest ⌊share · size⌋ points of each cluster, at least one of those that have a
     score.
     """

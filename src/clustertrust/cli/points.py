@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Bools
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation, measure, moments_of
@@ -43,7 +43,7 @@ class Points:
     X: Any
     unscaled: Any
     ids: pd.Index
-    kept: NDArray[np.bool_]
+    kept: Bools
     preparation: Preparation | None
     adata: Any = None
 
@@ -260,7 +260,7 @@ def _is_finite(text: str) -> bool:
     return is_number(text) and bool(np.isfinite(float(text)))
 
 
-def _told_missing(told: str, names: Sequence[Any], finite: NDArray[np.bool_]) -> str:
+def _told_missing(told: str, names: Sequence[Any], finite: Bools) -> str:
     counts = [
         f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
     ]

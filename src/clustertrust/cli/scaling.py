@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Moments", "Preparation", "measure", "moments_of"]
+from clustertrust._types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Moments", "Preparation", "measure", "moments_of"]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import meet
 from clustertrust.displays.shared import (
@@ -27,8 +28,6 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 _LONGEST_ROW = 40  # characters below the table; more are slanted
 _MOST_NUMBERED = 12  # clusters of a run, up to which the counts are written into the cells

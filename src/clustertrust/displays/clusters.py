@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count
 from clustertrust.displays.shared import (
     ALL_COLOR,
@@ -29,8 +29,6 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 _FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 _MOST_BARS = 2_000  # of a cluster: more than a screen has lines

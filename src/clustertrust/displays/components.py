@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.displays.shared import (
     MAX_POINTS,
     Display,
@@ -28,7 +28,6 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 _STABILITY = {
     "jaccard": "overlap of its clusters in two runs",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.shared import (
@@ -34,8 +34,6 @@ from clustertrust.stability import stability
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 TRACED = 30  # points whose scores are followed
 _MOST_PREFIXES = 40

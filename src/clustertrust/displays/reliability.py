@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.calibration import Calibrator, Reliability, reliability
 from clustertrust.displays.shared import Display, require_matplotlib
 
 __all__ = ["ReliabilityDisplay"]
-
-Floats = NDArray[np.float64]
 
 
 class ReliabilityDisplay(Display):

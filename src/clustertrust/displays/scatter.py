@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_matrix, check_same_rows, is_frame
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.shared import (
@@ -34,8 +35,6 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 _FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.estimator import CAKE
 from clustertrust.results import Confidence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.text import Annotation
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 SCORE_COLORS = "viridis"
 CLUSTER_COLORS = ("#0072B2", "#56B4E9")

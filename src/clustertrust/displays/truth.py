@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_flag
 from clustertrust.displays.shared import (
     CLUSTER_COLORS,
@@ -32,8 +32,6 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 # Four that differ in lightness as well as in hue, so that they stay apart in grey.
 CURVE_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7")

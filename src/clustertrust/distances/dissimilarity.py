@@ -27,6 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._types import Floats
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
@@ -46,7 +47,6 @@ __all__ = [
     "squared_distances",
 ]
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 Reduce = Callable[
     [Any, Floats], Result

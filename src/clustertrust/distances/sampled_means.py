@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity, Reduce, Result
 from clustertrust.distances.tiles import by_feature, by_point
@@ -16,8 +17,6 @@ from clustertrust.kernels import backend
 
 __all__ = ["MEMBERS", "SampledMeans"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each cell
 

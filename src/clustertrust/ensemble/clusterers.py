@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
@@ -36,8 +37,6 @@ from clustertrust.ensemble.lloyd import Ready
 from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 
 __all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
-
-Ints = NDArray[np.integer]
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):

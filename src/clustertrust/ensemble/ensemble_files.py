@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Arrays
 from clustertrust.ensemble.placing import Training
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.storage import DAMAGE, expect, read_arrays, write_arrays
 
 __all__ = ["ensemble_from_arrays", "ensemble_to_arrays", "load_ensemble", "save_ensemble"]
-
-Arrays = dict[str, NDArray]
 
 
 def save_ensemble(path: str | Path, ensemble: Ensemble) -> None:

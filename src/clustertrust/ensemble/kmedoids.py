@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.kernels import backend
@@ -86,12 +87,12 @@ class KMedoids(ClusterMixin, BaseEstimator):
         self.inertia_ = float(distances.sum())
         return self
 
-    def predict(self, X: Any) -> NDArray[np.integer]:
+    def predict(self, X: Any) -> Ints:
         """Cluster of the nearest medoid."""
         check_is_fitted(self)
         return self._nearest(validate_data(self, X, dtype=np.float64, order="C", reset=False))[0]
 
-    def _nearest(self, X: NDArray) -> tuple[NDArray[np.integer], NDArray]:
+    def _nearest(self, X: NDArray) -> tuple[Ints, NDArray]:
         squares = squared_distances(self.cluster_centers_, X)
         labels = squares.argmin(axis=0)
         return labels, np.sqrt(squares[labels, np.arange(len(X))])

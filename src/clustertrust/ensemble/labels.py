@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import (
     check_label_vector,
     check_same_rows,
@@ -19,7 +20,7 @@ from clustertrust._validation import (
 __all__ = ["check_rows", "read_labels"]
 
 
-def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None, ...]]:
+def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
     """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its
     own numbers.
     """
@@ -97,7 +98,7 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
     return runs
 
 
-def _column(name: str, run: Any) -> tuple[NDArray[np.int64], NDArray | None]:
+def _column(name: str, run: Any) -> tuple[Ints, NDArray | None]:
     """Labels of one run as whole numbers, and their names where they are something else."""
     codes, names = check_label_vector(name, run, quiet=True)
     if names.size == 0:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans, _kmeans
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
@@ -109,7 +110,7 @@ class Ready:
             and 0 <= model.random_state < 2**32
         )
 
-    def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.integer]:
+    def nearest(self, centers: Floats) -> Ints:
         """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point`
         finds it.
         """

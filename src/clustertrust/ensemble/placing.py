@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._parallel import blocks, one_thread
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
 __all__ = ["Nearest", "Placer", "Predict", "Training", "place"]
-
-Ints = NDArray[np.integer]
 
 
 class Placer(Protocol):
@@ -52,7 +50,7 @@ def nearest_point(points: Any, X: Any) -> Ints:
 class Nearest:
     """The label of the nearest centre; a label may have several."""
 
-    centers: NDArray[np.float64]
+    centers: Floats
     labels: Ints
 
     def __call__(self, X: Any) -> Ints:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.clusterers import Run
@@ -20,8 +21,6 @@ from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
 
 __all__ = ["Ensemble", "as_ensemble", "assemble"]
-
-Ints = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -284,12 +283,12 @@ class Ensemble:
         return load_ensemble(path)
 
 
-def _nmi(tables: Ints) -> NDArray[np.float64]:
+def _nmi(tables: Ints) -> Floats:
     """Normalised mutual information by table (t, k, k'); 1 where both runs have one cluster."""
     share = tables / np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1)
     a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
 
-    def entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def entropy(p: Floats) -> Floats:
         return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2))
 
     mean = (entropy(a) + entropy(b)) / 2

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.mixture import GaussianMixture
 
+from clustertrust._types import Arrays
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 from clustertrust.storage import (
@@ -25,7 +25,6 @@ from clustertrust.storage import (
 
 __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]
 
-Arrays = dict[str, NDArray]
 
 _BOUNDS = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
 _NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     check_floats,
     check_label_vector,
@@ -16,10 +16,6 @@ from clustertrust._validation import (
 )
 
 __all__ = ["check_pair", "check_sizes", "check_triple", "check_truth"]
-
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def check_truth(truth: Any) -> Ints:

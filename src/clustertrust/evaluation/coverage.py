@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import adjusted_rand_score
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.evaluation.checks import check_sizes, check_triple
 from clustertrust.evaluation.labelling import accuracy, correctness
@@ -22,8 +23,6 @@ __all__ = [
     "score_quality",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 QUALITY_COVERAGES = np.arange(8, 19) / 20  # 0.40, 0.45, …, 0.90
 COVERAGES = np.arange(1, 11) / 10
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import (
     adjusted_mutual_info_score,
     adjusted_rand_score,
     normalized_mutual_info_score,
 )
 
+from clustertrust._types import Bools, Ints
 from clustertrust._validation import (
     check_choice,
     check_label_vector,
@@ -30,9 +31,6 @@ __all__ = [
     "correctness",
     "subset_silhouette",
 ]
-
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
 
 
 def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import MOST, check_choice, check_count, check_number, tell
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
@@ -27,10 +28,6 @@ __all__ = [
     "risk_coverage_curve",
     "surest_first",
 ]
-
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:

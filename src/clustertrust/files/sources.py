@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files.columns import choose_features
 from clustertrust.files.delimited import (
@@ -66,7 +67,7 @@ class Block(NamedTuple):
     ids: NDArray | None = None
     before: int = 0
     labels: NDArray | None = None
-    kept: NDArray[np.bool_] | None = None
+    kept: Bools | None = None
 
     @property
     def names(self) -> NDArray:
@@ -485,7 +486,7 @@ def _records(file: IO[bytes], rows: int) -> bytes:
     return text
 
 
-def numbers_of(frame: pd.DataFrame, told: str) -> NDArray[np.float64]:
+def numbers_of(frame: pd.DataFrame, told: str) -> Floats:
     """The values of a frame, NaN where they are missing; `told` is what messages call it."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:

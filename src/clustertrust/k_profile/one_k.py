@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, cluster_means, mean_score
@@ -19,7 +20,6 @@ from clustertrust.stability import pairs
 
 __all__ = ["QUANTILES", "Row", "judge"]
 
-Floats = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
@@ -34,9 +34,6 @@ from clustertrust.null.surrogates import (
 from clustertrust.scoring.settings import Settings
 
 __all__ = ["QUANTILES", "KProfile", "choose_k"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 def any_k_p_value(data: Floats, null: Floats) -> float:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, tell
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
@@ -45,9 +45,6 @@ from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
 
 __all__ = ["FAMILIES", "VERDICT", "NullReference", "null_reference"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 def p_value(value: float | Floats, null: Floats) -> Any:
@@ -186,7 +183,7 @@ class NullReference:
         """One row a judged point, as the kind of frame that came in (pandas with its index,
         polars), else pandas.
         """
-        columns: dict[str, NDArray] = {
+        columns: Arrays = {
             "point": self.points,
             "label": self.confidence.to_columns()["label"],
             "score": self.confidence.scores,

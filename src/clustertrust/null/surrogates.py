@@ -22,6 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
@@ -46,8 +47,6 @@ __all__ = [
     "score_surrogates",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], NDArray]
 ROUNDS, NEAR = (
     8,

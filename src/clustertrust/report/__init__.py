@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
 from clustertrust.reasons import THRESHOLD, check_threshold
@@ -35,7 +35,6 @@ from clustertrust.storage import write_text
 
 __all__ = ["build_report", "write_report"]
 
-Ints = NDArray[np.integer]
 
 # points in the plots and in the table of points; the rest are counted and can be downloaded
 MOST_DRAWN = 100_000

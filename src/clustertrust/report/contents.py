@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import (
     MATRIX_OPTIONS,
     check_columns,
@@ -25,8 +25,6 @@ from clustertrust.results import COLUMNS
 
 __all__ = ["Clusters", "Points", "read_data", "read_table", "read_votes"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer]
 Named = tuple[Ints, list[Hashable]]
 
 NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]

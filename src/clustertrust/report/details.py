@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats, Ints
 from clustertrust._views import View
 from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
 from clustertrust.report.packing import pack, pack_codes
@@ -24,8 +24,6 @@ __all__ = [
     "sample",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer]
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Ints
+
 __all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
 
 
@@ -22,7 +24,7 @@ def pack(array: NDArray, dtype: str) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(stored.shape), "data": _squeeze(stored.tobytes())}
 
 
-def pack_codes(codes: NDArray[np.integer], k: int) -> dict[str, Any]:
+def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
     """Codes from -1 to k - 1, in the smallest type that holds them."""
     return pack(codes, "i1" if k <= 127 else "i2" if k <= 32767 else "i4")
 

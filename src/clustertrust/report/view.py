@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._views import View, data_view, given_view
 
 __all__ = ["choose_view"]
-
-Ints = NDArray[np.integer]
 
 
 def choose_view(

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._parallel import blocks, map_blocks
+from clustertrust._types import Floats, Ints
 from clustertrust.stability import Stability, pairs
 
 __all__ = ["standard_errors"]
 
-Floats = NDArray[np.float64]
 Fuse = Callable[..., Floats]
 
 
 def standard_errors(
-    of: NDArray[np.integer],
+    of: Ints,
     stability: Stability,
     s: Floats,
     normalize: Fuse,
@@ -51,7 +50,7 @@ def standard_errors(
 
 
 def _of_block(
-    of: NDArray[np.integer],
+    of: Ints,
     stability: Stability,
     s: Floats,
     normalize: Fuse,

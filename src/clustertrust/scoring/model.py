@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._parallel import count_threads
+from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import tell
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
@@ -34,8 +35,6 @@ from clustertrust.stability import Stability, hint_at_jaccard, stability
 
 __all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "measure"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Silhouettes = tuple[
     Floats, Ints
 ]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
@@ -157,7 +156,7 @@ class Model:
                 found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
         return found
 
-    def judge_new(self, X: Any, rows: Ints, *, training: bool = False) -> dict[str, NDArray]:
+    def judge_new(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
         """The fields of `Confidence` of points X that the runs put into `rows` (n, R)."""
         of, first = backend().meet(rows)
         return self.judge(rows[first], of, self.silhouettes(rows, X, training=training), X)
@@ -184,7 +183,7 @@ class Model:
             frame=frame,
         )
 
-    def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> dict[str, NDArray]:
+    def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
         """The fields of `Confidence`, by name.
 
         Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice
 from clustertrust.consensus import CONSENSUS
 from clustertrust.ensemble.recipe import Recipe
@@ -18,8 +18,6 @@ from clustertrust.persistence import check_coordinates
 from clustertrust.stability import AGREEMENTS, UNASSIGNED
 
 __all__ = ["Scoring", "Settings"]
-
-Ints = NDArray[np.integer]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust._validation import tell
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
@@ -27,7 +27,7 @@ FEWEST, BATCH, MOST = 20, 10, 200
 TOLERANCE = 0.1
 
 
-def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64]) -> float:
+def unsettled(scores: Floats, standard_errors: Floats) -> float:
     """Median standard error of the scores as a share of their interquartile range.
 
     NaN are left out.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._dask import open_client, results
+from clustertrust._types import Ints
 from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
@@ -156,7 +157,7 @@ class _Place:
 
     placers: list[Any]
 
-    def __call__(self, block: Block) -> NDArray[np.integer]:
+    def __call__(self, block: Block) -> Ints:
         return place(self.placers, block.X)
 
 

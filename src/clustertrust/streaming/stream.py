@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Arrays, Ints
 from clustertrust._validation import check_matrix
 from clustertrust.consensus import most_central
 from clustertrust.distances.dissimilarity import Centers
@@ -74,7 +75,7 @@ class Judge:
         name: dtype for name, dtype in FIELDS.items() if name != "persistence"
     }
 
-    def __call__(self, block: Block) -> dict[str, NDArray]:
+    def __call__(self, block: Block) -> Arrays:
         """The fields of `Confidence` of the points of a block."""
         judged = self.model.judge_new(
             block.X, self.model.encode(_labels(self.placers, block)), training=True
@@ -125,7 +126,7 @@ class Streamed:
         """Passes over the table, the one that scores included."""
         return self.built.n_passes + 1
 
-    def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
+    def scores(self, passes: Passes) -> Iterator[tuple[Block, Arrays]]:
         """Yield the blocks of the table, without their numbers, each with the fields of
         `Confidence` of its points.
         """
@@ -193,9 +194,9 @@ def collect(streamed: Streamed, passes: Passes) -> Confidence:
     return found
 
 
-def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> dict[str, NDArray]:
+def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
     """The fields of `Confidence` of all rows, each in a file of the folder."""
-    fields: dict[str, NDArray] = {}
+    fields: Arrays = {}
     for block, judged in streamed.scores(passes):
         for name, values in judged.items():
             if name not in fields:
@@ -329,7 +330,7 @@ def _total(placers: list[Any] | None, block: Block) -> Totals:
     return total(block.X, _labels(placers, block))
 
 
-def _labels(placers: list[Any] | None, block: Block) -> NDArray[np.integer]:
+def _labels(placers: list[Any] | None, block: Block) -> Ints:
     if placers is not None:
         return place(placers, block.X)
     assert block.labels is not None

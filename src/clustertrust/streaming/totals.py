@@ -14,13 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 
 __all__ = ["Totals", "total"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
