@@ -115,9 +115,8 @@ def score(
         scored = confidence(X, _partitions(adata, labels), **scoring)
         settings |= {"labels": list(labels)}
     else:
-        clusterer = (
-            ("leiden" if n_clusters is None else "kmeans") if clusterer is None else clusterer
-        )
+        if clusterer is None:
+            clusterer = "leiden" if n_clusters is None else "kmeans"
         building = {
             "n_clusters": n_clusters,
             "clusterer": clusterer,

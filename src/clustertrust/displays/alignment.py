@@ -227,7 +227,8 @@ class AlignmentDisplay(Display):
         self.texts_ = []
         if max(rows, columns) <= _MOST_NUMBERED:
             for (a, b), count in np.ndenumerate(table.counts):
-                color = "white" if shares[a, b] > 0.5 else "black" if count else "0.75"
+                on_white = "black" if count else "0.75"
+                color = "white" if shares[a, b] > 0.5 else on_white
                 self.texts_.append(
                     ax.text(b, a, f"{count:,}", ha="center", va="center", color=color, size="small")
                 )

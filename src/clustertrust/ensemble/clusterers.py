@@ -124,8 +124,10 @@ def parameter(estimator: Any, name: str) -> str | None:
     if name == "n_clusters":
         return cluster_parameter(estimator)
     known = estimator.get_params()
+    if name in known:
+        return name
     prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
-    return name if name in known else prefixed if prefixed in known else None
+    return prefixed if prefixed in known else None
 
 
 def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:

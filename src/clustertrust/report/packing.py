@@ -26,7 +26,9 @@ def pack(array: NDArray, dtype: str) -> dict[str, Any]:
 
 def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
     """Codes from -1 to k - 1, in the smallest type that holds them."""
-    return pack(codes, "i1" if k <= 127 else "i2" if k <= 32767 else "i4")
+    if k <= 127:
+        return pack(codes, "i1")
+    return pack(codes, "i2" if k <= 32767 else "i4")
 
 
 def unpack(packed: dict[str, Any]) -> NDArray:

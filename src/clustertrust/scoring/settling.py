@@ -37,7 +37,9 @@ def unsettled(scores: Floats, standard_errors: Floats) -> float:
         return np.inf
     error = float(np.median(standard_errors[known]))
     low, high = np.quantile(scores[known], [0.25, 0.75])
-    return error / (high - low) if high > low else 0.0 if error == 0 else np.inf
+    if high > low:
+        return error / (high - low)
+    return 0.0 if error == 0 else np.inf
 
 
 def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
