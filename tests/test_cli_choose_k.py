@@ -257,7 +257,7 @@ def test_outputs_appear_together_or_not_at_all(folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(choosing, "draw", fail)
+    monkeypatch.setattr(choosing, "draw_profile", fail)
     before = files(folder)
     told = run(
         "choose-k", "x.csv", *FEW, "--no-null", "--out", "k.csv", "--plot", "k.png", code=1

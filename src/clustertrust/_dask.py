@@ -18,7 +18,7 @@ from typing import Any
 
 import joblib
 
-__all__ = ["client_of_joblib", "open_client", "results", "spread"]
+__all__ = ["client_of_joblib", "open_client", "results", "run_on_workers"]
 
 LOOK = 5.0  # seconds between two looks at the scheduler
 PATIENCE = (
@@ -75,7 +75,7 @@ class _Kept:
         return self.data
 
 
-def spread(
+def run_on_workers(
     client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]
 ) -> Iterator[Any]:
     """Yield function(data, *job) for each job, in order, worked on by the workers."""
@@ -177,8 +177,7 @@ def _wait(client: Any, future: Any) -> None:
             )
             raise TimeoutError(
                 f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, "
-                "or wait for those on "
-                "their way with client.wait_for_workers(1), and call again."
+                "or wait for those on their way with client.wait_for_workers(1), and call again."
             )
 
 

@@ -16,8 +16,9 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
-Block = TypeVar("Block")
-Result = TypeVar("Result")
+from clustertrust._types import Result
+
+Part = TypeVar("Part")
 
 
 _MOST_THREADS = 10_000
@@ -29,8 +30,7 @@ def check_jobs(n_jobs: int | None) -> None:
     if n_jobs is not None and (not whole or n_jobs == 0 or abs(int(n_jobs)) > _MOST_THREADS):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most "
-            f"{_MOST_THREADS}; -1 means every "
-            "core."
+            f"{_MOST_THREADS}; -1 means every core."
         )
 
 
@@ -65,7 +65,7 @@ def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice
 
 
 def map_blocks(
-    function: Callable[[Block], Result], parts: Iterator[Block], threads: int
+    function: Callable[[Part], Result], parts: Iterator[Part], threads: int
 ) -> Iterator[Result]:
     """Yield function(part) for each part, in order, worked on by `threads` threads.
 

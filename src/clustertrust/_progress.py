@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-Result = TypeVar("Result")
+from clustertrust._types import Result
+
 WIDTH = 30
 
 
@@ -33,11 +33,11 @@ def progress(
         yield result
         done += size(result)
         filled = WIDTH if not total else WIDTH * min(done, total) // total
-        told = (
+        bar = (
             f"{done}"
             if total is None
             else f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}"
         )
-        sys.stderr.write(f"\r{what} {told}")
+        sys.stderr.write(f"\r{what} {bar}")
         sys.stderr.flush()
     sys.stderr.write("\n")

@@ -35,7 +35,7 @@ MOST = 1_000_000
 NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
 
 
-def tell(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the caller's that led here, however deep inside the package we are."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
@@ -193,9 +193,8 @@ def check_finite(
     kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
     raise ValueError(
         f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row "
-        f"{row}{of_row}, "
-        f"column {column}{name}. Drop those rows or impute them first (for example with "
-        "sklearn.impute.SimpleImputer)."
+        f"{row}{of_row}, column {column}{name}. Drop those rows or impute them first (for example "
+        "with sklearn.impute.SimpleImputer)."
     )
 
 
@@ -215,13 +214,13 @@ def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
     if low <= largest <= high or largest == 0 or (largest < low and not small):
         return
     unit = f"1e{np.floor(np.log10(largest)):.0f}"
-    told = "large" if largest > high else "small"
+    extreme = "large" if largest > high else "small"
     remedy = ", or convert it to float64" if dtype is None else ", or fit on float64"
     wider = remedy if kind.dtype == np.float32 else ""
     raise ValueError(
-        f"X has values of up to {largest:.3g}, whose squared distances are too {told} for "
-        f"{kind.dtype} ({low:.0e} to "
-        f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
+        f"X has values of up to {largest:.3g}, whose squared distances are too {extreme} for "
+        f"{kind.dtype} ({low:.0e} to {high:.0e} can be told apart here); divide X by {unit} "
+        f"first{wider}."
     )
 
 
@@ -251,10 +250,9 @@ def check_whole_numbers(X: Any) -> None:
         if lost.any():
             raise ValueError(
                 f"X has whole numbers beyond 2**53 in column {name!r}, such as "
-                f"{int(values[lost][0])}, which floats of "
-                "64 bits cannot tell from their neighbours. Subtract the column's smallest from "
-                "it, or leave it out if "
-                "it names the rows."
+                f"{int(values[lost][0])}, which floats of 64 bits cannot tell from their "
+                "neighbours. Subtract the column's smallest from it, or leave it out if it names "
+                "the rows."
             )
 
 
@@ -346,9 +344,8 @@ def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None
         i = int(differ[0])
         raise ValueError(
             f"Row {i} of {name} is {theirs[i]!r} and row {i} of {of} is {ours[i]!r}; both must "
-            "list the same points in "
-            f"the same order: {name}.loc[{of}.index] puts them so, {name}.to_numpy() says that "
-            "they are."
+            f"list the same points in the same order: {name}.loc[{of}.index] puts them so, "
+            f"{name}.to_numpy() says that they are."
         )
 
 
@@ -360,10 +357,9 @@ def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
         {text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())}
     )
     if negative:
-        tell(
+        warn_user(
             f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For "
-            "points that are not "
-            "assigned give the number -1, None or NaN."
+            "points that are not assigned give the number -1, None or NaN."
         )
 
 
@@ -425,8 +421,7 @@ def _check_label_range(name: str, names: NDArray, kind: str) -> None:
     if beyond:
         raise ValueError(
             f"{name} contains {beyond[0]!r}, which is too large for a label; labels are whole "
-            "numbers of 64 bits, text "
-            "or categories."
+            "numbers of 64 bits, text or categories."
         )
 
 

@@ -46,16 +46,16 @@ class View:
     is_plane: bool = False
 
 
-def given_view(embedding: Any, rows: pd.Index, told: str) -> View:
+def given_view(embedding: Any, rows: pd.Index, data_name: str) -> View:
     """Coordinates that were given, one pair for each of the `rows` of what messages call `told`."""
     xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(
             f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point."
         )
-    check_same_length("embedding", xy, told, rows)
+    check_same_length("embedding", xy, data_name, rows)
     if isinstance(embedding, pd.DataFrame):
-        check_same_rows("embedding", embedding.index, told, rows)
+        check_same_rows("embedding", embedding.index, data_name, rows)
     x, y = map(str, embedding.columns) if is_frame(embedding) else ("embedding 1", "embedding 2")
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 
@@ -80,7 +80,7 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
     )
 
 
-def _principal_view(X: Any, told: str) -> View:
+def _principal_view(X: Any, data_name: str) -> View:
     xy, shares = principal_components(X)
     x, y = (
         f"principal component {j} ({share:.0%} of the variance)"
@@ -89,9 +89,8 @@ def _principal_view(X: Any, told: str) -> View:
     return View(
         xy,
         (x, y),
-        f"Points are placed by the first two principal components of {told}; what looks near here "
-        "may lie apart in the "
-        "others.",
+        f"Points are placed by the first two principal components of {data_name}; what looks near "
+        "here may lie apart in the others.",
     )
 
 

@@ -141,8 +141,7 @@ def representation(adata: Any, use_rep: str) -> Any:
     if use_rep != "X" and use_rep not in adata.obsm:
         raise ValueError(
             f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or "
-            "compute it first (X_pca: scanpy.pp.pca(adata))."
+            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
         )
     X = adata.X if use_rep == "X" else adata.obsm[use_rep]
     if X is None:

@@ -192,8 +192,7 @@ class _Stored:
         if X.shape != self.shape or X.dtype != self.dtype:
             raise ValueError(
                 f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has "
-                f"{self.shape} and {self.dtype}. "
-                f"{remedy}"
+                f"{self.shape} and {self.dtype}. {remedy}"
             )
         for part, array, expected in (("X", X, self.hash_points), ("y", y, self.hash_classes)):
             actual = hash_data(array)
@@ -234,8 +233,7 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     if stored.openml is None:
         raise FileNotFoundError(
             f"{stored.file!r} cannot be downloaded ready-made, and {FOLDER} is not set; set it to "
-            "the folder that "
-            f"holds the file. {_RECIPE}"
+            f"the folder that holds the file. {_RECIPE}"
         )
     remedy = f"set {FOLDER} to a folder with the file {stored.file!r} (arrays X and y)"
     try:

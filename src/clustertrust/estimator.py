@@ -33,7 +33,7 @@ from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
-from clustertrust.streaming.stream import Judge, collect, fit_stream
+from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
@@ -117,7 +117,7 @@ def confidence(
     ensemble = as_ensemble(labels, at_least=2)
     points = scoring.check_points(X, len(ensemble.labels))
     model = build_model(points, ensemble, scoring)
-    return model.confidence(model.judge_training(points), frame=frame_of(X))
+    return model.confidence(model.training_fields(points), frame=frame_of(X))
 
 
 class CAKE(ClusterMixin, BaseEstimator):
@@ -317,7 +317,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         # Clusters that were found here have no names but their numbers, the same in labels_ and
         # to_frame().
         self._keep(
-            X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True)
+            X, model, model.confidence(model.training_fields(X, known), frame=frame, numbered=True)
         )
         return self
 
@@ -345,7 +345,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         """Fit data that are larger than memory, or on other machines."""
         streamed = fit_stream(passes, settings)
         if isinstance(passes, DaskPasses):
-            found = streamed.model.confidence(**passes.judge(streamed.judge), numbered=True)
+            found = streamed.model.confidence(**passes.score_blocks(streamed.scorer), numbered=True)
         else:
             found = collect(streamed, passes)
         self._keep(streamed.built.sample.X, streamed.model, found)
@@ -374,7 +374,7 @@ class CAKE(ClusterMixin, BaseEstimator):
             check_dense(X)
         return X, self.model_.encode(self.ensemble_.place(X))
 
-    def _judge_dask(self, X: Any, what: str) -> Any:
+    def _score_dask(self, X: Any, what: str) -> Any:
         """The `labels` or `scores` of unseen points in Dask's hands."""
         check_is_fitted(self)
         passes = DaskPasses(X)
@@ -389,7 +389,7 @@ class CAKE(ClusterMixin, BaseEstimator):
                 f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this "
                 "order."
             )
-        return passes.judge_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
+        return passes.score_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
 
     def predict(self, X: Any) -> Ints:
         """Consensus label of unseen points.
@@ -413,7 +413,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         noise too, and `AffinityPropagation` may part copies.
         """
         if is_dask(X):
-            return self._judge_dask(X, "labels")
+            return self._score_dask(X, "labels")
         _, rows = self._place(X)
         return self.model_.votes(rows).labels
 
@@ -433,7 +433,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         (n_new,) scores; of Dask data a Dask array
         """
         if is_dask(X):
-            return self._judge_dask(X, "scores")
+            return self._score_dask(X, "scores")
         X, rows = self._place(X)
         return self.model_.score(X, rows)
 
@@ -476,8 +476,8 @@ class CAKE(ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        judged = self.model_.judge_new(X, rows)
-        return self.model_.confidence(judged, frame=frame, numbered=True).to_frame(threshold)
+        found = self.model_.new_fields(X, rows)
+        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else
@@ -561,8 +561,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         kept = self.confidence_
         if is_dask(kept.scores):
-            judge = Judge(self.model_, self.ensemble_.placers)
-            found: dict[str, Any] = dict(judge(Block(self.X_fit_)))
+            scorer = BlockScorer(self.model_, self.ensemble_.placers)
+            found: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
             kept = replace(kept, **found)
         params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
         about = about_columns(

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_dista
 
 from clustertrust._parallel import count_threads
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_matrix, check_square, tell
+from clustertrust._validation import check_choice, check_matrix, check_square, warn_user
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import (
     Centers,
@@ -197,8 +197,7 @@ class GeometryOptions:
         if X.shape[0] != n:
             raise ValueError(
                 f"X has {X.shape[0]} points and labels has {n}; both must describe the same "
-                "points. An array of labels "
-                "is (n, R), a list holds one label vector a run."
+                "points. An array of labels is (n, R), a list holds one label vector a run."
             )
         self.try_metric(X)
         return X
@@ -225,8 +224,8 @@ class GeometryOptions:
                 raise
             raise ValueError(
                 f"metric={metric!r} is not known; choose one that "
-                "sklearn.metrics.pairwise_distances has, such as "
-                "'manhattan', 'cosine' or 'correlation'."
+                "sklearn.metrics.pairwise_distances has, such as 'manhattan', 'cosine' or "
+                "'correlation'."
             ) from error
 
     def resolved(self, n: int, d: int) -> str:
@@ -364,12 +363,11 @@ def warn_of_long_work(n: int, d: int, threads: int) -> None:
     """
     seconds = n * n * d / (EXACT_PACE * threads)
     if seconds > LONG:
-        told = f"{seconds / 3600:.1f} hours" if seconds > 3600 else f"{seconds / 60:.0f} minutes"
-        tell(
-            f"Exact silhouettes of {n} points with {d} columns take {told}, roughly, on {threads} "
-            "threads. "
-            "geometry='sampled' is near them in a small part of the time, geometry='rms' in "
-            "seconds."
+        hours, minutes = f"{seconds / 3600:.1f} hours", f"{seconds / 60:.0f} minutes"
+        warn_user(
+            f"Exact silhouettes of {n} points with {d} columns take about "
+            f"{hours if seconds > 3600 else minutes}, on {threads} threads. geometry='sampled' is "
+            "near them in a small part of the time, geometry='rms' in seconds."
         )
 
 
@@ -380,7 +378,7 @@ def warn_of_single_clusters(cells: Clusters) -> None:
         which = (
             f"All {len(single)} runs" if len(single) == len(cells.n_clusters) else f"Runs {single}"
         )
-        tell(
+        warn_user(
             f"{which} have one cluster, so there is no other to compare with: their silhouettes "
             "are 0."
         )

@@ -12,14 +12,14 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Arrays
-from clustertrust._validation import check_choice, tell
+from clustertrust._validation import check_choice, warn_user
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
 from clustertrust.geometry import GEOMETRIES
 from clustertrust.matching import match_runs
 from clustertrust.results import FIELDS, Confidence
-from clustertrust.scoring.model import Model, match_ensemble, measure
+from clustertrust.scoring.model import Model, match_ensemble, with_geometry
 from clustertrust.scoring.settings import Scoring
 from clustertrust.storage import (
     DAMAGE,
@@ -31,14 +31,13 @@ from clustertrust.storage import (
     read_meta,
     write_arrays,
 )
-from clustertrust.streaming.stream import GEOMETRIES as STREAMED
-from clustertrust.streaming.stream import summed_model
+from clustertrust.streaming.stream import STREAMED_GEOMETRIES, summed_model
 from clustertrust.streaming.totals import Totals
 
 __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
 
 
-ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
+SLACK = 1e-6  # by which a share or a silhouette may leave its range
 # Fields of `Confidence` that are one number a point, by the kind of array in a file.
 _KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
 
@@ -80,10 +79,9 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     if lost:
         raise ValueError(
             f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and "
-            "JSON do not hold. "
-            "The labels alone can be: cake.ensemble_.save(path)."
+            "JSON do not hold. The labels alone can be: cake.ensemble_.save(path)."
         )
-    plain = {name: _plain(name, value, ensemble) for name, value in stored.params.items()}
+    plain = {name: _storable(name, value, ensemble) for name, value in stored.params.items()}
     ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
     ensemble_arrays.pop("training", None)  # X is there
     frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
@@ -146,13 +144,13 @@ def _check_about(about: dict[str, Any], n_features: int) -> None:
     names, preparation = about["feature_names"], about.get("preparation")
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its feature_names are not all text")
-    told = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
+    counts = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
     if preparation is not None:
         for name in ("means", "scales"):
             values = preparation[name]
             if values is not None:
-                told[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
-    for name, count in told.items():
+                counts[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
+    for name, count in counts.items():
         if count != n_features:
             raise ValueError(
                 f"its {name} tell of {count!r} columns, and the data have {n_features}"
@@ -163,11 +161,10 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
     """Say that the model expects standardised columns, as the command line keeps them."""
     preparation = about.get("preparation")
     if preparation is not None and preparation["scales"] is not None:
-        tell(
+        warn_user(
             "This model was fitted on standardised columns: give it (X - means) / scales, with the "
-            "means and scales of "
-            "clustertrust.model_files.read_about(path)['preparation'], or use `clustertrust "
-            "predict`."
+            "means and scales of clustertrust.model_files.read_about(path)['preparation'], or use "
+            "`clustertrust predict`."
         )
 
 
@@ -203,17 +200,13 @@ def _check_ranges(fields: dict[str, Any], R: int) -> None:
     for name in {*fields} - {"labels", "rival", "sampling_error"}:
         found, low, high = (
             fields[name],
-            lowest.get(name, 0.0) - ROUNDING,
-            highest.get(name, 1.0) + ROUNDING,
+            lowest.get(name, 0.0) - SLACK,
+            highest.get(name, 1.0) + SLACK,
         )
         if not ((found >= low) & (found <= high) | np.isnan(found)).all():
             raise ValueError(f"its {name} are not all between {low:.3g} and {high:.3g}")
     error = fields["sampling_error"]
-    if (
-        isinstance(error, bool)
-        or not isinstance(error, int | float)
-        or not 0 <= error <= 1 + ROUNDING
-    ):
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1 + SLACK:
         raise ValueError(f"its sampling_error is {error!r}")
 
 
@@ -225,12 +218,12 @@ def _model(
     scoring = Scoring.of(params)
     scoring = replace(scoring, geometry=replace(scoring.geometry, method=method))
     if "totals/sizes" in arrays:
-        check_choice("geometry_method", method, STREAMED)
+        check_choice("geometry_method", method, STREAMED_GEOMETRIES)
         totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
         return summed_model(totals, ensemble, scoring, match_runs(totals), reference)
     check_choice("geometry_method", method, GEOMETRIES)
     X = scoring.check_points(X, len(ensemble.labels))
-    return measure(replace(match_ensemble(ensemble, scoring), reference=reference), X)
+    return with_geometry(replace(match_ensemble(ensemble, scoring), reference=reference), X)
 
 
 def _totals_to_arrays(totals: Totals) -> Arrays:
@@ -265,7 +258,7 @@ def _totals_from_arrays(arrays: Arrays, R: int, d: int) -> Totals:
     )
 
 
-def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
+def _storable(name: str, value: Any, ensemble: Ensemble) -> Any:
     """A parameter as JSON knows it."""
     if isinstance(value, np.generic):
         return value.item()
@@ -274,13 +267,12 @@ def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
     if isinstance(value, np.random.RandomState):
         return list(ensemble.seeds or ())  # what came of it
     if isinstance(value, list | tuple | range | np.ndarray):
-        return [_plain(name, item, ensemble) for item in value]
+        return [_storable(name, item, ensemble) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(name, item, ensemble) for key, item in value.items()}
+        return {key: _storable(name, item, ensemble) for key, item in value.items()}
     raise ValueError(
         f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, "
-        "metric and kernel "
-        "by name, or store the labels alone: cake.ensemble_.save(path)."
+        "metric and kernel by name, or store the labels alone: cake.ensemble_.save(path)."
     )
 
 

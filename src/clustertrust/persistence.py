@@ -175,7 +175,7 @@ def _bounded(weight: float, step: Step, background: float, mistaken: float) -> f
     return weight if weight == 0 or (weight < 1 and few(weight)) else _largest(few, weight)
 
 
-def _directions(X: NDArray) -> tuple[Floats, Floats]:
+def _principal_axes(X: NDArray) -> tuple[Floats, Floats]:
     """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
     variance of 1.
     """
@@ -241,7 +241,7 @@ def refine(
     likelihood wants.
     """
     with one_thread():
-        center, axes = _directions(X)
+        center, axes = _principal_axes(X)
         Z = (X - center) @ axes
         clusters = np.unique(labels[labels >= 0])
         P = (labels[:, None] == clusters).astype(np.float64)
@@ -275,8 +275,7 @@ def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
         what = "geometry='kernel'" if geometry == "kernel" else f"metric={metric!r}"
         raise ValueError(
             f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
-            "not judge by; choose "
-            "metric='euclidean' and another geometry, or fusion='harmonic'."
+            "not judge by; choose metric='euclidean' and another geometry, or fusion='harmonic'."
         )
     check_dense(X)
 
@@ -286,8 +285,8 @@ def check_dense(X: Any) -> None:
     if sparse.issparse(X):
         raise ValueError(
             "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() "
-            "where that fits, "
-            "fewer columns (for example sklearn.decomposition.TruncatedSVD), or fusion='harmonic'."
+            "where that fits, fewer columns (for example sklearn.decomposition.TruncatedSVD), or "
+            "fusion='harmonic'."
         )
 
 

@@ -142,8 +142,7 @@ def reasons(
         if array.ndim != 1 or array.dtype.kind not in "iuf":
             raise ValueError(
                 f"{name} must be one flat sequence of numbers, one a point; its shape is "
-                f"{array.shape} and its type "
-                f"{array.dtype}."
+                f"{array.shape} and its type {array.dtype}."
             )
         check_same_length(name, array, "labels", arrays["labels"])
     labels, scores, stability, mean, std = arrays.values()

@@ -133,8 +133,7 @@ class Explanation:
         lines = [
             f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
-            "the runs, "
-            f"less its spread of {self.silhouette_std:.3f}.",
+            f"the runs, less its spread of {self.silhouette_std:.3f}.",
         ]
         if self.persistence is not None:
             lines.append(
@@ -163,8 +162,8 @@ class Explanation:
         sentence = f"{name}: {SENTENCES[self.reason]}"
         if self.reason == "stable but isolated" and self.rival is None:
             sentence = (
-                f"{name}: the runs agree on it, "
-                "and there is no other cluster to compare its own with."
+                f"{name}: the runs agree on it, and there is no other cluster to compare its own "
+                "with."
             )
         if self.weak == "persistence":
             sentence += (
@@ -229,8 +228,8 @@ class Confidence:
         """One line: all arrays would fill a screen."""
         size = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
         return (
-            f"<Confidence: {size}, {self.geometry_method} silhouettes; "
-            "scores, labels, to_frame(), summary(), …>"
+            f"<Confidence: {size}, {self.geometry_method} silhouettes; scores, labels, to_frame(), "
+            "summary(), …>"
         )
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
@@ -398,8 +397,7 @@ class Confidence:
         except TypeError as error:
             raise TypeError(
                 f"point={point!r} must be a whole number, the position of a point; that of a name "
-                "is "
-                "to_frame().index.get_loc(name)."
+                "is to_frame().index.get_loc(name)."
             ) from error
         if not -n <= i < n:
             raise IndexError(

@@ -21,7 +21,7 @@ from clustertrust._validation import (
     check_number,
     check_same_length,
     check_scores,
-    tell,
+    warn_user,
 )
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import assemble
@@ -127,10 +127,9 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     asked = int(np.floor(share * len(scores) + 1e-9))
     scored = int((~np.isnan(scores)).sum())
     if scored < asked:
-        tell(
+        warn_user(
             f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a "
-            "score; those are kept. "
-            "A point has none (NaN) where fewer than two runs assign it."
+            "score; those are kept. A point has none (NaN) where fewer than two runs assign it."
         )
     return _keep(_ranking(scores, random_state), min(asked, scored))
 
@@ -244,7 +243,7 @@ def select_adaptive(
     for at, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
-        recipe.tell(runs)
+        recipe.warn_of(runs)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
         by_restart[at] = [
@@ -278,10 +277,10 @@ def _warn_of_edge(grid: Floats, best: int) -> None:
     """
     if len(grid) > 1 and (best == 0 or (best == len(grid) - 1 and grid[best] < 1)):
         side, further = ("smallest", "smaller") if best == 0 else ("largest", "larger")
-        tell(
+        warn_user(
             f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean "
-            "silhouette may rise still at "
-            f"{further} ones. Look at the curve, widen coverages, or fix the share with select_top."
+            f"silhouette may rise still at {further} ones. Look at the curve, widen coverages, or "
+            "fix the share with select_top."
         )
 
 
@@ -313,7 +312,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
             "(not NaN)."
         )
     if not possible.all():
-        tell(
+        warn_user(
             f"Only {scored} of {n} points have a score (not NaN): coverages "
             f"{grid[~possible].tolist()} are left out."
         )

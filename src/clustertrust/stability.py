@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_choice, tell
+from clustertrust._validation import check_choice, warn_user
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.record import as_ensemble
 from clustertrust.kernels import backend
@@ -125,10 +125,10 @@ def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     """Warn once where matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():
-        tell(
+        warn_user(
             f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
-            "partner agrees "
-            "with nothing. agreement='jaccard' is made for runs of different numbers of clusters."
+            "partner agrees with nothing. agreement='jaccard' is made for runs of different "
+            "numbers of clusters."
         )
 
 

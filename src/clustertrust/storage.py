@@ -31,7 +31,7 @@ __all__ = [
     "expect_finite",
     "hash_data",
     "leftovers",
-    "pack",
+    "pack_arrays",
     "read_arrays",
     "read_meta",
     "write_arrays",
@@ -79,10 +79,10 @@ def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: Arrays) ->
     """Write arrays and what is said of them; a crash leaves the old file or the new one."""
     head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
     text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
-    _replace(path, lambda file: pack(file, {_META: text, **arrays}))
+    _replace(path, lambda file: pack_arrays(file, {_META: text, **arrays}))
 
 
-def pack(file: Any, arrays: dict[str, Any]) -> None:
+def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
     """Write an NPZ archive, never by pickling.
 
     NumPy before 2.1 would take `allow_pickle` for the name of an array.
@@ -174,8 +174,7 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
     if meta.get("version") != VERSION:
         raise ValueError(
             f"{str(path)!r} has version {meta.get('version')!r}, and this clustertrust reads "
-            f"{VERSION}; install the "
-            "version that wrote it."
+            f"{VERSION}; install the version that wrote it."
         )
     return meta, arrays
 
@@ -252,9 +251,10 @@ def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str 
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
     if not fits or array.dtype.kind not in kinds:
-        told = "×".join("any" if want is None else str(want) for want in shape)
+        expected = "×".join("any" if want is None else str(want) for want in shape)
         raise ValueError(
-            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {told} is expected"
+            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {expected} is "
+            "expected"
         )
     return array
 

@@ -37,7 +37,7 @@ __all__ = [
 # where they are there.
 SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
 PARTS = ["score", "stability", "geometry", "persistence"]
-QUANTILES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
+QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
 AMBIGUOUS = 5  # points that are listed
 BINS = 10_000  # of scores that come in blocks, for their quantiles
 
@@ -109,15 +109,15 @@ def summarize(
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
     """How many points, clusters and runs there are, and which silhouettes."""
     counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
-    return f"{points} points, {counted}, {_runs(ensemble)}, {geometry} silhouettes"
+    return f"{points} points, {counted}, {_runs_text(ensemble)}, {geometry} silhouettes"
 
 
 def runs_of(confidence: Confidence) -> str:
     """How many runs there are, and of how many clusters where they differ."""
-    return _runs(confidence.ensemble)
+    return _runs_text(confidence.ensemble)
 
 
-def _runs(ensemble: Ensemble) -> str:
+def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
     return f"{ensemble.n_runs} runs{differ}"
@@ -171,9 +171,11 @@ def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
 def _quantiles(scores: Floats) -> pd.Series:
     known = scores[~np.isnan(scores)]
     values = (
-        np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)
+        np.quantile(known, list(QUANTILE_NAMES.values()))
+        if known.size
+        else [np.nan] * len(QUANTILE_NAMES)
     )
-    return pd.Series(values, index=list(QUANTILES), name="score")
+    return pd.Series(values, index=list(QUANTILE_NAMES), name="score")
 
 
 def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
@@ -238,7 +240,7 @@ class Tally:
         assert self.clusters is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
-        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILES.items()}
+        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()}
         found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
         quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
         sums = self.clusters

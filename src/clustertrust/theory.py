@@ -408,8 +408,8 @@ def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:
     if (n_clusters is None) == (expected_agreement is None):
         raise ValueError(
             f"n_clusters={n_clusters!r} and expected_agreement={expected_agreement!r}: give one of "
-            "them, the number of "
-            "clusters for uniform noise or the expected agreement θ of another point."
+            "them, the number of clusters for uniform noise or the expected agreement θ of another "
+            "point."
         )
     if expected_agreement is None:
         return 1 / check_count("n_clusters", n_clusters, at_least=2)

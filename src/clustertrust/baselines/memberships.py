@@ -21,9 +21,9 @@ from clustertrust._validation import (
     check_count,
     check_floats,
     check_number,
-    tell,
+    warn_user,
 )
-from clustertrust.baselines.checks import check_clusters, check_dense, check_seed
+from clustertrust.baselines.checks import check_clusters, check_seed, dense_matrix
 
 __all__ = [
     "COVARIANCES",
@@ -149,7 +149,7 @@ def fuzzy_memberships(
     >>> u.max(axis=1).round(2).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    X = check_dense(X)
+    X = dense_matrix(X)
     k = check_clusters(n_clusters, len(X))
     max_iter = check_count("max_iter", max_iter, at_least=1)
     fuzziness, tol = check_number("fuzziness", fuzziness), check_number("tol", tol)
@@ -166,7 +166,7 @@ def fuzzy_memberships(
         before, u = u, _fuzzy_step(X, u, fuzziness)
         if np.abs(u - before).max() < tol:
             return u
-    tell(
+    warn_user(
         f"Fuzzy c-means has not settled after max_iter={max_iter} iterations; allow more, or a "
         "larger tol.",
         ConvergenceWarning,
@@ -252,7 +252,7 @@ def gmm_memberships(
     >>> gmm_memberships(load_iris().data, 3, random_state=0).shape
     (150, 3)
     """
-    X = check_dense(X)
+    X = dense_matrix(X)
     check_choice("covariance_type", covariance_type, COVARIANCES)
     mixture = GaussianMixture(
         check_clusters(n_clusters, len(X)),

@@ -14,12 +14,12 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_choice, check_same_length, check_scores, tell
+from clustertrust._validation import check_choice, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_weights
 
 __all__ = ["METHODS", "Calibrator"]
 
-Curve = Callable[[Floats], Floats]
+ProbabilityOf = Callable[[Floats], Floats]
 
 ENOUGH = 200  # labels from which "auto" lets the data choose the shape of the curve
 _LARGEST = 1e150  # score, of which the square is still a number
@@ -47,7 +47,7 @@ class Steps:
         return np.interp(s, self.s, self.p)
 
 
-def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
+def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
     """P = 1 / (1 + exp(-(a + b s))), b ≥ 0, by maximum likelihood with Platt's targets.
 
     The targets are (N₊ + 1) / (N₊ + 2) in place of 1 and 1 / (N₋ + 2) in place of 0, N the weighted
@@ -81,7 +81,7 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
     return Sigmoid(float(a - b * middle / scale), float(b / scale))
 
 
-def isotonic(s: Floats, right: Floats, weights: Floats) -> Curve:
+def isotonic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
     """The rising curve nearest to the labels in squared error, linear between its steps and flat
     beyond its ends.
     """
@@ -89,7 +89,7 @@ def isotonic(s: Floats, right: Floats, weights: Floats) -> Curve:
     return Steps(model.X_thresholds_, model.y_thresholds_)
 
 
-METHODS: dict[str, Callable[[Floats, Floats, Floats], Curve]] = {
+METHODS: dict[str, Callable[[Floats, Floats, Floats], ProbabilityOf]] = {
     "isotonic": isotonic,
     "logistic": logistic,
 }
@@ -177,10 +177,10 @@ class Calibrator(BaseEstimator):
         self._curve = METHODS[self.method_](values, right, weights[known])
         ends = self._curve(np.array([values.min(), values.max()]))
         if values.min() < values.max() and 0 < right.mean() < 1 and np.ptp(ends) < 1e-6:
-            tell(
+            warn_user(
                 f"Among these {self.n_labels_} labels higher scores are not right more often, so "
-                "every point gets the "
-                f"probability {ends[0]:.3f}. Label more points, or take another score."
+                f"every point gets the probability {ends[0]:.3f}. Label more points, or take "
+                "another score."
             )
         return self
 

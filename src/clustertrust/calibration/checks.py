@@ -34,8 +34,8 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
         at = int(np.argmin(valid | missing))
         raise ValueError(
             f"{name} has {values[at]!r} at position {at}; give True or False, and None where it is "
-            "not known. Which "
-            "assignments are right: map_clusters(labels, classes).correct(positions, classes)."
+            "not known. Which assignments are right: map_clusters(labels, "
+            "classes).correct(positions, classes)."
         )
     out = np.full(len(values), np.nan)
     out[~missing] = values[~missing].astype(np.float64)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Bools, Ints
-from clustertrust._validation import check_choice, check_label_vector, check_same_length, tell
+from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
 
@@ -90,8 +90,8 @@ class ClusterMap:
         if twice.size:
             raise ValueError(
                 f"{twice.size} of the positions, {twice[0]} for one, made this map and cannot say "
-                "whether it is right. "
-                "Label other points: suggest(scores, n, exclude=cluster_map.used)."
+                "whether it is right. Label other points: suggest(scores, n, "
+                "exclude=cluster_map.used)."
             )
         assigned = self.assign()[at]
         return np.array(
@@ -154,7 +154,7 @@ def map_clusters(
     found = MAPPINGS[method](table)
     if (found < 0).any():
         lost = [own[c] for c in np.flatnonzero(found < 0)]
-        tell(
+        warn_user(
             f"Clusters {lost} have no class: no known class fell to them. Their points count as "
             "wrong; label some."
         )
@@ -180,7 +180,7 @@ def _by_hand(
         )
     lost = [cluster for cluster in clusters if cluster not in names]
     if lost:
-        tell(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
+        warn_user(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
     return ClusterMap(dict(names), {}, np.array([], dtype=np.int64), of_point)
 
 

@@ -202,7 +202,6 @@ def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
     if ((p < 0) | (p > 1)).any():
         raise ValueError(
             f"probability has {p[(p < 0) | (p > 1)][0]!r}; probabilities lie from 0 to 1. "
-            "Calibrator.predict(scores) "
-            "makes them of scores."
+            "Calibrator.predict(scores) makes them of scores."
         )
     return p, right

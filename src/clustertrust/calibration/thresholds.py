@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_floats, check_same_length, check_scores, tell
+from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
@@ -21,7 +21,7 @@ from clustertrust.selection import select_above
 __all__ = ["RiskThreshold", "risk_threshold"]
 
 
-STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
+TESTED_SETS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
 # Testing begins at the first set whose labels would forgive one error, and begins anew, after a
 # failure, where they would forgive more: among few labels one error too many is common, and would
 # be the end of larger sets as well.
@@ -100,8 +100,8 @@ class RiskThreshold:
             most = int(self.labelled.max(initial=0))
             needed = int(np.ceil(np.log(self.delta) / np.log1p(-self.alpha)))
             text = (
-                f"No threshold can be certified ({claim}): {most} labels, "
-                f"{int(self.errors[-1])} of them errors."
+                f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} "
+                "of them errors."
             )
             if most < needed:
                 text += (
@@ -220,10 +220,10 @@ def risk_threshold(
     if sample is None and inclusion is None and not np.isnan(right).any():
         return _of_population(values, right, alpha, delta)
     if sample is not None and not sample.guaranteed:
-        tell(
+        warn_user(
             f"sample was drawn for purpose={sample.purpose!r}: scores, not chance, chose its "
-            "points, so nothing is "
-            "guaranteed. For one that is, label suggest(scores, n, purpose='threshold')."
+            "points, so nothing is guaranteed. For one that is, label suggest(scores, n, "
+            "purpose='threshold')."
         )
         # The labelled points speak for themselves alone: no threshold may look like more than that.
         return _of_points(
@@ -242,9 +242,8 @@ def _of_population(values: Floats, right: Floats, alpha: float, delta: float) ->
     if not s.size or ((s < 0) | (s > 1)).any():
         raise ValueError(
             "Where every point is labelled, the thresholds are fixed in advance and scores must "
-            "lie from 0 to 1. Give "
-            "all scores, with None in correct for points without a label, to have them taken from "
-            "the scores."
+            "lie from 0 to 1. Give all scores, with None in correct for points without a label, to "
+            "have them taken from the scores."
         )
     n = np.array([(s > t).sum() for t in FIXED])
     x = np.array([wrong[s > t].sum() for t in FIXED])
@@ -338,7 +337,7 @@ def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
     A threshold is half-way to the next lower score, so that `>` and `≥` mean the same here.
     """
     N = len(s)
-    wanted = np.unique(np.ceil(np.arange(1, STEPS + 1) / STEPS * N).astype(np.int64))
+    wanted = np.unique(np.ceil(np.arange(1, TESTED_SETS + 1) / TESTED_SETS * N).astype(np.int64))
     sizes = np.unique(N - np.searchsorted(s[::-1], s[wanted - 1], side="left"))
     above, below = s[sizes - 1], np.append(s, -np.inf)[sizes]
     middle = above / 2 + below / 2
@@ -369,8 +368,8 @@ def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
         if np.isnan(given).any():
             raise ValueError(
                 f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points "
-                "of the sample. To "
-                "leave those out would bias it: count them as wrong (False), or find out."
+                "of the sample. To leave those out would bias it: count them as wrong (False), or "
+                "find out."
             )
         right = np.full(len(values), np.nan)
         right[sample.positions] = given
@@ -399,7 +398,6 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     if impossible.size:
         raise ValueError(
             f"The point at position {impossible[0]} is labelled though its inclusion is 0; give "
-            "the probability with "
-            "which it was drawn, or None in correct."
+            "the probability with which it was drawn, or None in correct."
         )
     return chances

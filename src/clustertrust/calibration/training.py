@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._types import Bools, Floats
-from clustertrust._validation import check_label_vector, check_same_length, check_scores, tell
+from clustertrust._validation import check_label_vector, check_same_length, check_scores, warn_user
 from clustertrust.selection import select_above, select_top
 
 __all__ = ["pseudo_labels", "sample_weight"]
@@ -66,7 +66,7 @@ def pseudo_labels(
         kept = select_above(values, threshold) & (codes >= 0)
         lost = [name for code, name in enumerate(names.tolist()) if not kept[codes == code].any()]
         if lost:
-            tell(
+            warn_user(
                 f"No point of the clusters {lost} scores above threshold={threshold!r}; use share, "
                 "or a lower one."
             )

@@ -42,11 +42,11 @@ class Commands(click.Group):
         except Exception as error:
             if state.get("debug"):
                 traceback.print_exc()
-            code = _tell(error)
+            code = _report_error(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     """Say what went wrong and what to do; return the exit code."""
     code, hint = 1, ""
     message = str(error) or type(error).__name__
@@ -68,12 +68,12 @@ def _tell(error: Exception) -> int:
 @contextmanager
 def _told_warnings() -> Iterator[None]:
     """Show each warning that is meant for a user once, as a note of one line."""
-    told: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         text = as_typed(str(message))
-        if text not in told:
-            told.add(text)
+        if text not in shown:
+            shown.add(text)
             click.echo(f"Note: {text}", err=True)
 
     with warnings.catch_warnings():

@@ -159,7 +159,7 @@ def score(
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     if labels is not None:
         refused = [_typed(ctx, name) for name in (*BUILDING, "checkpoint") if _is_given(ctx, name)]
@@ -226,7 +226,7 @@ def predict(
     that its score may differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     if columns.use:
         raise click.UsageError("--use: the model knows its columns; leave out others with --drop.")
@@ -273,7 +273,7 @@ def report(
     paths = {
         "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
     }
-    _check_reading(columns)
+    _check_columns(columns)
     from clustertrust.cli import jobs
 
     loaded()
@@ -370,7 +370,7 @@ def choose_k(
     FILE; .json holds what --json prints.
     """
     paths = check_outputs({"--out": out, "--plot": plot}, {"DATA": data})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     refused = [
         _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
@@ -382,7 +382,7 @@ def choose_k(
     from clustertrust.cli import choosing, jobs
 
     loaded()
-    choosing.check_method(method)
+    choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
@@ -415,7 +415,7 @@ def demo(out: str | None) -> None:
     jobs.demo(out)
 
 
-def _check_reading(columns: Columns) -> None:
+def _check_columns(columns: Columns) -> None:
     if columns.impute is not None and columns.drop_missing:
         raise click.UsageError(
             "--impute and --drop-missing are two ways to treat missing values; choose one."

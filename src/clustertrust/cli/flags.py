@@ -50,10 +50,10 @@ def _option(param: click.Parameter, value: str) -> str:
         return param.opts[0]
     if value == "False" and param.secondary_opts:
         return param.secondary_opts[0]
-    return f"{param.opts[0]} {shlex.quote(_plain(value))}"
+    return f"{param.opts[0]} {shlex.quote(_as_words(value))}"
 
 
-def _plain(value: str) -> str:
+def _as_words(value: str) -> str:
     """Write a Python value as users type it: no quotes, commas between the items of a list."""
     if value[0] not in "'\"[":
         return value

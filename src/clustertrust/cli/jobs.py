@@ -17,19 +17,19 @@ from clustertrust import CAKE, __version__, confidence
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, read_points, spread
-from clustertrust.cli.request import Request, ScoreRequest
-from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import (
+from clustertrust.cli.points import ROW, Points, on_all_rows, read_points
+from clustertrust.cli.printing import (
     name_of,
-    numbers_of,
+    print_json,
+    print_summary,
     print_table,
     say,
-    settings_of,
-    tell,
-    tell_json,
+    score_settings,
+    summary_fields,
 )
-from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
+from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.writing import KEY, draw_scores, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
@@ -121,9 +121,9 @@ def score(request: ScoreRequest) -> None:
         runs = _read_partitions(request.labels, request.columns.id, points)
         scored = confidence(points.X, runs, **method.scoring())
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
-    settings = settings_of(request, scored, points)
+    settings = score_settings(request, scored, points)
     found = scored.to_frame(threshold)
-    table = spread(found, points)
+    table = on_all_rows(found, points)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -133,24 +133,24 @@ def score(request: ScoreRequest) -> None:
             assert cake is not None
             save(at["--model"], cake, points.preparation)
         if "--plot" in at:
-            draw(at["--plot"], scored, points)
+            draw_scores(at["--plot"], scored, points)
         if "--report" in at:
             write_page(at["--report"], scored, points, settings, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {
+        printed = {
             "input": data,
             "rows": len(points.kept),
             "scored": len(found),
             "runs": scored.n_runs,
         }
-        told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
-        tell_json(told, paths)
+        printed |= {"geometry": scored.geometry_method} | summary_fields(summary)
+        print_json(printed | {"settings": settings}, paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
-    tell(request, summary.text(line), len(table) - len(found), len(table))
+    print_summary(request, summary.text(line), len(table) - len(found), len(table))
 
 
 def predict(model: str, request: Request) -> None:
@@ -161,7 +161,7 @@ def predict(model: str, request: Request) -> None:
         request.paths,
         request.threshold,
     )
-    cake, fitted = _load(model)
+    cake, fitted = _load_model(model)
     if fitted is None and columns.impute is not None:
         raise ValueError(
             f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing."
@@ -176,7 +176,7 @@ def predict(model: str, request: Request) -> None:
             f"{cake.n_features_in_}."
         )
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
-    table = spread(found, points)
+    table = on_all_rows(found, points)
     with staged(paths) as at:
         if "--out" in at:
             write_scores(
@@ -184,19 +184,21 @@ def predict(model: str, request: Request) -> None:
             )
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {
+        printed = {
             "input": data,
             "model": model,
             "rows": len(points.kept),
             "scored": len(found),
             "runs": cake.n_runs_,
         }
-        tell_json(told | {"geometry": cake.geometry_method_} | numbers_of(summary), paths)
+        print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    tell(request, summary.text(f"{line}; judged by {model}"), len(table) - len(found), len(table))
+    print_summary(
+        request, summary.text(f"{line}; judged by {model}"), len(table) - len(found), len(table)
+    )
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -211,8 +213,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
-            "were scored, or name "
-            "the column that both have with --id."
+            "were scored, or name the column that both have with --id."
         )
     table = table[points.kept]
     unscored = (
@@ -309,8 +310,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     if len(runs) != len(points.kept):
         raise ValueError(
             f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label "
-            "the same rows in the "
-            "same order."
+            "the same rows in the same order."
         )
     if id is not None and id in runs:
         names = runs.pop(id).map(str).to_numpy()
@@ -318,8 +318,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
         if differ.size:
             raise ValueError(
                 f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
-                f"{points.ids[differ[0]]!r}; "
-                "partitions label the same rows in the same order."
+                f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
             )
     if runs.shape[1] < 2:
         raise ValueError(
@@ -330,8 +329,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     if distinct:
         raise ValueError(
             f"{path}: the column {str(distinct[0])!r} has another value in every row, which is no "
-            "partition. Leave it "
-            "out of the file; names of rows are told by --id."
+            "partition. Leave it out of the file; names of rows are told by --id."
         )
     return runs[points.kept].reset_index(drop=True)
 
@@ -383,7 +381,7 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
     return theirs.loc[ours].set_axis(ids, axis=0)
 
 
-def _load(path: str) -> tuple[CAKE, Preparation | None]:
+def _load_model(path: str) -> tuple[CAKE, Preparation | None]:
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "This model was fitted on standardised columns"

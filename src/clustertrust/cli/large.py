@@ -23,10 +23,17 @@ from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, check_free
 from clustertrust.cli.preparing import prepared
+from clustertrust.cli.printing import (
+    name_of,
+    print_json,
+    print_summary,
+    say,
+    score_settings,
+    summary_fields,
+)
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import name_of, numbers_of, say, settings_of, tell, tell_json
-from clustertrust.cli.writing import draw, write_page
+from clustertrust.cli.writing import draw_scores, write_page
 from clustertrust.files.appending import Append
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
@@ -40,7 +47,7 @@ from clustertrust.files.sources import (
 from clustertrust.files.tables import bytes_in_memory, column_names, open_source
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
-from clustertrust.streaming.passes import Passes, Sample, passes_over
+from clustertrust.streaming.passes import Passes, SampledRows, passes_over
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
 
@@ -61,11 +68,11 @@ def large_source(request: ScoreRequest) -> Source | None:
             return None
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
-    _check_reading(data, columns)
+    _check_blockwise(data, columns)
     return open_source(data, **columns.choice(column_names(path) or ()))
 
 
-def _check_reading(data: str, columns: Columns) -> None:
+def _check_blockwise(data: str, columns: Columns) -> None:
     """Raise for ways of reading that blocks do not know."""
     check_free(columns.id, data)
     given = {
@@ -81,8 +88,7 @@ def _check_reading(data: str, columns: Columns) -> None:
     if refused:
         raise ValueError(
             f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no "
-            "room for "
-            f"{', '.join(refused)}; allow more --memory, or prepare the file first."
+            f"room for {', '.join(refused)}; allow more --memory, or prepare the file first."
         )
 
 
@@ -106,13 +112,13 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         tally = Tally(threshold)
         points = _points(source, streamed.built.sample, preparation)
-        scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
+        scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         with staged(paths) as at:
             blocks = (
-                (block, streamed.confidence(judged)) for block, judged in streamed.scores(passes)
+                (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
             )
             write_blocks(at.get("--out"), points.ids.name, blocks, tally)
-            settings = settings_of(request, scored, points)
+            settings = score_settings(request, scored, points)
             settings |= {
                 "rows": tally.rows,
                 "rows_left_out": tally.left_out,
@@ -131,13 +137,13 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
             if "--plot" in at:
-                draw(at["--plot"], scored, points)
+                draw_scores(at["--plot"], scored, points)
             if "--report" in at:
                 shown = (
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
                 write_page(at["--report"], scored, points, settings, threshold, shown)
-    _tell(request, scored, tally, settings)
+    _print_outcome(request, scored, tally, settings)
 
 
 def _check_large(request: ScoreRequest) -> None:
@@ -192,18 +198,23 @@ def _appended(path: Path | None) -> AbstractContextManager[Append]:
     return append(path)
 
 
-def _tell(
+def _print_outcome(
     request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]
 ) -> None:
     summary, points, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
-        told = {"input": request.data, "rows": tally.rows, "scored": points, "runs": scored.n_runs}
-        told |= {"geometry": scored.geometry_method, "passes": passes}
-        tell_json(told | numbers_of(summary) | {"settings": settings}, request.paths)
+        printed = {
+            "input": request.data,
+            "rows": tally.rows,
+            "scored": points,
+            "runs": scored.n_runs,
+        }
+        printed |= {"geometry": scored.geometry_method, "passes": passes}
+        print_json(printed | summary_fields(summary) | {"settings": settings}, request.paths)
         return
     line = headline(points, len(summary.clusters), scored.ensemble, scored.geometry_method)
     line += f"; {passes} passes over {name_of(request.data)}"
-    tell(request, summary.text(line), tally.left_out, tally.rows)
+    print_summary(request, summary.text(line), tally.left_out, tally.rows)
 
 
 @contextmanager
@@ -270,7 +281,7 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
     return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
 
 
-def _points(source: Source, sample: Sample, preparation: Preparation | None) -> Points:
+def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:
     """The sample as points, for what shows them."""
     name = source.id if isinstance(source, FrameSource) and source.id else ROW
     ids = pd.Index(sample.names, name=name)

@@ -166,7 +166,7 @@ class Runs(click.ParamType):
         return int(value)
 
 
-class Clusters(click.ParamType):
+class ClusterNumber(click.ParamType):
     """A number of clusters, or the first and last of a range from which each run draws its own."""
 
     name = "clusters"
@@ -362,7 +362,7 @@ CLUSTERS_OPTION = click.option(
     "--k",
     "--clusters",
     "n_clusters",
-    type=Clusters(),
+    type=ClusterNumber(),
     help="Number of clusters. 8:12 lets each run draw its own from 8 to 12"
     " (then --agreement jaccard).",
 )

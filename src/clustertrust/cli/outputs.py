@@ -94,9 +94,9 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        told = ", ".join(str(path) for path in paths.values())
+        names = ", ".join(str(path) for path in paths.values())
         raise OSError(
-            f"{os.strerror(error.errno)}: {told} could not be written, and nothing of it is left."
+            f"{os.strerror(error.errno)}: {names} could not be written, and nothing of it is left."
         ) from error
     finally:
         for folder in folders.values():

@@ -21,7 +21,7 @@ from clustertrust.files.columns import check_there, choose_features, listed
 from clustertrust.files.delimited import is_number
 from clustertrust.results import COLUMNS
 
-__all__ = ["ROW", "Points", "check_free", "read_file", "read_points", "spread"]
+__all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
 
 ROW = "row"  # what rows are called where nothing names them
 
@@ -78,14 +78,14 @@ def read_points(
     name.
     """
     table = read_file(path, columns)
-    told = "The input" if path == "-" else path
+    source_name = "The input" if path == "-" else path
     if table.data.shape[0] == 0:
-        raise ValueError(f"{told} has column names but no rows.")
+        raise ValueError(f"{source_name} has column names but no rows.")
     if sparse.issparse(table.data):
         if fitted is not None and fitted.scales is not None:
             raise ValueError(
-                f"{told} is a sparse matrix, and the model standardises columns; give a dense "
-                "table."
+                f"{source_name} is a sparse matrix, and the model standardises columns; give a "
+                "dense table."
             )
         return _sparse_points(table, columns, standardize)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
@@ -93,22 +93,22 @@ def read_points(
             columns, id=None
         )  # the index that a file of pandas' carries names the rows anyway
     frame = (
-        _features(table.data, columns, told)
+        _features(table.data, columns, source_name)
         if known is None
-        else _known(table.data, columns, told, known)
+        else _known(table.data, columns, source_name, known)
     )
     ids = _ids(table, columns)
     if to_score:
-        check_free(ids.name, told)
+        check_free(ids.name, source_name)
     try:
         check_whole_numbers(frame)
     except ValueError as error:
-        raise ValueError(f"{told}: {error}") from error
-    frame = _numbers(frame, told)
+        raise ValueError(f"{source_name}: {error}") from error
+    frame = _numbers(frame, source_name)
     values = frame.to_numpy()
     if fitted is not None and values.shape[1] != len(fitted.means):
         raise ValueError(
-            f"{told} has {values.shape[1]} columns to use; the model was fitted on "
+            f"{source_name} has {values.shape[1]} columns to use; the model was fitted on "
             f"{len(fitted.means)}."
         )
     finite = np.isfinite(values)
@@ -117,10 +117,11 @@ def read_points(
         fitted is not None and fitted.impute and not columns.drop_missing
     )
     if not impute and not columns.drop_missing and not kept.all():
-        raise ValueError(_told_missing(told, list(frame.columns), finite))
+        raise ValueError(_missing_text(source_name, list(frame.columns), finite))
     if not impute and not kept.any():
         raise ValueError(
-            f"{told} has no row without missing values; try --impute mean, or --drop columns."
+            f"{source_name} has no row without missing values; try --impute mean, or --drop "
+            "columns."
         )
     preparation = fitted
     if preparation is None:
@@ -134,7 +135,7 @@ def read_points(
     return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
 
 
-def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
+def on_all_rows(table: pd.DataFrame, points: Points) -> pd.DataFrame:
     """A table of the used rows as one of all rows: names first, the rows that were left out empty
     and unassigned.
     """
@@ -179,11 +180,12 @@ def _ids(table: Table, columns: Columns) -> pd.Index:
     return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)
 
 
-def check_free(name: Any, told: str) -> None:
+def check_free(name: Any, source_name: str) -> None:
     """Raise where rows are named by a column that has the name of a result."""
     if name in COLUMNS:
         raise ValueError(
-            f"The column {name!r} of {told} has the name of a result; rename it to use it as --id."
+            f"The column {name!r} of {source_name} has the name of a result; rename it to use it "
+            "as --id."
         )
 
 
@@ -198,19 +200,21 @@ def _carried(table: Table) -> pd.Index:
     return table.names.rename(str(table.names.name or "id"))
 
 
-def _features(frame: pd.DataFrame, columns: Columns, told: str) -> pd.DataFrame:
+def _features(frame: pd.DataFrame, columns: Columns, source_name: str) -> pd.DataFrame:
     """The columns to cluster."""
     named = _by_text(frame)
-    chosen = choose_features(list(named), told, **columns.choice(list(named)))
+    chosen = choose_features(list(named), source_name, **columns.choice(list(named)))
     return frame[[named[name] for name in chosen]]
 
 
-def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str]) -> pd.DataFrame:
+def _known(
+    frame: pd.DataFrame, columns: Columns, source_name: str, known: Sequence[str]
+) -> pd.DataFrame:
     """The columns that a model knows, in its order; nothing may be missing or left over."""
     named = _by_text(frame)
     choice = columns.choice(list(named))
     given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
-    check_there(list(named), told, **given)
+    check_there(list(named), source_name, **given)
     apart = {named[name] for name in (*given["id"], *given["drop"])}
     left = dict.fromkeys(
         name for name in frame.columns if name not in apart
@@ -218,20 +222,19 @@ def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str
     missing = [name for name in known if name not in left]
     if missing:
         raise ValueError(
-            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
-            "their names."
+            f"{source_name} lacks columns that the model was fitted on: {listed(missing)}. Give "
+            "them their names."
         )
     surplus = [name for name in left if name not in set(known)]
     if surplus:
         raise ValueError(
-            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them "
-            "out with --drop, or "
-            "name the rows by one with --id."
+            f"{source_name} has columns that the model was not fitted on: {listed(surplus)}. Leave "
+            "them out with --drop, or name the rows by one with --id."
         )
     return frame[list(known)]
 
 
-def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
+def _numbers(frame: pd.DataFrame, source_name: str) -> pd.DataFrame:
     """The columns as floats; text is an error that says where."""
     text = []
     for name in frame.columns:
@@ -245,10 +248,9 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
     if text:
         commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
         raise ValueError(
-            f"{told} has columns that are not numbers: {listed(text)}. Name the one that "
-            "identifies rows with --id, "
-            "leave others out with --drop, or list the columns to use with --use."
-            + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
+            f"{source_name} has columns that are not numbers: {listed(text)}. Name the one that "
+            "identifies rows with --id, leave others out with --drop, or list the columns to use "
+            "with --use." + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
         )
     single = all(dtype == np.float32 for dtype in frame.dtypes)
     values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
@@ -260,14 +262,13 @@ def _is_finite(text: str) -> bool:
     return is_number(text) and bool(np.isfinite(float(text)))
 
 
-def _told_missing(told: str, names: Sequence[Any], finite: Bools) -> str:
+def _missing_text(source_name: str, names: Sequence[Any], finite: Bools) -> str:
     counts = [
         f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
     ]
     rows = int((~finite.all(axis=1)).sum())
     return (
-        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
-        f"{listed(counts)}. Choose "
-        "--impute mean (the column's mean in their place) or --drop-missing (such rows get no "
-        "score)."
+        f"{source_name} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
+        f"{listed(counts)}. Choose --impute mean (the column's mean in their place) or "
+        "--drop-missing (such rows get no score)."
     )

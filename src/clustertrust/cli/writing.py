@@ -14,7 +14,7 @@ from clustertrust.cli.points import Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
 
-__all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_scores"]
+__all__ = ["draw_scores", "save", "save_figure", "votes_of", "write_page", "write_scores"]
 
 KEY = "cake"  # what the names of results in AnnData files begin with
 
@@ -38,7 +38,7 @@ def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
     cake.save(path, preparation=None if preparation is None else preparation.to_json())
 
 
-def draw(path: Path, scored: Confidence, points: Points) -> None:
+def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
     """Scores where the points lie, beside sorted bars of each cluster."""
     from matplotlib.figure import Figure  # no window, no state
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_ROW = 40  # characters below the table; more are slanted
-_MOST_NUMBERED = 12  # clusters of a run, up to which the counts are written into the cells
+_MOST_COUNTED = 12  # clusters of a run, up to which the counts are written into the cells
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class AlignmentDisplay(Display):
             self.image_, ax=ax, label="share of the row's points"
         )
         self.texts_ = []
-        if max(rows, columns) <= _MOST_NUMBERED:
+        if max(rows, columns) <= _MOST_COUNTED:
             for (a, b), count in np.ndenumerate(table.counts):
                 on_white = "black" if count else "0.75"
                 color = "white" if shares[a, b] > 0.5 else on_white
@@ -245,14 +245,14 @@ class AlignmentDisplay(Display):
             ax.tick_params(axis="x", labelrotation=45)
             for label in ax.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
-        if max(rows, columns) > _MOST_NUMBERED:
+        if max(rows, columns) > _MOST_COUNTED:
             ax.tick_params(labelsize="small")
         ax.set(
             xlabel=f"cluster of {written(self.column_title)}",
             ylabel=f"cluster of {written(self.row_title)}",
             title=f"Agreement after matching: {table.agreement:.1%}",
         )
-        self._tell(
+        self._add_notes(
             f"{table.left_out:,} points are not assigned in both and are left out"
             if table.left_out
             else ""

@@ -11,6 +11,7 @@ from clustertrust._validation import MOST, check_count
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
+    FEW_NAMES,
     LOW_COLOR,
     MISSING_COLOR,
     RASTER_POINTS,
@@ -19,10 +20,10 @@ from clustertrust.displays.shared import (
     check_confidence,
     confidence_of,
     groups_of,
+    keep_apart,
     missing_note,
     require_matplotlib,
     scale_top,
-    spread,
 )
 from clustertrust.results import Confidence
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 _MOST_BARS = 2_000  # of a cluster: more than a screen has lines
 _ROW = 0.85  # height of the tallest bar; the next row begins at 1
 
@@ -154,7 +154,7 @@ class ScoreDistributionDisplay(Display):
             ylabel="cluster (points)",
             title="Scores, of all points and by cluster",
         )
-        self._tell("line: median; each row is scaled to its own tallest bar", self.missing)
+        self._add_notes("line: median; each row is scaled to its own tallest bar", self.missing)
         return self
 
 
@@ -269,7 +269,7 @@ class ScoreBarsDisplay(Display):
             if largest > _MOST_BARS
             else ""
         )
-        self._tell(several, self.missing)
+        self._add_notes(several, self.missing)
         return self
 
     def _write_names(self, middle: Floats, height: float) -> None:
@@ -277,9 +277,9 @@ class ScoreBarsDisplay(Display):
 
         Those of small clusters move apart, with a line back to their place.
         """
-        letters = 10.0 if len(self.names) <= _FEW_NAMES else 8.0
+        letters = 10.0 if len(self.names) <= FEW_NAMES else 8.0
         tall = 72 * self.ax_.bbox.height / self.figure_.dpi  # of the axes, in points of print
-        at = spread(middle, 1.4 * letters * height / tall, 0.0, height)
+        at = keep_apart(middle, 1.4 * letters * height / tall, 0.0, height)
         sizes = [row.size for row in self.scores]
         labels = [f"{name} ({size:,})" for name, size in zip(self.names, sizes, strict=True)]
         self.ax_.set_yticks(at, labels)

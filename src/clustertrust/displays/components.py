@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_STABILITY = {
+_STABILITY_LABELS = {
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
 }
@@ -185,10 +185,10 @@ class StabilityGeometryDisplay(Display):
         )
         ax.set(
             xlabel="geometry: how far inside its cluster",
-            ylabel=f"stability: {_STABILITY[self.agreement]}",
+            ylabel=f"stability: {_STABILITY_LABELS[self.agreement]}",
             title=title,
         )
-        self._tell(sample_note(len(self.scores), len(order)), missing_note(self.scores))
+        self._add_notes(sample_note(len(self.scores), len(order)), missing_note(self.scores))
         return self
 
     def _draw_contours(self) -> Any:

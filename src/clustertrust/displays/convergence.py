@@ -28,7 +28,7 @@ from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
-from clustertrust.scoring.settling import TOLERANCE
+from clustertrust.scoring.settling import SETTLED
 from clustertrust.stability import stability
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ class ConvergenceDisplay(Display):
         if not isinstance(model.clusters, Cells):
             raise ValueError(
                 "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
-                "to follow run by run; "
-                "fit a sample of the rows that fits into memory."
+                "to follow run by run; fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
         return cls._of(confidence, s, model.scoring, n_runs).plot(ax, quantity=quantity)
@@ -231,8 +230,8 @@ class ConvergenceDisplay(Display):
         if scoring.refines:
             raise ValueError(
                 f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is "
-                "not followed run by "
-                "run; score with fusion='harmonic' to see how stability and geometry settle."
+                "not followed run by run; score with fusion='harmonic' to see how stability and "
+                "geometry settle."
             )
         labels, final = confidence.ensemble.labels, confidence.scores
         at = check_prefixes(n_runs, confidence.n_runs)
@@ -240,9 +239,8 @@ class ConvergenceDisplay(Display):
         if not np.allclose(again, final, rtol=0, atol=1e-8, equal_nan=True):
             raise ValueError(
                 "X, silhouettes and the options given do not lead to the scores of the record; "
-                "give the data and the "
-                "options that it was made with, and for a metric, kernel or centers of your own "
-                "silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
+                "give the data and the options that it was made with, and for a metric, kernel or "
+                "centers of your own silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
             )
         there = np.flatnonzero(~np.isnan(final))
         ranked = there[np.argsort(final[there], kind="stable")]
@@ -261,7 +259,7 @@ class ConvergenceDisplay(Display):
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=TOLERANCE * float(np.diff(_quantiles(final, [0.25, 0.75]))[0]),
+            settled=SETTLED * float(np.diff(_quantiles(final, [0.25, 0.75]))[0]),
             missing=missing_note(final),
         )
 
@@ -295,7 +293,7 @@ class ConvergenceDisplay(Display):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlabel("number of runs R")
         ax.set_ylim(bottom=0)
-        self._tell(*notes, self.missing)
+        self._add_notes(*notes, self.missing)
         return self
 
     def _plot_errors(self) -> tuple[str, ...]:
@@ -327,7 +325,7 @@ class ConvergenceDisplay(Display):
             self.settled,
             color="0.3",
             linestyle=":",
-            label=f"settled: {TOLERANCE:g} of the interquartile range",
+            label=f"settled: {SETTLED:g} of the interquartile range",
         )
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         ax.legend(fontsize="small")

@@ -13,6 +13,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_matrix, check_same_rows, is_frame
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.shared import (
+    FEW_NAMES,
     MAX_POINTS,
     MISSING_COLOR,
     NOT_ASSIGNED,
@@ -34,9 +35,6 @@ from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 
 
 def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
@@ -261,7 +259,7 @@ class ScoreScatterDisplay(Display):
             self.figure_.colorbar(self.points_, ax=ax, label="score") if scored.any() else None
         )
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title="Score of each point")
-        self._tell(sample_note(len(self.scores), len(self.shown_)))
+        self._add_notes(sample_note(len(self.scores), len(self.shown_)))
         return self
 
     def _scatter(self, positions: Ints, look: dict[str, Any]) -> Any:
@@ -279,7 +277,7 @@ class ScoreScatterDisplay(Display):
         if not groups:
             return []
         places = np.array([middle_member(self.points[group.members]) for group in groups])
-        size = 10.0 if len(groups) <= _FEW_NAMES else 8.0
+        size = 10.0 if len(groups) <= FEW_NAMES else 8.0
         self.ax_.autoscale_view()
         at = (
             self.ax_.transData.transform(places) * 72 / self.figure_.dpi

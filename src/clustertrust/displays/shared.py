@@ -35,6 +35,7 @@ NOT_ASSIGNED = "not assigned"
 
 # above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
 RASTER_POINTS = 5_000
+FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 MAX_POINTS = 100_000  # above this, points are drawn at random
 _LONGEST_NAME = 24
 _NOTE = "clustertrust-note"
@@ -58,7 +59,7 @@ class Display:
         self.ax_, self.figure_, self.note_ = ax, ax.figure, None
         return ax
 
-    def _tell(self, *notes: str) -> None:
+    def _add_notes(self, *notes: str) -> None:
         """Write what the reader must know in small letters below the axis.
 
         Earlier notes there stay.
@@ -98,9 +99,9 @@ def check_axes(ax: Any) -> None:
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
-        told = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
+        given = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
         raise TypeError(
-            f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None."
+            f"ax is {given}; give the axes of one plot, such as plt.subplots()[1], or None."
         )
 
 
@@ -120,8 +121,7 @@ def confidence_of(cake: Any) -> Confidence:
     if not isinstance(cake, CAKE):
         raise TypeError(
             f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], "
-            "and to a "
-            "Confidence record use from_confidence."
+            "and to a Confidence record use from_confidence."
         )
     check_is_fitted(cake)
     return cake.confidence_.compute()
@@ -134,8 +134,7 @@ def check_confidence(confidence: Any) -> Confidence:
     if not isinstance(confidence, Confidence):
         raise TypeError(
             f"confidence={confidence!r} must be the record that clustertrust.confidence returns; "
-            "for a CAKE use "
-            "from_estimator."
+            "for a CAKE use from_estimator."
         )
     return confidence.compute()
 
@@ -270,7 +269,7 @@ def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
     return scatter_kw
 
 
-def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
+def keep_apart(positions: Floats, least: float, low: float, high: float) -> Floats:
     """Increasing positions moved as little as it takes for neighbours to be `least` apart, between
     `low` and `high`.
 

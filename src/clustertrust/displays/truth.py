@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 CURVE_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7")
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
-_MOST_NUMBERED = 12  # bins, up to which accuracies and scores are written beside the bars
+_MOST_LABELLED = 12  # bins, up to which accuracies and scores are written beside the bars
 
 
-def judged(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
+def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
     """Scores of the points that have one, and whether each is right after the best matching of
     these points.
     """
@@ -128,7 +128,7 @@ class RiskCoverageDisplay(Display):
         references: bool = True,
     ) -> RiskCoverageDisplay:
         """Compare a record with the classes y; the other arguments are those of :meth:`plot`."""
-        scores, correct = judged(confidence, y)
+        scores, correct = scores_and_correct(confidence, y)
         display = cls(
             curve=risk_coverage_curve(scores, correct),
             ideal=risk_coverage_curve(correct.astype(np.float64), correct),
@@ -181,7 +181,7 @@ class RiskCoverageDisplay(Display):
         top = max(0.01, *(np.asarray(line.get_ydata(), dtype=float).max() for line in ax.lines))
         ax.set_ylim(-0.02 * top, 1.05 * top)  # a risk of 0 stays visible above the axis
         ax.legend(fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self
 
 
@@ -271,7 +271,7 @@ class CoverageAccuracyDisplay(Display):
         ax, name, references
             As for :meth:`plot`.
         """
-        _, correct = judged(confidence, y)
+        _, correct = scores_and_correct(confidence, y)
         display = cls(
             curve=coverage_accuracy_curve(
                 confidence.scores, confidence.labels, y, coverages=coverages, alignment=alignment
@@ -317,7 +317,7 @@ class CoverageAccuracyDisplay(Display):
         if ax.get_ylim()[1] > 1.02:  # around one value matplotlib leaves room on both sides
             ax.set_ylim(top=1.02, auto=None)  # further curves may still move the lower end
         ax.legend(fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self
 
 
@@ -398,7 +398,7 @@ class DecileDisplay(Display):
         cls, confidence: Confidence, y: Any, *, n_bins: int = 10, ax: Axes | None = None
     ) -> DecileDisplay:
         """Compare a record with the classes y in `n_bins` bins."""
-        scores, correct = judged(confidence, y)
+        scores, correct = scores_and_correct(confidence, y)
         display = cls(
             accuracies=accuracy_by_bin(scores, correct, n_bins=n_bins),
             highest=highest_by_bin(scores, n_bins),
@@ -419,7 +419,7 @@ class DecileDisplay(Display):
         self.all_ = ax.axhline(
             self.accuracy, color=LOW_COLOR, linestyle="--", label=f"all points: {self.accuracy:.3f}"
         )
-        kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_NUMBERED
+        kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_LABELLED
         if few:
             texts = ax.bar_label(
                 self.bars_,
@@ -443,5 +443,5 @@ class DecileDisplay(Display):
             yticks=np.arange(6) / 5,
         )
         ax.legend(loc="upper left", fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self

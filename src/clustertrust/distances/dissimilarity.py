@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Result
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
@@ -47,7 +47,6 @@ __all__ = [
     "squared_distances",
 ]
 
-Result = TypeVar("Result")
 Reduce = Callable[
     [Any, Floats], Result
 ]  # (positions of b points, means (K, b)) → what is kept of them
@@ -175,8 +174,8 @@ class Pairwise(Dissimilarity):
             fine = np.isfinite(matrix) & (matrix >= 0)
             fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
             what = (
-                "distance; distances are finite and not negative, "
-                "and a point is at distance 0 from itself"
+                "distance; distances are finite and not negative, and a point is at distance 0 "
+                "from itself"
             )
             check_entries(matrix, rows.start, fine, what)
         else:
@@ -266,8 +265,8 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
         if np.linalg.matrix_rank(covariance) < len(covariance):
             raise ValueError(
                 "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
-                "metric_params={'VI': …}"
-                " or reduce the columns of X first (for example with sklearn.decomposition.PCA)."
+                "metric_params={'VI': …} or reduce the columns of X first (for example with "
+                "sklearn.decomposition.PCA)."
             )
         return {"VI": np.linalg.inv(covariance).T}
     return {}

@@ -14,13 +14,13 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import (
     ROUNDING,
     Dissimilarity,
     Floats,
     Reduce,
-    Result,
     check_entries,
     is_name,
 )
@@ -149,8 +149,7 @@ class KernelMeans(Dissimilarity):
             if not np.isfinite(found * float(self.X.shape[0])).all():
                 raise ValueError(
                     f"kernel={self.kernel!r} of some points with themselves is no finite number, "
-                    "or too large to be "
-                    "summed; divide X by its largest value first."
+                    "or too large to be summed; divide X by its largest value first."
                 )
         return found
 

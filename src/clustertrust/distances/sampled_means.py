@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import Dissimilarity, Reduce, Result
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
 

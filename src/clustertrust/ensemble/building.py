@@ -139,7 +139,7 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
             seeds = spawn_seeds(kept.settings["entropy"], R)
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)
     check_enough(runs, R)
-    recipe.tell(runs)
+    recipe.warn_of(runs)
     return assemble(runs)
 
 

@@ -143,8 +143,7 @@ def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise TypeError(
             f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a "
-            "function "
-            "(X, rng) -> labels, or a list of these."
+            "function (X, rng) -> labels, or a list of these."
         )
     elif not hasattr(clusterer, "fit"):
         if n_clusters is not None:
@@ -179,7 +178,7 @@ def _seed_parameters(estimator: Any) -> list[str]:
     ]
 
 
-def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
+def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
     """A value of each varied parameter that the estimator has."""
     if not vary:
         return {}
@@ -215,7 +214,7 @@ def fit_run(
     rng = np.random.default_rng(seed) if is_function or resample is not None else None
     n = X.shape[0]
     sample = _sample(n, resample, rng)
-    params = draw(estimator, vary, seed)
+    params = draw_params(estimator, vary, seed)
     rows = X if sample is None else X[sample]
     found: Ints
     with one_thread(), collected_warnings as caught:
@@ -240,8 +239,8 @@ def fit_run(
         method=method,
         seed=seed,
         params=params,
-        objective=_told(model, "inertia_", "lower_bound_", "quality_"),
-        iterations=_told(model, "n_iter_"),
+        objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
+        iterations=_attribute(model, "n_iter_"),
         seconds=time.perf_counter() - began,
         warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
     )
@@ -304,6 +303,6 @@ def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None,
     return np.asarray(model.fit_predict(X)), None, None
 
 
-def _told(model: Any, *names: str) -> float:
+def _attribute(model: Any, *names: str) -> float:
     model = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return next((float(getattr(model, name)) for name in names if hasattr(model, name)), np.nan)

@@ -63,8 +63,8 @@ def ensemble_from_arrays(meta: dict[str, Any], arrays: Arrays) -> Ensemble:
     if not labels.size:
         raise ValueError(f"its labels have shape {labels.shape}, which is nothing")
     R = labels.shape[1]
-    told = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
-    for name, given in told.items():
+    listed = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
+    for name, given in listed.items():
         if len(given) != R:
             raise ValueError(f"it has {name} of {len(given)} runs, and labels of {R}")
     if "training" in arrays:

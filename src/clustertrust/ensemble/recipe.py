@@ -16,14 +16,21 @@ import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._dask import client_of_joblib, spread
+from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
-from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_list, tell
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_flag,
+    check_list,
+    warn_user,
+)
 from clustertrust.ensemble.clusterers import (
     Run,
     cluster_parameter,
-    draw,
+    draw_params,
     fit_run,
     is_random,
     parameter,
@@ -99,8 +106,8 @@ class Recipe:
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
                 f"n_clusters={n_clusters} is not among "
-                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each "
-                "run draws its own; leave one of the two out."
+                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each run draws its "
+                "own; leave one of the two out."
             )
         resample, left_out = params["resample"], params["left_out"]
         _check_resample(resample)
@@ -190,26 +197,25 @@ class Recipe:
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Say which run failed and why."""
         method, estimator = self.methods[r % len(self.methods)]
-        drawn = draw(estimator, self.vary, seed)
-        told = "".join(f", {name}={value!r}" for name, value in drawn.items())
-        return f"Run {r} ({method}, seed {seed}{told}) failed: {type(error).__name__}: {error}"
+        drawn = draw_params(estimator, self.vary, seed)
+        chosen = "".join(f", {name}={value!r}" for name, value in drawn.items())
+        return f"Run {r} ({method}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
 
-    def tell(self, runs: Sequence[Run]) -> None:
+    def warn_of(self, runs: Sequence[Run]) -> None:
         """Say once, for all runs, what went less than well."""
         if not self.vary and self.resample is None and len(self.methods) < len(runs):
             fixed = [name for name, estimator in self.methods if not is_random(estimator)]
             if fixed:
-                tell(
+                warn_user(
                     f"{' and '.join(fixed)} is deterministic, so that all its runs are the same "
-                    "and agree by "
-                    "construction; set vary or resample to make them differ."
+                    "and agree by construction; set vary or resample to make them differ."
                 )
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
         fewer = [
             (r, k, found)
             for r, (run, k) in enumerate(zip(runs, wanted, strict=True))
-            if k > (found := _count(run))
+            if k > (found := _count_clusters(run))
         ]
         if fewer:
             r, k, found = fewer[0]
@@ -217,13 +223,13 @@ class Recipe:
                 f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for "
                 f"(run {r} found {found})"
             )
-            tell(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
+            warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
         for message in dict.fromkeys(message for run in runs for message in run.warnings):
             if (
                 "distinct clusters" in message and fewer
             ):  # scikit-learn's words for what was just said
                 continue
-            tell(
+            warn_user(
                 f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
                 ConvergenceWarning,
             )
@@ -244,7 +250,7 @@ def _wanted(run: Run, key: str | None, value: Any) -> int:
     return int(value) if isinstance(value, numbers.Integral) else 0
 
 
-def _count(run: Run) -> int:
+def _count_clusters(run: Run) -> int:
     found = pd.unique(run.labels)  # by hashing, which is quicker than to sort
     return int((found >= 0).sum())
 
@@ -342,7 +348,7 @@ def run_all(
             results = parallel(work(X, *job) for job in jobs)
         else:  # joblib's own way with Dask loses the data with the worker that holds them
             check_jobs(recipe.n_jobs)
-            results = spread(client, _work, X, jobs)
+            results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.on_failure == "raise":
                 stop(results)
@@ -350,7 +356,7 @@ def run_all(
             done.append(result)
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
-        tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
+        warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
 
 

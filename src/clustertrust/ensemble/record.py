@@ -111,8 +111,7 @@ class Ensemble:
             if names is not None or highest[r] >= len(array):
                 raise ValueError(
                     f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole "
-                    "numbers from 0 to "
-                    f"{len(array) - 1}; row ℓ belongs to label ℓ."
+                    f"numbers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
                 )
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
@@ -158,8 +157,7 @@ class Ensemble:
         if unknown:
             raise ValueError(
                 f"How runs {unknown} place unseen points is not known: their labels were given, or "
-                "their model could "
-                "not be stored."
+                "their model could not be stored."
             )
         return [placer for placer in placers if placer is not None]
 
@@ -224,13 +222,13 @@ class Ensemble:
         Ensemble
         """
         if getattr(labels, "ndim", None) != 2 or labels.shape[1] != self.n_runs:
-            told = (
+            what = (
                 f"shape {labels.shape}"
                 if hasattr(labels, "shape")
                 else f"type {type(labels).__name__}"
             )
             raise ValueError(
-                f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the "
+                f"labels has {what}; give an (n, {self.n_runs}) array, one column for each of the "
                 "runs."
             )
         runs = self.runs and tuple(
@@ -308,14 +306,12 @@ def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ens
     if is_dask(ensemble.labels) and not of_dask:
         raise ValueError(
             "labels are in a Dask array, and are needed in memory here: give ensemble.compute() or "
-            "labels.compute(). "
-            "confidence takes them as they are where X is Dask's too."
+            "labels.compute(). confidence takes them as they are where X is Dask's too."
         )
     if ensemble.n_runs < at_least:
         raise ValueError(
             f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. "
-            "Give a list of "
-            "label vectors or an (n, R) array."
+            "Give a list of label vectors or an (n, R) array."
         )
     return ensemble
 
@@ -327,15 +323,14 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
         or getattr(labels, "dtype", np.dtype(object)).kind not in "iu"
         or not labels.shape[1]
     ):
-        told = (
+        what = (
             f"shape {labels.shape} and type {labels.dtype}"
             if hasattr(labels, "dtype")
             else "columns"
         )
         raise ValueError(
-            f"labels has {told}; in Dask's hands labels are one (n, R) array of whole numbers, "
-            "such as "
-            "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
+            f"labels has {what}; in Dask's hands labels are one (n, R) array of whole numbers, "
+            "such as dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
             "labels.compute()."
         )
     return kind(labels.astype(np.int64), (None,) * labels.shape[1])

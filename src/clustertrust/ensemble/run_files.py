@@ -43,7 +43,7 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
     meta: dict[str, Any] = {
         "method": run.method,
         "seed": run.seed,
-        "params": {name: _plain(value) for name, value in run.params.items()},
+        "params": {name: _json_value(value) for name, value in run.params.items()},
         "objective": run.objective,
         "iterations": run.iterations,
         "seconds": run.seconds,
@@ -128,7 +128,7 @@ def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> Ga
     return model
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A parameter as JSON knows it."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
@@ -178,8 +178,7 @@ class Checkpoint:
         if differing:
             raise ValueError(
                 f"checkpoint={str(folder)!r} was begun with other {' and '.join(differing)}; give "
-                "another folder, or "
-                "the same data and settings."
+                "another folder, or the same data and settings."
             )
         _remove(left)
 

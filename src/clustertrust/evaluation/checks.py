@@ -31,8 +31,7 @@ def check_truth(truth: Any) -> Ints:
     if (codes < 0).any():
         raise ValueError(
             f"truth is missing for {(codes < 0).sum()} point(s), the first at position "
-            f"{int(np.argmin(codes))}; leave "
-            "those points out."
+            f"{int(np.argmin(codes))}; leave those points out."
         )
     return np.asarray(codes, dtype=np.int64)
 

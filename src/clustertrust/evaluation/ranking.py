@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import MOST, check_choice, check_count, check_number, tell
+from clustertrust._validation import MOST, check_choice, check_count, check_number, warn_user
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
 
@@ -100,7 +100,7 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
 
 
 def _undefined(what: str, right: Bools) -> float:
-    tell(
+    warn_user(
         f"{what} is not defined where {right.sum()} of {right.size} points are right: NaN.",
         UndefinedMetricWarning,
     )
@@ -280,9 +280,9 @@ def percentile_correlation(
         accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12
     )  # sums in another order tie
     if np.ptp(by_bin) == 0:
-        tell(
-            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates with "
-            "nothing: NaN.",
+        warn_user(
+            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates "
+            "with nothing: NaN.",
             UndefinedMetricWarning,
         )
         return float("nan")

@@ -145,8 +145,7 @@ def _has_names(first: list[str], header: bool | None) -> bool:
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
             f"has numbers in its first line ({', '.join(first[:3])}): say header=False if that is "
-            "the first point, "
-            "header=True if they are names."
+            "the first point, header=True if they are names."
         )
     return True
 

@@ -15,7 +15,7 @@ class TableError(ValueError):
 
 
 @contextmanager
-def named_errors(told: str, format: str) -> Iterator[None]:
+def named_errors(source_name: str, format: str) -> Iterator[None]:
     """Make of anything that a reader raises over a file an error of one or two lines that names the
     file.
     """
@@ -23,14 +23,15 @@ def named_errors(told: str, format: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise TableError(
-            f"{told} is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8."
+            f"{source_name} is not UTF-8 text ({error.reason} at byte {error.start}); save it as "
+            "UTF-8."
         ) from error
     except TableError as error:
-        raise TableError(f"{told} {error}") from error
+        raise TableError(f"{source_name} {error}") from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:
         # Arrow has kinds of its own, which cannot be named here without loading it.
         if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):
             raise
-        raise TableError(f"{told} cannot be read as {format}: {error}") from error
+        raise TableError(f"{source_name} cannot be read as {format}: {error}") from error

@@ -34,10 +34,10 @@ from clustertrust.files.whole import (
     read_parquet,
     read_text,
     write_arrow,
+    write_delimited,
     write_npy,
     write_npz,
     write_parquet,
-    write_text,
 )
 
 __all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
@@ -72,7 +72,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
         partial(read_text, separator=","),
-        partial(write_text, separator=","),
+        partial(write_delimited, separator=","),
         blocks=CsvSource,
         append=partial(append_text, separator=","),
         options=("separator", "header"),
@@ -80,7 +80,7 @@ FORMATS: dict[str, Format] = {
     "tsv": Format(
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
         partial(read_text, separator="\t"),
-        partial(write_text, separator="\t"),
+        partial(write_delimited, separator="\t"),
         blocks=TsvSource,
         append=partial(append_text, separator="\t"),
         options=("separator", "header"),

@@ -155,8 +155,8 @@ class ArraySource(Source):
 class SparseSource(Source):
     """A sparse matrix, which is loaded as it is and not read in blocks."""
 
-    def __init__(self, matrix: Any, told: str) -> None:
-        self.matrix, self.told = matrix, told
+    def __init__(self, matrix: Any, source_name: str) -> None:
+        self.matrix, self.source_name = matrix, source_name
         self.n_rows, self.n_features = matrix.shape
 
     @property
@@ -171,8 +171,8 @@ class SparseSource(Source):
     def read(self, rows: int) -> Iterator[Block]:
         """Raise: blocks are dense."""
         raise ValueError(
-            f"{self.told} holds a sparse matrix, which is not read in blocks; save it as a dense "
-            "array."
+            f"{self.source_name} holds a sparse matrix, which is not read in blocks; save it as a "
+            "dense array."
         )
 
 
@@ -233,8 +233,7 @@ class NpySource(FileSource):
             order = "column by column" if by_column else "row by row"
             raise ValueError(
                 f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must "
-                "be (n, d) numbers, "
-                "row by row (numpy.ascontiguousarray)."
+                "be (n, d) numbers, row by row (numpy.ascontiguousarray)."
             )
         expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
         if path.stat().st_size < expected:
@@ -486,15 +485,15 @@ def _records(file: IO[bytes], rows: int) -> bytes:
     return text
 
 
-def numbers_of(frame: pd.DataFrame, told: str) -> Floats:
+def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
     """The values of a frame, NaN where they are missing; `told` is what messages call it."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
         raise ValueError(
-            f"{told} has columns that are not numbers: {text}. Leave them out (drop=…), or name "
-            "the rows by one (id=…)."
+            f"{source_name} has columns that are not numbers: {text}. Leave them out (drop=…), or "
+            "name the rows by one (id=…)."
         )
-    _check_whole(told, frame)
+    _check_whole(source_name, frame)
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
     return np.ascontiguousarray(
@@ -502,11 +501,11 @@ def numbers_of(frame: pd.DataFrame, told: str) -> Floats:
     )  # pandas' own types know NA
 
 
-def _check_whole(told: str, values: Any) -> None:
+def _check_whole(source_name: str, values: Any) -> None:
     try:
         check_whole_numbers(values)
     except ValueError as error:
-        raise ValueError(f"{told}: {error}") from error
+        raise ValueError(f"{source_name}: {error}") from error
 
 
 def _float_type(dtype: np.dtype) -> Any:

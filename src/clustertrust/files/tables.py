@@ -48,7 +48,7 @@ def read_table(
     """
     reading = Reading() if reading is None else _check_reading(reading)
     _check_source(source)
-    told = "The input" if isinstance(source, bytes) else str(source)
+    source_name = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
             raise ValueError(
@@ -59,7 +59,7 @@ def read_table(
     kind = FORMATS[format]
     _check_options(kind, reading, format)
     need(format)
-    with named_errors(told, format):
+    with named_errors(source_name, format):
         table = kind.read(
             io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading
         )
@@ -196,8 +196,7 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     if len(kinds) > 1 or format not in FORMATS or FORMATS[format].blocks is None:
         raise ValueError(
             f"{path} holds files of several kinds or of none that is read in blocks "
-            f"({', '.join(kinds)}); it must be "
-            f"files of one kind: {suffixes('blocks')}."
+            f"({', '.join(kinds)}); it must be files of one kind: {suffixes('blocks')}."
         )
     need(format)
     return FORMATS[format].blocks, paths

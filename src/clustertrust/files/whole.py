@@ -19,7 +19,7 @@ from scipy import sparse
 
 from clustertrust.files.delimited import check_unique, read_delimited, rewound
 from clustertrust.files.errors import TableError
-from clustertrust.storage import check_archive, check_array_file, checked_csr, pack
+from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
 __all__ = [
     "Reading",
@@ -32,10 +32,10 @@ __all__ = [
     "read_parquet",
     "read_text",
     "write_arrow",
+    "write_delimited",
     "write_npy",
     "write_npz",
     "write_parquet",
-    "write_text",
 ]
 
 
@@ -86,7 +86,7 @@ def read_text(source: Any, reading: Reading, separator: str) -> Table:
     )
 
 
-def write_text(table: pd.DataFrame, path: Path, separator: str) -> None:
+def write_delimited(table: pd.DataFrame, path: Path, separator: str) -> None:
     """Write text; the suffix says how it is compressed."""
     table.to_csv(path, sep=separator, index=False)
 
@@ -164,10 +164,10 @@ def read_npz(source: Any, reading: Reading) -> Table:
         and len({len(a) for a in arrays.values()}) == 1
     ):
         return Table(pd.DataFrame(arrays))  # one array a column, as we write it
-    told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
         raise TableError("holds no array.")
-    raise TableError(f"holds several arrays ({told}); name one, such as array={names[0]!r}.")
+    raise TableError(f"holds several arrays ({shapes}); name one, such as array={names[0]!r}.")
 
 
 def _load(source: Any) -> Any:
@@ -189,11 +189,11 @@ def _check_sizes(source: Any) -> None:
         (check_archive if file.read(2) == b"PK" else check_array_file)(file)
 
 
-def _from_array(array: NDArray, told: str) -> Table:
+def _from_array(array: NDArray, where: str) -> Table:
     if array.dtype.names is not None and array.ndim == 1:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
-        raise TableError(f"has shape {array.shape}{told}; a table is (points, columns).")
+        raise TableError(f"has shape {array.shape}{where}; a table is (points, columns).")
     return Table(
         pd.DataFrame(array.reshape(len(array), -1), copy=False)
     )  # columns are known by their positions
@@ -201,7 +201,7 @@ def _from_array(array: NDArray, told: str) -> Table:
 
 def write_npy(table: pd.DataFrame, path: Path) -> None:
     """Write one array of records."""
-    columns = {str(name): _plain(column) for name, column in table.items()}
+    columns = {str(name): _stored_column(column) for name, column in table.items()}
     array = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])
     for name, column in columns.items():
         array[name] = column
@@ -211,10 +211,10 @@ def write_npy(table: pd.DataFrame, path: Path) -> None:
 def write_npz(table: pd.DataFrame, path: Path) -> None:
     """Write one array a column."""
     with path.open("wb") as file:  # a path would get a second suffix in capital letters
-        pack(file, {str(name): _plain(c) for name, c in table.items()})
+        pack_arrays(file, {str(name): _stored_column(c) for name, c in table.items()})
 
 
-def _plain(column: pd.Series) -> NDArray:
+def _stored_column(column: pd.Series) -> NDArray:
     """A column as NumPy alone knows it: no objects, no missing whole numbers or text."""
     if pd.api.types.is_integer_dtype(column.dtype):
         return (

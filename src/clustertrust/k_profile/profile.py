@@ -21,7 +21,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.k_profile.one_k import QUANTILES, judge
+from clustertrust.k_profile.one_k import QUANTILES, score_one_k
 from clustertrust.null.reference import check_level, p_value
 from clustertrust.null.surrogates import (
     VERDICT,
@@ -220,23 +220,22 @@ class KProfile:
     def _verdict(self) -> str:
         if self.p_value is None:
             return (
-                f"{self.best} clusters have the largest mean score. "
-                "Not compared with data without clusters."
+                f"{self.best} clusters have the largest mean score. Not compared with data without "
+                "clusters."
             )
         if self.structured:
             return (
                 f"{self.best} clusters: the fewest within one standard error of the largest "
-                "adjusted score, that of "
-                f"{self.strongest} (some k stands out from one cloud: p = {self.p_value:.2g})."
+                f"adjusted score, that of {self.strongest} (some k stands out from one cloud: p = "
+                f"{self.p_value:.2g})."
             )
         return (
             f"1: no k stands out from one cloud (p = {self.p_value:.2g}, level {self.level:g}). "
-            "The strongest is "
-            f"{self.strongest}."
+            f"The strongest is {self.strongest}."
         )
 
 
-def check_range(ks: Any, n_points: int) -> list[int]:
+def check_ks(ks: Any, n_points: int) -> list[int]:
     """Return the numbers of clusters to try, rising."""
     checked = sorted(check_count("ks", k, at_least=2) for k in check_list("ks", ks, "range(2, 13)"))
     if len(checked) < 2 or len(set(checked)) < len(checked):
@@ -337,12 +336,12 @@ def choose_k(
     cake = check_open_template(cake)
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy)
-    tried = check_range(ks, len(points))
+    tried = check_ks(ks, len(points))
     plans = [Settings.of(clone(cake).set_params(n_clusters=k)) for k in tried]
     for plan in plans:
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
-    rows = [judge(sample, plan, seeds) for plan in plans]
+    rows = [score_one_k(sample, plan, seeds) for plan in plans]
     null_means = None
     if families is not None:
         found = score_surrogates(sample, plans, families, B, entropy)

@@ -32,8 +32,7 @@ def _choose() -> ModuleType:
     except ImportError as error:
         warnings.warn(
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
-            "which are "
-            "correct but slow. Remedy: pip install --upgrade numba",
+            "which are correct but slow. Remedy: pip install --upgrade numba",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Arrays, Floats, Ints
-from clustertrust._validation import MOST, check_count, tell
+from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.surrogates import (
@@ -32,10 +32,10 @@ from clustertrust.null.surrogates import (
     build_seeded,
     check_families,
     check_template,
-    cluster_means,
     draw_entropy,
     draw_sample,
     far_out,
+    mean_by_cluster,
     mean_score,
     score_surrogates,
 )
@@ -164,7 +164,7 @@ class NullReference:
         clusters there are.
         """
         scores, labels = self.confidence.scores, self.confidence.labels
-        means = cluster_means(scores, labels)
+        means = mean_by_cluster(scores, labels)
         there = np.flatnonzero(~np.isnan(means))
         table = pd.DataFrame(
             {
@@ -208,8 +208,8 @@ class NullReference:
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", no part of the verdict"
             lines.append(
-                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, "
-                f"p = {self.p_values[name]:.2g}{aside}"
+                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, p = "
+                f"{self.p_values[name]:.2g}{aside}"
             )
         lines.append(self._verdict())
         if len(self.far_out):
@@ -223,16 +223,15 @@ class NullReference:
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
             return (
-                f"Structured: more than the {rivals} would show "
-                f"(p = {self.p_value:.2g}, level {self.level:g})."
+                f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level "
+                f"{self.level:g})."
             )
         rivals = " or the ".join(
             name for name in self.verdict_families if self.p_values[name] > self.level
         )
         return (
             f"Not structured: one cloud, like the {rivals}, scores as high (p = "
-            f"{self.p_value:.2g}, level "
-            f"{self.level:g}). The clusters may be cuts through it."
+            f"{self.p_value:.2g}, level {self.level:g}). The clusters may be cuts through it."
         )
 
 
@@ -242,8 +241,7 @@ def warning_of(far_out: Ints) -> str:
     which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
     return (
         f"{which} far from all others: {named}. A few such points can make one cloud look "
-        "structured; ask again "
-        "without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
+        "structured; ask again without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
     )
 
 
@@ -255,8 +253,7 @@ def check_level(level: Any, n_surrogates: int) -> float:
         needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
         raise ValueError(
             f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so "
-            f"that level={level} "
-            f"could never be reached; take at least {needed}."
+            f"that level={level} could never be reached; take at least {needed}."
         )
     return float(level)
 
@@ -331,14 +328,14 @@ def null_reference(
     settings = Settings.of(cake)
     settings.check_points(sample)
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
-    settings.recipe.tell(ensemble.runs or ())
+    settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(sample, ensemble, settings.scoring)
-    scored = model.confidence(model.judge_training(sample), frame=frame, numbered=True)
+    scored = model.confidence(model.training_fields(sample), frame=frame, numbered=True)
     found = score_surrogates(sample, [settings], families, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
     outliers = points[far_out(sample)]
     if len(outliers):
-        tell(warning_of(outliers))
+        warn_user(warning_of(outliers))
     return NullReference(
         confidence=scored,
         points=points,

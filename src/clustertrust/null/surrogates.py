@@ -39,10 +39,10 @@ __all__ = [
     "build_seeded",
     "check_families",
     "check_template",
-    "cluster_means",
     "draw_entropy",
     "draw_sample",
     "far_out",
+    "mean_by_cluster",
     "mean_score",
     "score_surrogates",
 ]
@@ -267,7 +267,7 @@ def mean_score(scores: Floats) -> float:
     return float(known.mean()) if known.size else 0.0
 
 
-def cluster_means(scores: Floats, labels: Ints) -> Floats:
+def mean_by_cluster(scores: Floats, labels: Ints) -> Floats:
     """Mean score of the members of each cluster 0, 1, …; NaN where there are none."""
     known = (labels >= 0) & ~np.isnan(scores)
     size = np.bincount(labels[known], minlength=labels.max(initial=-1) + 1)
@@ -285,7 +285,7 @@ class Surrogate(NamedTuple):
     scores: Floats
 
 
-def _work(
+def _score_surrogate(
     draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
 ) -> list[Surrogate] | Exception:
     """One surrogate, scored under each of the settings, or its failure.
@@ -311,8 +311,8 @@ def _score_one(
     kept = []
     for plan in plans:
         ensemble = build_seeded(X, plan, seeds[: plan.recipe.count()])
-        scored = build_model(X, ensemble, plan.scoring, quiet=True).judge_training(X, quiet=True)
-        largest = cluster_means(scored["scores"], scored["labels"])
+        scored = build_model(X, ensemble, plan.scoring, quiet=True).training_fields(X, quiet=True)
+        largest = mean_by_cluster(scored["scores"], scored["labels"])
         known = largest[~np.isnan(largest)]
         kept.append(
             Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"])
@@ -334,7 +334,7 @@ def score_surrogates(
     draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in families}
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
     jobs = [(name, b) for name in families for b in range(n_surrogates)]
-    work = joblib.delayed(_work)
+    work = joblib.delayed(_score_surrogate)
     parallel = joblib.Parallel(
         n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
     )

@@ -19,7 +19,7 @@ from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
 from clustertrust.reasons import THRESHOLD, check_threshold
-from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
+from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
     pack_reasons,
@@ -131,7 +131,7 @@ def build_report(
             f"threshold={threshold!r} must be a number from 0 to 1, where the slider of the page "
             "ends."
         )
-    points = read_table(table)
+    points = read_scores(table)
     numeric = points.numbers
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
@@ -140,7 +140,7 @@ def build_report(
         str(name): name for name in named
     }  # columns of a file are text, also where labels are numbers
     voted = [by_text.get(str(name), name) for name in voted]
-    clusters = Clusters([*named, *voted])
+    clusters = ClusterNames([*named, *voted])
     k = len(clusters)
 
     codes = clusters.code(*points.labels)
@@ -194,10 +194,8 @@ def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
     if drawn is not None:
         notes.append(
             f"The plots and the table of points show {len(at):,} of {n:,} points: the "
-            f"{len(at) // LOWEST:,} with the "
-            "lowest scores, and a random sample of the others. Counts, clusters, the histogram and "
-            "the download take "
-            "all."
+            f"{len(at) // LOWEST:,} with the lowest scores, and a random sample of the others. "
+            "Counts, clusters, the histogram and the download take all."
         )
     missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())
     if missing:

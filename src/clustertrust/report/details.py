@@ -149,12 +149,12 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
     found = doubts(numbers["stability"], placement)
     found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    told = {
+    packed = {
         "of": pack(found, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
     }
-    return told | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
+    return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
 def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clustertrust._parallel import count_threads
 from clustertrust._types import Arrays, Floats, Ints
-from clustertrust._validation import tell
+from clustertrust._validation import warn_user
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
@@ -33,7 +33,7 @@ from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "measure"]
+__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
 
 Silhouettes = tuple[
     Floats, Ints
@@ -139,7 +139,7 @@ class Model:
         p = self.persistence(X, self.votes(rows).labels)
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
-    def judge_training(
+    def training_fields(
         self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False
     ) -> dict[str, Any]:
         """The fields of `Confidence` of the training points X; `known` are their silhouettes, where
@@ -149,17 +149,17 @@ class Model:
         no score.
         """
         cells = self.cells
-        found: dict[str, Any] = self.judge(cells.rows, cells.of, known or self.silhouettes(), X)
+        found: dict[str, Any] = self.fields(cells.rows, cells.of, known or self.silhouettes(), X)
         if not quiet:
             _warn_of_missing(found["scores"])
             if self.dissimilarity is not None:
                 found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
         return found
 
-    def judge_new(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
+    def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
         """The fields of `Confidence` of points X that the runs put into `rows` (n, R)."""
         of, first = backend().meet(rows)
-        return self.judge(rows[first], of, self.silhouettes(rows, X, training=training), X)
+        return self.fields(rows[first], of, self.silhouettes(rows, X, training=training), X)
 
     def confidence(
         self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False
@@ -183,7 +183,7 @@ class Model:
             frame=frame,
         )
 
-    def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
+    def fields(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
         """The fields of `Confidence`, by name.
 
         Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point.
@@ -240,7 +240,7 @@ def match_ensemble(ensemble: Ensemble, scoring: Scoring) -> Model:
     return Model(scoring, ensemble, cells, matchings, reference)
 
 
-def measure(model: Model, X: Any) -> Model:
+def with_geometry(model: Model, X: Any) -> Model:
     """The model with what measures points: checked points X are those that its labels speak of."""
     method, dissimilarity = build_geometry(X, model.ensemble, model.cells, model.scoring.geometry)
     model = replace(model, geometry_method=method, dissimilarity=dissimilarity)
@@ -252,7 +252,7 @@ def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = F
 
     `quiet`: without hints at what else could be asked for.
     """
-    model = measure(match_ensemble(ensemble, scoring), X)
+    model = with_geometry(match_ensemble(ensemble, scoring), X)
     if not quiet:
         hint_at_jaccard(model.clusters, scoring.agreement)
         warn_of_single_clusters(model.clusters)
@@ -262,8 +262,7 @@ def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = F
 def _warn_of_missing(scores: Floats) -> None:
     missing = int(np.isnan(scores).sum())
     if missing:
-        tell(
+        warn_user(
             f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
-            "are NaN. "
-            "More runs, or unassigned='disagree', give every point a score."
+            "are NaN. More runs, or unassigned='disagree', give every point a score."
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Floats
-from clustertrust._validation import tell
+from clustertrust._validation import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
@@ -18,13 +18,13 @@ from clustertrust.geometry import build_geometry, silhouettes_of
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
+__all__ = ["BATCH_RUNS", "FEWEST_RUNS", "MOST_RUNS", "SETTLED", "build_until_settled"]
 
-FEWEST, BATCH, MOST = 20, 10, 200
+FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
 # The error of a score against how far the scores of different points lie apart: a share, since
 # scores have no fixed scale (those of kernel silhouettes are small throughout) and it is their
 # order that counts.
-TOLERANCE = 0.1
+SETTLED = 0.1
 
 
 def unsettled(scores: Floats, standard_errors: Floats) -> float:
@@ -66,7 +66,7 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
     nearest = np.empty((X.shape[0], 0), dtype=np.int32)
     tried = 0
     while True:
-        size = FEWEST if tried == 0 else BATCH
+        size = FEWEST_RUNS if tried == 0 else BATCH_RUNS
         numbered = list(enumerate(spawn_seeds(entropy, size, first=tried), start=tried))
         batch = run_all(X, recipe, numbered)
         tried += size
@@ -80,18 +80,17 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
             ensemble = assemble(runs)
             model = match_ensemble(ensemble, scoring)
             model = model.refined(X) if scoring.refines else model
-            scored = model.judge_training(X, (s, nearest), quiet=True)
+            scored = model.training_fields(X, (s, nearest), quiet=True)
             error = unsettled(scored["scores"], scored["standard_errors"])
-            if error <= TOLERANCE or tried >= MOST:
+            if error <= SETTLED or tried >= MOST_RUNS:
                 break
-        elif tried >= MOST:
+        elif tried >= MOST_RUNS:
             check_enough(runs, tried)
-    if error > TOLERANCE:
-        tell(
+    if error > SETTLED:
+        warn_user(
             f"After {tried} runs the scores have not settled: their median standard error is "
-            f"{error:.2f} of their "
-            f"interquartile range, above {TOLERANCE}. Another number of clusters may suit the data "
-            "better."
+            f"{error:.2f} of their interquartile range, above {SETTLED}. Another number of "
+            "clusters may suit the data better."
         )
-    recipe.tell(runs)
+    recipe.warn_of(runs)
     return ensemble, (s, nearest)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._dask import open_client, results
-from clustertrust._types import Ints
+from clustertrust._types import Ints, Result
 from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
@@ -29,12 +29,17 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.passes import Passes, sum_in_pairs
-from clustertrust.streaming.stream import Judge, build_stream, check_streaming, model_of, sum_up
+from clustertrust.streaming.stream import (
+    BlockScorer,
+    build_stream,
+    check_streaming,
+    model_of,
+    sum_up,
+)
 from clustertrust.streaming.totals import Totals, total
 
 __all__ = ["DaskPasses", "build_on_dask", "score_on_dask", "total_of_labels"]
 
-Result = TypeVar("Result")
 _AT_ONCE = 64  # results that are on their way to this process
 
 
@@ -120,7 +125,7 @@ class DaskPasses(Passes):
         """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
-    def judge_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
+    def score_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
         """The `labels` or `scores` of all points, as unseen ones, in a Dask array.
 
         `dtype` is the type of the fit.
@@ -128,16 +133,16 @@ class DaskPasses(Passes):
         tasks = self._tasks(_New(model, placers, dtype, what))
         return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
-    def judge(self, judge: Judge) -> dict[str, Any]:
+    def score_blocks(self, scorer: BlockScorer) -> dict[str, Any]:
         """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed
         when asked for.
         """
-        tasks = self._tasks(judge)
-        clusters = judge.model.clusters
-        wide = {"votes": [max(1, int(clusters.n_clusters[judge.model.reference]))]}
+        tasks = self._tasks(scorer)
+        clusters = scorer.model.clusters
+        wide = {"votes": [max(1, int(clusters.n_clusters[scorer.model.reference]))]}
         fields = {
             name: self._stack([task[name] for task in tasks], dtype, *wide.get(name, []))
-            for name, dtype in judge.fields.items()
+            for name, dtype in scorer.fields.items()
         }
         return {"fields": fields, "frame": self._frame}
 
@@ -219,7 +224,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     if scoring.geometry.method == "centroid":
         check_centers(ensemble, passes.n_features)
     model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
-    return model.confidence(**passes.judge(Judge(model, None)))
+    return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
 
 
 def total_of_labels(labels: Any) -> Totals:

@@ -11,27 +11,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
+from clustertrust._types import Result
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.totals import Totals
 
 __all__ = [
     "LocalPasses",
     "Passes",
-    "Sample",
+    "SampledRows",
     "passes_over",
     "rows_of_block",
     "sample_rows",
     "sum_in_pairs",
 ]
-
-Result = TypeVar("Result")
 
 
 class Passes(ABC):
@@ -127,7 +126,7 @@ def rows_of_block(n_features: int, n_runs: int) -> int:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampledRows:
     """Rows drawn at random.
 
     Attributes
@@ -140,7 +139,7 @@ class Sample:
     names: NDArray
 
 
-def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
+def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]:
     """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
 
     Each row has a random number, which hangs on its position alone, and the rows with the smallest
@@ -162,7 +161,7 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
         raise ValueError(f"X has {n} rows; give at least two.")
     _, positions, names, X = _smallest(size, found)
     order = np.argsort(positions)
-    return Sample(X[order], names[order]), n
+    return SampledRows(X[order], names[order]), n
 
 
 def _candidates(

@@ -32,14 +32,14 @@ from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
-from clustertrust.streaming.passes import Passes, Sample, sample_rows
+from clustertrust.streaming.passes import Passes, SampledRows, sample_rows
 from clustertrust.streaming.totals import Totals, total
 
 __all__ = [
-    "GEOMETRIES",
     "SAMPLE_POINTS",
+    "STREAMED_GEOMETRIES",
+    "BlockScorer",
     "Built",
-    "Judge",
     "Streamed",
     "build_stream",
     "check_left_out",
@@ -55,13 +55,13 @@ __all__ = [
 
 SAMPLE_POINTS = 100_000  # on which the runs are fitted
 MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
-TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
-BATCH = 8192  # rows of a mini-batch, whatever the blocks are
-GEOMETRIES = ("centroid", "rms")
+SHIFT_TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
+BATCH_ROWS = 8192  # rows of a mini-batch, whatever the blocks are
+STREAMED_GEOMETRIES = ("centroid", "rms")
 
 
 @dataclass(frozen=True)
-class Judge:
+class BlockScorer:
     """Scores blocks: all that must travel to where they are.
 
     Without `placers` the blocks bring their labels.
@@ -77,10 +77,10 @@ class Judge:
 
     def __call__(self, block: Block) -> Arrays:
         """The fields of `Confidence` of the points of a block."""
-        judged = self.model.judge_new(
-            block.X, self.model.encode(_labels(self.placers, block)), training=True
+        scored = self.model.new_fields(
+            block.X, self.model.encode(_block_labels(self.placers, block)), training=True
         )
-        return {name: judged[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
+        return {name: scored[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Built:
 
     ensemble: Ensemble
     totals: Totals
-    sample: Sample
+    sample: SampledRows
     n_rows: int
     n_passes: int
 
@@ -117,9 +117,9 @@ class Streamed:
     model: Model
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> BlockScorer:
         """What scores blocks."""
-        return Judge(self.model, self.built.ensemble.placers)
+        return BlockScorer(self.model, self.built.ensemble.placers)
 
     @property
     def n_passes(self) -> int:
@@ -130,9 +130,9 @@ class Streamed:
         """Yield the blocks of the table, without their numbers, each with the fields of
         `Confidence` of its points.
         """
-        judge = self.judge
+        scorer = self.scorer
         yield from passes.map(
-            lambda block: (block._replace(X=block.X[:, :0]), judge(block)), "scoring"
+            lambda block: (block._replace(X=block.X[:, :0]), scorer(block)), "scoring"
         )
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
@@ -144,7 +144,7 @@ def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
     """Return how blocks are scored, `auto` settled; raise for what needs all points at once."""
     geometry = scoring.geometry
     wanted = {
-        "geometry": (geometry.method, [*GEOMETRIES, "auto"]),
+        "geometry": (geometry.method, [*STREAMED_GEOMETRIES, "auto"]),
         "metric": (geometry.metric, ["euclidean"]),
         "consensus": (scoring.consensus, ["medoid"]),
         "fusion": (scoring.fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
@@ -167,8 +167,7 @@ def check_left_out(recipe: Recipe) -> None:
     if recipe.resample is not None and recipe.left_out == "skip":
         raise ValueError(
             f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a "
-            "run places every row "
-            "that it was not fitted on. Set left_out='predict'."
+            "run places every row that it was not fitted on. Set left_out='predict'."
         )
 
 
@@ -197,8 +196,8 @@ def collect(streamed: Streamed, passes: Passes) -> Confidence:
 def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
     """The fields of `Confidence` of all rows, each in a file of the folder."""
     fields: Arrays = {}
-    for block, judged in streamed.scores(passes):
-        for name, values in judged.items():
+    for block, scored in streamed.scores(passes):
+        for name, values in scored.items():
             if name not in fields:
                 shape = (streamed.built.n_rows, *values.shape[1:])
                 fields[name] = np.lib.format.open_memmap(
@@ -223,8 +222,7 @@ def _reserve(path: Path) -> None:
             raise OSError(
                 error.errno,
                 f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; "
-                "set TMPDIR to a "
-                "folder with more room",
+                "set TMPDIR to a folder with more room",
             ) from error
 
 
@@ -234,8 +232,7 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
     if recipe.checkpoint is not None and recipe.random_state is None:
         raise ValueError(
             "random_state=None draws another sample each time, and the runs of a checkpoint belong "
-            "to one sample; give "
-            "a number."
+            "to one sample; give a number."
         )
     entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{passes.remedy}."))
     sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
@@ -246,16 +243,17 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
         )
     done = 1
     if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
-        runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.X.var(axis=0).mean())
+        runs, totals, steps = _step_together(
+            passes, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
+        )
         done += steps
     else:
         if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
             if not passes.in_turn:
                 raise ValueError(
                     f"clusterer={runs[0].method!r} takes one mini-batch after the other, and "
-                    "Dask's blocks are worked "
-                    "on side by side; choose clusterer='kmeans', or give the path of the files in "
-                    "place of Dask data."
+                    "Dask's blocks are worked on side by side; choose clusterer='kmeans', or give "
+                    "the path of the files in place of Dask data."
                 )
             runs = _mini_batches(passes, runs)
             done += 1
@@ -327,10 +325,10 @@ def sum_up(passes: Passes, placers: list[Any] | None, what: str) -> Totals:
 
 
 def _total(placers: list[Any] | None, block: Block) -> Totals:
-    return total(block.X, _labels(placers, block))
+    return total(block.X, _block_labels(placers, block))
 
 
-def _labels(placers: list[Any] | None, block: Block) -> Ints:
+def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
     if placers is not None:
         return place(placers, block.X)
     assert block.labels is not None
@@ -395,9 +393,9 @@ def _batches(blocks: Iterable[NDArray]) -> Iterator[NDArray]:
     held: list[NDArray] = []
     for X in blocks:
         held.append(X)
-        while sum(map(len, held)) >= BATCH:
+        while sum(map(len, held)) >= BATCH_ROWS:
             joined = np.concatenate(held)
-            yield joined[:BATCH]
-            held = [joined[BATCH:]]
+            yield joined[:BATCH_ROWS]
+            held = [joined[BATCH_ROWS:]]
     if held and len(rest := np.concatenate(held)):
         yield rest

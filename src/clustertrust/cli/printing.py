@@ -21,17 +21,17 @@ from clustertrust.summary import Summary
 __all__ = [
     "as_json",
     "name_of",
-    "numbers_of",
+    "print_json",
+    "print_summary",
     "print_table",
     "records",
     "say",
-    "settings_of",
-    "tell",
-    "tell_json",
+    "score_settings",
+    "summary_fields",
 ]
 
 
-def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
+def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """All that is needed to make the scores again, as JSON has it."""
     method = request.method.scoring()
     if request.labels is None:
@@ -58,7 +58,7 @@ def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> di
     }
 
 
-def numbers_of(summary: Summary) -> dict[str, Any]:
+def summary_fields(summary: Summary) -> dict[str, Any]:
     """The numbers of a summary, as JSON has them."""
     return {
         "threshold": summary.threshold,
@@ -85,29 +85,30 @@ def say(what: str) -> None:
         click.echo(what, err=True)
 
 
-def tell_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
+def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
     """Tell a machine."""
-    click.echo(as_json(told, paths))
+    click.echo(as_json(printed, paths))
 
 
-def as_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
+def as_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
     """What a machine is told."""
     files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
-    told = _plain(dict(told) | {"files": files, "version": __version__})
-    return json.dumps(told, indent=2, ensure_ascii=False, default=str)  # names of rows may be dates
+    printed = _jsonable(dict(printed) | {"files": files, "version": __version__})
+    # default=str: names of rows may be dates.
+    return json.dumps(printed, indent=2, ensure_ascii=False, default=str)
 
 
-def _plain(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     """Without NumPy's numbers, and with null for what is missing."""
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _jsonable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_jsonable(item) for item in value]
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(
+def print_summary(
     request: Request,
     text: str,
     left: int,
