@@ -228,7 +228,11 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
         (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
-        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix is for confidence"),
+        (
+            ["x.csv", "--metric", "precomputed", *FEW],
+            1,
+            "A precomputed matrix is only for confidence",
+        ),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),

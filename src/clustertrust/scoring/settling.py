@@ -21,17 +21,13 @@ from clustertrust.scoring.settings import Settings
 __all__ = ["BATCH_RUNS", "FEWEST_RUNS", "MOST_RUNS", "SETTLED", "build_until_settled"]
 
 FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
-# The error of a score against how far the scores of different points lie apart: a share, since
-# scores have no fixed scale (those of kernel silhouettes are small throughout) and it is their
-# order that counts.
+# Largest error of a score, as a share of the spread between points: scores have no fixed scale
+# (those of kernel silhouettes are all small), and it is their order that counts.
 SETTLED = 0.1
 
 
 def unsettled(scores: Floats, standard_errors: Floats) -> float:
-    """Median standard error of the scores as a share of their interquartile range.
-
-    NaN are left out.
-    """
+    """Return the median standard error as a share of the interquartile range, without NaN."""
     known = np.isfinite(scores) & np.isfinite(standard_errors)
     if not known.any():
         return np.inf
@@ -43,7 +39,7 @@ def unsettled(scores: Floats, standard_errors: Floats) -> float:
 
 
 def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
-    """Add runs until the scores have settled: until `unsettled` is at most `TOLERANCE`.
+    """Add runs until the scores have settled: until `unsettled` is at most `SETTLED`.
 
     Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
     are kept: a batch costs its own fits and one pass over the distances.
@@ -51,13 +47,12 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
     recipe, scoring = settings.recipe, settings.scoring
     if recipe.checkpoint is not None:
         raise ValueError(
-            "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a "
-            "number."
+            "checkpoint needs a fixed number of runs; give n_runs a number instead of 'auto'."
         )
     if isinstance(recipe.random_state, Sequence | np.ndarray):
         raise ValueError(
-            "random_state is a list of seeds, which has a length; n_runs='auto' needs a number or "
-            "None."
+            "random_state is a list of seeds, which fixes the number of runs; with n_runs='auto' "
+            "give a number or None."
         )
     entropy, _ = draw_seeds(recipe.random_state, 1)
     assert entropy is not None
