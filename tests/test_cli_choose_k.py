@@ -213,20 +213,20 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", "--k", "2:60"],
             1,
-            "--k goes up to 60; stay below the number of points to judge, 60",
+            "--k goes up to 60; stay below the number of points used, 60",
         ),
         (
             ["x.csv", "--k", "2:30", "--max-points", "20"],
             1,
-            "stay below the number of points to judge, 20",
+            "stay below the number of points used, 20",
         ),
         (
             ["x.csv", *FEW, "--resample", "0.05"],
             1,
             "--resample 0.05 leaves each run 3 of 60 points",
         ),
-        (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
-        (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
+        (["x.csv", "--level", "nan"], 2, "'nan' is not a number; give one in the range 0<x<1"),
+        (["x.csv", "--runs", "auto"], 2, "'auto' is not a number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
         (
             ["x.csv", "--metric", "precomputed", *FEW],
@@ -292,7 +292,7 @@ cli(["choose-k", "x.csv", "--surrogates", "100000", "--out", "k.csv"])
 
 def test_somebody_who_watches_sees_it_move(folder):
     told = watched("choose-k", "x.csv", *FEW, cwd=folder)
-    assert told.startswith(b"Judging 60 points of x.csv with 3 numbers of clusters.")
+    assert told.startswith(b"Scoring 60 points of x.csv with 3 numbers of clusters.")
     assert b"runs [##############################] 3/3" in told
     assert b"surrogates [##############################] 38/38" in told
 

@@ -154,9 +154,7 @@ def representation(adata: Any, use_rep: str) -> Any:
 
 
 def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
-    """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into
-    `uns`.
-    """
+    """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key)
     _check_adata(adata)
     if not isinstance(table, pd.DataFrame):

@@ -33,7 +33,7 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     Returns
     -------
     codes : (n, R) int32
-    names : one array a run, `names[r][code]` the label that was given
+    names : one array per run, `names[r][code]` the label that was given
     """
     largest = int(labels.max(initial=-1))
     if largest < _LARGEST_TABLE:
@@ -51,7 +51,7 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
 class Clusters(ABC):
     """The clusters of all R runs side by side, each known by the label that was given to it."""
 
-    names: tuple[Ints, ...]  # one array a run
+    names: tuple[Ints, ...]  # one array per run
     sizes: Floats  # (K,) points in each cluster of each run, whole numbers
 
     @property
@@ -94,7 +94,7 @@ class Cells(Clusters):
     rows : (m, R) cluster of each cell in each run, -1 where it is not assigned
     of : (n,) cell of each point
     counts : (m,) points in each cell
-    names : one array a run, the label that was given to each cluster
+    names : one array per run, the label that was given to each cluster
     """
 
     rows: Ints

@@ -1,9 +1,8 @@
-"""The data sets of the paper: S1 to S7, drawn anew, and eight real ones, read or downloaded,
-checked and prepared.
+"""The data sets of the paper: S1 to S7, generated, and eight real ones, read or downloaded.
 
 Real sets that scikit-learn does not ship are read from the folder that the environment variable
-CLUSTERTRUST_DATA names, one .npz file a set with the arrays X and y; where it is not set they come
-from OpenML, once, into scikit-learn's data home. Either way a checksum over the arrays says whether
+CLUSTERTRUST_DATA names, one .npz file per set with the arrays X and y. If it is not set, they are
+downloaded once from OpenML into scikit-learn's data home. A checksum over the arrays shows whether
 they are those of the paper.
 
 References
@@ -142,7 +141,7 @@ def _blobs(centers: Sequence[Center], std: float, size: int, seed: int) -> Datas
 
 
 def _stacked_blobs(clusters: Sequence[tuple[Center, float, int, int]]) -> Dataset:
-    """Centre, standard deviation, size and seed of each cluster: one call a cluster, in the order
+    """Centre, standard deviation, size and seed of each cluster: one call per cluster, in the order
     of the classes.
     """
     parts = [_blobs([center], std, size, seed).X for center, std, size, seed in clusters]

@@ -38,7 +38,7 @@ __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_mod
 
 
 SLACK = 1e-6  # by which a share or a silhouette may leave its range
-# Fields of `Confidence` that are one number a point, by the kind of array in a file.
+# Fields of `Confidence` that are one number per point, by the kind of array in a file.
 _KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
 
 

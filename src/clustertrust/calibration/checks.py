@@ -13,13 +13,13 @@ from clustertrust._validation import check_floats
 
 
 def check_correct(correct: Any, *, name: str = "correct") -> Floats:
-    """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one a point."""
+    """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one per point."""
     values = np.asarray(correct)
     if values.dtype.kind not in "biuf":
         values = np.asarray(correct, dtype=object)  # NumPy would have made text of True beside text
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one flat sequence of truth values, one a point; its shape is "
+            f"{name} must be one flat sequence of truth values, one per point; its shape is "
             f"{values.shape}."
         )
     missing = np.asarray(pd.isna(values), dtype=bool)

@@ -192,7 +192,7 @@ def _check_classes(classes: Any) -> NDArray:
     )
     if values.ndim != 1:
         raise ValueError(
-            "classes must be one flat sequence, one a point, or a dict; its shape is "
+            "classes must be one flat sequence, one per point, or a dict; its shape is "
             f"{values.shape}."
         )
     return values

@@ -30,7 +30,7 @@ LEVEL = 0.95  # of the intervals in a diagram
 
 @dataclass(frozen=True)
 class Reliability:
-    """What happened where a probability was foretold. One entry a bin that has points, bins by
+    """What happened where a probability was foretold. One entry per bin that has points, bins by
     rising probability.
 
     Attributes
@@ -53,7 +53,7 @@ class Reliability:
     expected_calibration_error: float
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a bin."""
+        """One row per bin."""
         names = ("predicted", "observed", "low", "high", "counts")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 

@@ -87,7 +87,7 @@ class RiskThreshold:
         return select_above(scores, self.threshold)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a tested set, in the order of the tests."""
+        """One row per tested set, in the order of the tests."""
         names = ("thresholds", "kept", "labelled", "errors", "p_values", "levels")
         table = pd.DataFrame({name: getattr(self, name) for name in names})
         return table.assign(
@@ -383,11 +383,12 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     if inclusion is None:
         return None
     chances = check_floats(
-        "inclusion", inclusion, "one flat sequence of probabilities, one a point"
+        "inclusion", inclusion, "one flat sequence of probabilities, one per point"
     )
     if chances.ndim != 1:
         raise ValueError(
-            f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point."
+            f"inclusion has shape {chances.shape}; give one flat sequence, one probability per "
+            "point."
         )
     check_same_length("correct", right, "inclusion", chances)
     if not ((chances >= 0) & (chances <= 1)).all():

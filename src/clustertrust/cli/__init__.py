@@ -30,11 +30,11 @@ class Commands(click.Group):
     """Commands whose errors are one or two lines on standard error."""
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        """Run, and exit with the code that tells how it went."""
+        """Run, and exit with the code for the outcome."""
         state: dict[str, bool] = {}
         extra |= {"standalone_mode": False, "obj": state}
         try:
-            with _told_warnings(), _ended_in_order():
+            with _notes_for_warnings(), _ended_in_order():
                 code = super().main(args, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             click.echo(STOPPED, err=True)
@@ -47,7 +47,7 @@ class Commands(click.Group):
 
 
 def _report_error(error: Exception) -> int:
-    """Say what went wrong and what to do; return the exit code."""
+    """Print what went wrong and what to do; return the exit code."""
     code, hint = 1, ""
     message = str(error) or type(error).__name__
     if isinstance(error, click.ClickException):
@@ -57,7 +57,7 @@ def _report_error(error: Exception) -> int:
     elif not isinstance(error, EXPECTED):
         message, hint = (
             f"{type(error).__name__}: {error}",
-            "This should not have happened; --debug shows where it did.",
+            "This is a bug in clustertrust; --debug shows where it happened.",
         )
     click.echo(f"Error: {as_typed(message)}", err=True)
     if hint:
@@ -66,8 +66,8 @@ def _report_error(error: Exception) -> int:
 
 
 @contextmanager
-def _told_warnings() -> Iterator[None]:
-    """Show each warning that is meant for a user once, as a note of one line."""
+def _notes_for_warnings() -> Iterator[None]:
+    """Show each warning for users once, as a note on one line."""
     shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
@@ -85,9 +85,7 @@ def _told_warnings() -> Iterator[None]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Leave through the same doors when the system asks the process to end, so that stand-ins are
-    removed.
-    """
+    """Exit in order when the system ends the process, so that temporary files are removed."""
 
     def leave(*_: Any) -> None:
         sys.exit(TERMINATED)

@@ -1,4 +1,4 @@
-"""`clustertrust choose-k`: read, `clustertrust.choose_k`, write, tell."""
+"""`clustertrust choose-k`: read, call `clustertrust.choose_k`, write, print."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ __all__ = ["Asked", "check_choosing_method", "check_table", "choose"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command asks beside the method: the numbers of clusters, and what they are compared
-    with.
-    """
+    """The options of the command besides the method: numbers of clusters and the comparison."""
 
     ks: tuple[int, ...]
     null: bool
@@ -44,12 +42,12 @@ def check_choosing_method(method: Method) -> None:
     finds = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is None]
     if finds:
         raise click.UsageError(
-            f"{finds[0]} finds the number of clusters itself; take another --clusterer."
+            f"{finds[0]} finds the number of clusters itself; use another --clusterer."
         )
 
 
 def check_table(out: Path | None) -> None:
-    """Raise for a file that cannot hold the table, before the work."""
+    """Raise for a file that cannot hold the table, before the work starts."""
     if out is None or out.suffix.lower() == ".json":
         return
     try:
@@ -59,7 +57,8 @@ def check_table(out: Path | None) -> None:
     need(wanted)
     if FORMATS[wanted].write is None:
         raise click.UsageError(
-            f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix."
+            f"--out {out}: the table has one row per number of clusters, which {wanted} cannot "
+            "hold; choose another suffix."
         )
 
 
@@ -70,7 +69,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(
-            f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {used}."
+            f"--k goes up to {asked.ks[-1]}; stay below the number of points used, {used}."
         )
     if isinstance(method.resample, float) and asked.ks[-1] > (
         left := int(method.resample * used + 1e-9)
@@ -79,7 +78,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
             f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run "
             f"{left} of {used} points; stay below that, or give a larger share."
         )
-    say(f"Judging {used:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
+    say(f"Scoring {used:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
     how = method.building() | method.scoring()
     del how["n_clusters"]
     profile = choose_k(
@@ -113,7 +112,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
 
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
-    """The profile as JSON has it."""
+    """Return the profile as JSON."""
     names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
     return {name: getattr(profile, name) for name in names} | {
         "profile": records(profile.to_frame(), "n_clusters")
@@ -121,19 +120,19 @@ def profile_fields(profile: KProfile) -> dict[str, Any]:
 
 
 def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
-    """All that is needed to make the profile again."""
+    """Return all settings that are needed to make the profile again."""
     settings = {
         name: value for name, value in how.items() if value is not None and name != "n_jobs"
     }
     settings |= asdict(asked)
-    if not asked.null:  # then they are not options that could be given again
+    if not asked.null:  # then these options could not be given
         del settings["n_surrogates"], settings["level"]
     impute = bool(points.preparation and points.preparation.impute)
     return settings | {"impute": impute, "rows_left_out": int((~points.kept).sum())}
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:
-    """Scores over k, beside those of data without clusters."""
+    """Draw scores over k, beside those of data without clusters."""
     from matplotlib.figure import Figure  # no window, no state
 
     from clustertrust.displays import KProfileDisplay

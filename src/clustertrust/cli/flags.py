@@ -1,7 +1,7 @@
-"""What the library says of its parameters, in the options that stand for them.
+"""Messages of the library, with its parameters turned into options of the command.
 
-This is the one place where parameters become options. The library writes a parameter with its value
-(`fusion='sum'`), or with … where none is meant (`drop=…`).
+This is the only place that does so. The library writes a parameter with its value (`fusion='sum'`),
+or with … for no specific value (`drop=…`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def as_typed(message: str) -> str:
 
 
 def _option(param: click.Parameter, value: str) -> str:
-    """An option with its value, as a shell takes it."""
+    """Return an option with its value, quoted for a shell."""
     if value == "…" or (value == "True" and param.secondary_opts):
         return param.opts[0]
     if value == "False" and param.secondary_opts:
@@ -61,6 +61,6 @@ def _as_words(value: str) -> str:
         given: Any = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
-    if value[0] in "'\"":  # a tab stays \t, which the command takes too
+    if value[0] in "'\"":  # a tab stays \t, which the command accepts
         return value[1:-1]
     return ",".join(map(str, given))

@@ -1,6 +1,4 @@
-"""`clustertrust score` on files and folders larger than memory: in blocks of rows, scores written
-as they come.
-"""
+"""`clustertrust score` for data larger than memory: read and write blocks of rows."""
 
 from __future__ import annotations
 
@@ -55,10 +53,7 @@ __all__ = ["large_source", "score_large"]
 
 
 def large_source(request: ScoreRequest) -> Source | None:
-    """The table in blocks, where DATA is a folder, too large to be loaded, or for a scheduler.
-
-    Else None.
-    """
+    """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
         return None
@@ -73,7 +68,7 @@ def large_source(request: ScoreRequest) -> Source | None:
 
 
 def _check_blockwise(data: str, columns: Columns) -> None:
-    """Raise for ways of reading that blocks do not know."""
+    """Raise for reading options that do not work with blocks."""
     check_free(columns.id, data)
     given = {
         "--separator": columns.separator,
@@ -87,8 +82,8 @@ def _check_blockwise(data: str, columns: Columns) -> None:
         refused.append(f"--format {columns.format}")
     if refused:
         raise ValueError(
-            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no "
-            f"room for {', '.join(refused)}; allow more --memory, or prepare the file first."
+            f"{data} is read in blocks, in the format of its suffix, which does not allow "
+            f"{', '.join(refused)}; allow more --memory, or prepare the file first."
         )
 
 
@@ -104,10 +99,10 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
             passes.remedy = (
-                "Without --scheduler a file of at most a quarter of --memory is judged whole"
+                "Without --scheduler, a file of at most a quarter of --memory is read whole"
             )
         else:
-            passes.remedy = "A single file of at most a quarter of --memory is judged whole"
+            passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         tally = Tally(threshold)
@@ -147,14 +142,17 @@ def score_large(request: ScoreRequest, source: Source) -> None:
 
 
 def _check_large(request: ScoreRequest) -> None:
-    """Raise for what is not done in blocks, or not on many machines."""
+    """Raise for options that do not work in blocks, or not on many machines."""
     if request.to_stdout:
-        raise click.UsageError("--out -: scores of data larger than memory go to a file.")
+        raise click.UsageError(
+            "--out -: scores of data larger than memory cannot be printed; name a file."
+        )
     out = request.paths.get("--out")
     if out is not None:
         if FORMATS[format_of(out)].append is None:
             raise click.UsageError(
-                f"--out {out}: scores of data larger than memory go to {suffixes('append')}."
+                f"--out {out}: scores of data larger than memory need a file of type "
+                f"{suffixes('append')}."
             )
         need(format_of(out))
     columns = request.columns
@@ -166,17 +164,14 @@ def _check_large(request: ScoreRequest) -> None:
     refused = [option for option, value in given.items() if value]
     if request.scheduler is not None and refused:
         raise click.UsageError(
-            f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files "
-            "first."
+            f"--scheduler does not work with {', '.join(refused)}; prepare the files first."
         )
 
 
 def write_blocks(
     path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], tally: Tally
 ) -> None:
-    """Write the results of the blocks one below the other, rows that were left out empty, and sum
-    them up.
-    """
+    """Write the results block by block, with empty rows for those left out, and add them up."""
     at = 0
     with _appended(path) as write:
         for block, scored in blocks:
@@ -190,7 +185,7 @@ def write_blocks(
 
 
 def _appended(path: Path | None) -> AbstractContextManager[Append]:
-    """What writes frames one below the other, or nowhere."""
+    """Return a context that writes frames to a file, or nowhere."""
     if path is None:
         return contextlib.nullcontext(lambda frame: None)
     append = FORMATS[format_of(path)].append
@@ -219,17 +214,14 @@ def _print_outcome(
 
 @contextmanager
 def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
-    """The same files, read by the workers of a Dask scheduler.
-
-    The runs on the sample go to them too.
-    """
+    """Let the workers of a Dask scheduler read the files and fit the runs on the sample."""
     if not isinstance(source, CsvSource | ParquetSource):
         raise click.UsageError(
             "--scheduler reads CSV, TSV and Parquet files; write the table as one of these."
         )
     if len({path.suffix.lower() for path in source.paths} & COMPRESSED.keys()) > 1:
         raise click.UsageError(
-            "--scheduler reads files that are compressed alike; compress all of them in one way."
+            "--scheduler needs files with the same compression; compress all of them in one way."
         )
     try:
         distributed, frames = (
@@ -254,12 +246,12 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
             usecols=columns,
             blocksize=None
             if source.paths[0].suffix.lower() in COMPRESSED
-            else "default",  # it cannot be cut
+            else "default",  # it cannot be split
             **EXACT,  # as without a scheduler
             **text,
         )
-        # A column that begins with whole numbers may go on with others, which Dask refuses unless
-        # it is told.
+        # A column may start with whole numbers and continue with others, which Dask refuses unless
+        # the type is given.
         whole = [
             name
             for name, dtype in read(dtype=kinds).dtypes.items()
@@ -271,7 +263,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
 
 
 def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
-    """The columns that `score --out` writes, of some rows; those that were left out are empty."""
+    """Return the columns that `score --out` writes for a block, empty where rows are left out."""
     table = pd.DataFrame(columns)
     if block.kept is None:
         return table
@@ -282,7 +274,7 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:
-    """The sample as points, for what shows them."""
+    """Return the sample as points, for page and plot."""
     name = source.id if isinstance(source, FrameSource) and source.id else ROW
     ids = pd.Index(sample.names, name=name)
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]

@@ -1,4 +1,4 @@
-"""A file → points: which columns are features, what names the rows, how missing values are met."""
+"""A file → points: its feature columns, the names of its rows, its missing values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clustertrust.results import COLUMNS
 
 __all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
 
-ROW = "row"  # what rows are called where nothing names them
+ROW = "row"  # name of the index, if nothing else names the rows
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Points:
 
     Attributes
     ----------
-    X : frame or CSR array of the rows that are used, as they are clustered
-    unscaled : the same as the file has them: filled in, but not standardised
+    X : frame or CSR array of the used rows, as they are clustered
+    unscaled : the same rows as in the file: filled in, but not standardised
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
-    preparation : what happened to the columns; None for sparse data
-    adata : the AnnData object, where the file is one
+    preparation : what was done to the columns; None for sparse data
+    adata : the AnnData object, if the file is one
     """
 
     X: Any
@@ -71,11 +71,10 @@ def read_points(
     fitted: Preparation | None = None,
     to_score: bool = False,
 ) -> Points:
-    """Read points; `known` and `fitted` are the features and the preparation of a model that shall
-    judge them.
+    """Read points; `known` and `fitted` are features and preparation of the model to score them.
 
-    `to_score`: results go beside the names of the rows, so that no column of results may have that
-    name.
+    `to_score`: results are written beside the names of the rows, so the column of names may not be
+    called like a result.
     """
     table = read_file(path, columns)
     source_name = "The input" if path == "-" else path
@@ -89,9 +88,7 @@ def read_points(
             )
         return _sparse_points(table, columns, standardize)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
-        columns = replace(
-            columns, id=None
-        )  # the index that a file of pandas' carries names the rows anyway
+        columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame = (
         _features(table.data, columns, source_name)
         if known is None
@@ -136,9 +133,7 @@ def read_points(
 
 
 def on_all_rows(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """A table of the used rows as one of all rows: names first, the rows that were left out empty
-    and unassigned.
-    """
+    """Extend a table of the used rows to all rows: names first, empty where rows were left out."""
     if not points.kept.all():
         whole = {
             name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)
@@ -181,7 +176,7 @@ def _ids(table: Table, columns: Columns) -> pd.Index:
 
 
 def check_free(name: Any, source_name: str) -> None:
-    """Raise where rows are named by a column that has the name of a result."""
+    """Raise if the column that names the rows is called like a result."""
     if name in COLUMNS:
         raise ValueError(
             f"The column {name!r} of {source_name} has the name of a result; rename it to use it "
@@ -190,7 +185,7 @@ def check_free(name: Any, source_name: str) -> None:
 
 
 def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
-    """Columns by their names as text, which is how they are typed."""
+    """Return columns by their names as text, as users type them."""
     return {str(name): name for name in frame.columns}
 
 
@@ -201,7 +196,7 @@ def _carried(table: Table) -> pd.Index:
 
 
 def _features(frame: pd.DataFrame, columns: Columns, source_name: str) -> pd.DataFrame:
-    """The columns to cluster."""
+    """Return the columns to cluster."""
     named = _by_text(frame)
     chosen = choose_features(list(named), source_name, **columns.choice(list(named)))
     return frame[[named[name] for name in chosen]]
@@ -210,7 +205,7 @@ def _features(frame: pd.DataFrame, columns: Columns, source_name: str) -> pd.Dat
 def _known(
     frame: pd.DataFrame, columns: Columns, source_name: str, known: Sequence[str]
 ) -> pd.DataFrame:
-    """The columns that a model knows, in its order; nothing may be missing or left over."""
+    """Return the columns that a model knows, in its order; raise if some are missing or extra."""
     named = _by_text(frame)
     choice = columns.choice(list(named))
     given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
@@ -218,7 +213,7 @@ def _known(
     apart = {named[name] for name in (*given["id"], *given["drop"])}
     left = dict.fromkeys(
         name for name in frame.columns if name not in apart
-    )  # known by a glance, also 10⁵ of them
+    )  # a dict, for fast lookup of 10⁵ columns
     missing = [name for name in known if name not in left]
     if missing:
         raise ValueError(
@@ -235,7 +230,7 @@ def _known(
 
 
 def _numbers(frame: pd.DataFrame, source_name: str) -> pd.DataFrame:
-    """The columns as floats; text is an error that says where."""
+    """Return the columns as floats; raise for text, with its place."""
     text = []
     for name in frame.columns:
         column = frame[name]
@@ -258,7 +253,7 @@ def _numbers(frame: pd.DataFrame, source_name: str) -> pd.DataFrame:
 
 
 def _is_finite(text: str) -> bool:
-    """Whether a text is a number. pandas.to_numeric dies of 1e99999999999."""
+    """Return whether a text is a number. pandas.to_numeric crashes on 1e99999999999."""
     return is_number(text) and bool(np.isfinite(float(text)))
 
 
@@ -269,6 +264,6 @@ def _missing_text(source_name: str, names: Sequence[Any], finite: Bools) -> str:
     rows = int((~finite.all(axis=1)).sum())
     return (
         f"{source_name} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
-        f"{listed(counts)}. Choose --impute mean (the column's mean in their place) or "
+        f"{listed(counts)}. Choose --impute mean (replace them by the column's mean) or "
         "--drop-missing (such rows get no score)."
     )

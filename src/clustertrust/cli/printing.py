@@ -32,7 +32,7 @@ __all__ = [
 
 
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
-    """All that is needed to make the scores again, as JSON has it."""
+    """Return all settings that are needed to make the scores again, as JSON."""
     method = request.method.scoring()
     if request.labels is None:
         method = request.method.building() | method
@@ -59,7 +59,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
-    """The numbers of a summary, as JSON has them."""
+    """Return the numbers of a summary, as JSON."""
     return {
         "threshold": summary.threshold,
         "quantiles": summary.scores.to_dict(),
@@ -70,7 +70,7 @@ def summary_fields(summary: Summary) -> dict[str, Any]:
 
 
 def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
-    """Rows as JSON has them, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
+    """Return rows as JSON, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
     names = {
         old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_")
         for old in table.columns
@@ -80,18 +80,18 @@ def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
 
 
 def say(what: str) -> None:
-    """Tell somebody who watches what takes the time now."""
+    """Print the current step, if somebody is watching."""
     if sys.stderr.isatty():
         click.echo(what, err=True)
 
 
 def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
-    """Tell a machine."""
+    """Print the results as JSON."""
     click.echo(as_json(printed, paths))
 
 
 def as_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
-    """What a machine is told."""
+    """Return the results as JSON text."""
     files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
     printed = _jsonable(dict(printed) | {"files": files, "version": __version__})
     # default=str: names of rows may be dates.
@@ -99,7 +99,7 @@ def as_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
 
 
 def _jsonable(value: Any) -> Any:
-    """Without NumPy's numbers, and with null for what is missing."""
+    """Replace NumPy numbers by plain ones, and missing values by null."""
     if isinstance(value, dict):
         return {str(name): _jsonable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -115,9 +115,9 @@ def print_summary(
     rows: int,
     fate: str = "have missing values and no score",
 ) -> None:
-    """Tell a person, beside the table where that has standard output.
+    """Print the summary, on standard error if standard output has the table.
 
-    `fate` of the `left` rows that were left out.
+    `fate` says what happened to the `left` rows that were left out.
     """
     click.echo(text, err=request.to_stdout)
     if left:
@@ -135,5 +135,5 @@ def print_table(table: pd.DataFrame) -> None:
 
 
 def name_of(data: str) -> str:
-    """What the input is called in texts and pages, without its folder."""
+    """Return the name of the input for texts and pages, without its folder."""
     return "standard input" if data == "-" else Path(data).name

@@ -1,4 +1,4 @@
-"""Scores by cluster: their distribution, and one bar a point."""
+"""Scores by cluster: their distribution, and one bar per point."""
 
 from __future__ import annotations
 
@@ -159,8 +159,9 @@ class ScoreDistributionDisplay(Display):
 
 
 def thinned(scores: Floats) -> tuple[Floats, Floats]:
-    """Values and edges of bars for sorted scores: one a point, or 2,000 of them, each the middle of
-    a few points.
+    """Return values and edges of bars for sorted scores.
+
+    There is one bar per point, or 2,000 bars, each the middle of a few points.
     """
     bars = min(scores.size, _MOST_BARS)
     edges = np.linspace(0, scores.size, bars + 1).round()
@@ -168,7 +169,7 @@ def thinned(scores: Floats) -> tuple[Floats, Floats]:
 
 
 class ScoreBarsDisplay(Display):
-    """One bar a point, sorted by score within each cluster, as in a silhouette plot.
+    """One bar per point, sorted by score within each cluster, as in a silhouette plot.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. The height of a cluster is its number of
     points.

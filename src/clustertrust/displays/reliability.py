@@ -15,7 +15,7 @@ __all__ = ["ReliabilityDisplay"]
 
 
 class ReliabilityDisplay(Display):
-    """Share of right assignments over the probability foretold, one point a bin, beside the
+    """Share of right assignments over the probability foretold, one point per bin, beside the
     diagonal of a perfect one.
 
     Parameters

@@ -406,7 +406,7 @@ def _unite(means: Floats, cells: Cells) -> Floats:
 
 
 def cluster_means(X: Any, cells: Cells) -> Floats:
-    """(K, d) mean of each cluster of each run, from one sum a cell."""
+    """(K, d) mean of each cluster of each run, from one sum per cell."""
     if sparse.issparse(X):
         sums = cells.members.T @ _cell_sums(X, cells)
         return np.asarray(sums.toarray() / cells.sizes[:, None])

@@ -1,4 +1,4 @@
-"""Labels in any of the forms that people have them → whole numbers (n, R) and names."""
+"""Labels in any accepted form → whole numbers (n, R) and names."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ __all__ = ["check_rows", "read_labels"]
 
 
 def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
-    """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its
-    own numbers.
+    """Return labels (n, R), -1 where not assigned, and the names of each run's labels.
+
+    The names of a run are None if its labels are whole numbers.
     """
     if (
         isinstance(labels, np.ndarray)
@@ -52,9 +53,7 @@ def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
 
 
 def check_rows(X: Any, labels: Any) -> None:
-    """Raise where labels in pandas' hands name their rows, and not as X does: they would be taken
-    for other points.
-    """
+    """Raise if pandas labels have an index that differs from that of X."""
     if not isinstance(X, pd.DataFrame):
         return
     if isinstance(labels, pd.DataFrame):
@@ -63,12 +62,12 @@ def check_rows(X: Any, labels: Any) -> None:
         runs = enumerate(labels) if isinstance(labels, list | tuple) else ()
         named = [(f"labels[{r}]", run.index) for r, run in runs if isinstance(run, pd.Series)]
     for name, index in named:
-        if len(index) == len(X):  # other lengths are told where labels and points are put together
+        if len(index) == len(X):  # a later check reports other lengths
             check_same_rows(name, index, "X", X.index)
 
 
 def _runs(labels: Any) -> list[tuple[str, Any]]:
-    """Take `labels` apart into (name for messages, label vector)."""
+    """Split `labels` into pairs (name for messages, label vector)."""
     if is_frame(labels):
         columns = (
             labels.items()
@@ -99,7 +98,7 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
 
 
 def _column(name: str, run: Any) -> tuple[Ints, NDArray | None]:
-    """Labels of one run as whole numbers, and their names where they are something else."""
+    """Return labels of one run as whole numbers, and their names if they are something else."""
     codes, names = check_label_vector(name, run, quiet=True)
     if names.size == 0:
         return codes, None

@@ -25,7 +25,7 @@ def check_truth(truth: Any) -> Ints:
         values = np.asarray(truth, dtype=object)  # NumPy would have made text of a missing value
     if values.ndim != 1 or not len(values):
         raise ValueError(
-            f"truth has shape {values.shape}; give one flat sequence of classes, one a point."
+            f"truth has shape {values.shape}; give one flat sequence of classes, one per point."
         )
     codes = pd.factorize(values)[0]
     if (codes < 0).any():
@@ -51,7 +51,7 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
     values, right = _check_some_scores(scores), np.asarray(correct)
     if right.ndim != 1 or not np.isin(right, [0, 1]).all():
         raise ValueError(
-            "correct must be one flat sequence of truth values, one a point; see correctness()."
+            "correct must be one flat sequence of truth values, one per point; see correctness()."
         )
     check_same_length("scores", values, "correct", right)
     known = ~np.isnan(values)

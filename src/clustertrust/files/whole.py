@@ -142,7 +142,7 @@ def read_npy(source: Any, reading: Reading) -> Table:
 
 
 def read_npz(source: Any, reading: Reading) -> Table:
-    """Read an archive of arrays: a sparse matrix, one array, or one array a column."""
+    """Read an archive of arrays: a sparse matrix, one array, or one array per column."""
     with _load(source) as file:
         names = list(file.files)
         if {"format", "indices", "indptr", "shape", "data"} <= set(names):
@@ -163,7 +163,7 @@ def read_npz(source: Any, reading: Reading) -> Table:
         and all(array.ndim == 1 for array in arrays.values())
         and len({len(a) for a in arrays.values()}) == 1
     ):
-        return Table(pd.DataFrame(arrays))  # one array a column, as we write it
+        return Table(pd.DataFrame(arrays))  # one array per column, as we write it
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
         raise TableError("holds no array.")
@@ -209,7 +209,7 @@ def write_npy(table: pd.DataFrame, path: Path) -> None:
 
 
 def write_npz(table: pd.DataFrame, path: Path) -> None:
-    """Write one array a column."""
+    """Write one array per column."""
     with path.open("wb") as file:  # a path would get a second suffix in capital letters
         pack_arrays(file, {str(name): _stored_column(c) for name, c in table.items()})
 

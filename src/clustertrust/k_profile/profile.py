@@ -54,7 +54,7 @@ def any_k_p_value(data: Floats, null: Floats) -> float:
 
 @dataclass(frozen=True)
 class KProfile:
-    """Scores over a range of numbers of clusters. Arrays have one entry a k.
+    """Scores over a range of numbers of clusters. Arrays have one entry per k.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class KProfile:
         return int(self.n_clusters[int(np.argmax(near))])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a k, indexed by it."""
+        """One row per k, indexed by it."""
         columns: dict[str, Any] = {
             "score": self.mean_score,
             "score_error": self.score_error,

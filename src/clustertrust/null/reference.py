@@ -57,8 +57,9 @@ def p_value(value: float | Floats, null: Floats) -> Any:
 
 @dataclass(frozen=True)
 class NullReference:
-    """The scores of a data set beside those of surrogates without clusters. Arrays have one entry a
-    judged point.
+    """The scores of a data set beside those of surrogates without clusters.
+
+    Arrays have one entry per scored point.
 
     Attributes
     ----------
@@ -157,7 +158,7 @@ class NullReference:
         return [name for name in self.verdict_families if len(self.pooled[name])]
 
     def clusters(self) -> pd.DataFrame:
-        """One row a consensus cluster: its points, its mean score, and its p-values.
+        """One row per consensus cluster: its points, its mean score, and its p-values.
 
         Each mean is compared with the *best* cluster of each surrogate. So the chance that any
         cluster of data without structure falls below the level is at most the level, however many
@@ -180,7 +181,7 @@ class NullReference:
         return table
 
     def to_frame(self) -> Any:
-        """One row a judged point, as the kind of frame that came in (pandas with its index,
+        """One row per judged point, as the kind of frame that came in (pandas with its index,
         polars), else pandas.
         """
         columns: Arrays = {

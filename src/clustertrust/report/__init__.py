@@ -58,7 +58,7 @@ def write_report(
     ----------
     path : path of the file
     table : pandas DataFrame
-        One row a point, as `Confidence.to_frame()` gives it; its index names the points. The
+        One row per point, as `Confidence.to_frame()` gives it; its index names the points. The
         columns "label" and "score" are needed; "standard_error", "stability", "geometry",
         "persistence", "silhouette_mean", "silhouette_std", "consensus_strength", "rival" and
         "margin" are shown where they are there, other columns are not; reasons are told anew for
@@ -68,7 +68,7 @@ def write_report(
         point that is looked at is shown with its values, up to the 50 columns in which the clusters
         differ most.
     votes : (n, k) pandas DataFrame, optional
-        Share of the runs voting for each cluster, one column a cluster by its name.
+        Share of the runs voting for each cluster, one column per cluster by its name.
     settings : dict, optional
         Names and values to print at the end of the page, so that the scores can be made again.
     title : str, optional

@@ -77,7 +77,7 @@ def read_scores(table: Any) -> ScoreTable:
     """Check a table of scores."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
-            f"table is a {type(table).__name__}; give a pandas DataFrame, one row a point, as "
+            f"table is a {type(table).__name__}; give a pandas DataFrame, one row per point, as "
             "Confidence.to_frame() does."
         )
     missing = [name for name in ("label", "score") if name not in table.columns]
@@ -133,8 +133,8 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
     """Check a frame of votes: (n, k) shares and the cluster of each column."""
     if not isinstance(votes, pd.DataFrame):
         raise TypeError(
-            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by "
-            "its name."
+            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column per cluster "
+            "by its name."
         )
     check_same_length("votes", votes, "table", table)
     check_same_rows("votes", votes.index, "table", table.index)

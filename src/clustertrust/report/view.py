@@ -36,6 +36,6 @@ def choose_view(
     return View(
         np.column_stack([table["score"].to_numpy(np.float64, na_value=np.nan), codes + spread]),
         ("score", "cluster"),
-        "The data were not given: points are placed by their score, one band a cluster, at random "
-        "within it.",
+        "The data were not given: points are placed by their score, one band per cluster, at "
+        "random within it.",
     )

@@ -1,4 +1,4 @@
-"""The passes over a Dask array or frame: one task a block of rows, sums as trees.
+"""The passes over a Dask array or frame: one task per block of rows, sums as trees.
 
 Only small things travel: what places points (centres), sums over blocks, the model, and the sample
 that the runs are fitted on. The blocks stay where they are.

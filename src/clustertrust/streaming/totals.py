@@ -27,7 +27,7 @@ class Totals(Clusters):
 
     Attributes
     ----------
-    names : one array a run, the labels of its clusters by first appearance
+    names : one array per run, the labels of its clusters by first appearance
     sizes : (K,) points in each cluster
     means : (K, d) of each cluster
     squares : (K,) sum of squared distances of the members of each cluster to its mean
