@@ -370,7 +370,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         in run("score", "bare.csv", *FAST, code=1).stderr
     )
     assert (
-        "say what separates its fields: --separator ';'"
+        "name the separator of its fields: --separator ';'"
         in run("score", "semicolon.csv", *FAST, code=1).stderr
     )
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
@@ -909,7 +909,7 @@ def test_nothing_is_written_over_an_input(folder, library):
         (["--out", "a.csv", "--model", "a.csv"], "--model a.csv is the same file as --out"),
         (["--out", "no/a.csv"], "there is no folder no; make it first"),
         (["--out", "."], "is a folder; name a file"),
-        (["--out", "a.xlsx"], "--out a.xlsx has none of the suffixes"),
+        (["--out", "a.xlsx"], "--out a.xlsx has none of the known suffixes"),
         (["--plot", "a.gif"], "its suffix must be one of .png, .svg, .pdf"),
         (["--report", "a.pdf"], "its suffix must be one of .html, .htm"),
         (["--out", "-", "--json"], "would both print to standard output"),
@@ -1002,7 +1002,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
     ("typed", "code", "told"),
     [
         (["score", "none.csv", "-k", "3"], 2, "'none.csv' does not exist"),
-        (["score", ".", "-k", "3"], 1, "files of one kind"),
+        (["score", ".", "-k", "3"], 1, "files of one format"),
         (["score", "plain.csv"], 2, "kmeans needs a number of clusters: add -k"),
         (["score", "plain.csv", "-k", "0"], 2, "'0' is not a number of clusters; give 1 or more"),
         (["score", "plain.csv", "-k", "2:"], 2, "'2:' is not a number of clusters"),
@@ -1051,7 +1051,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (
             ["score", "plain.csv", "-k", "3", "--array", "x"],
             1,
-            "--array x means nothing for csv files",
+            "--array x is not used for csv files",
         ),
         (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
         (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 __all__ = ["check_there", "choose_features", "listed"]
 
-UNNAMED = "Unnamed: "  # what pandas calls a column without a name
+UNNAMED = "Unnamed: "  # the prefix that pandas gives to columns without a name
 
 
 def choose_features(
@@ -17,8 +17,9 @@ def choose_features(
     use: Sequence[str] = (),
     drop: Sequence[str] = (),
 ) -> list[str]:
-    """Choose the columns to cluster: those of `use`, else all but `id` and `drop`; messages call
-    the table `told`.
+    """Choose the columns to cluster: those of `use`, else all except `id` and `drop`.
+
+    `source_name` is the name of the table in messages.
 
     Examples
     --------
@@ -32,15 +33,15 @@ def choose_features(
     if both:
         raise ValueError(
             f"The column {both[0]!r} is named by use=… and left out by drop=… or id=…; decide for "
-            "one."
+            "one of them."
         )
     left = [name for name in names if name not in apart]
     unnamed = [name for name in left if name.startswith(UNNAMED)]
     if unnamed and not use:
         raise ValueError(
             f"{source_name} has a column without a name, {unnamed[0]!r}, often row numbers that a "
-            f"program added. Say what it is: drop=[{unnamed[0]!r}], id={unnamed[0]!r}, or list the "
-            "columns to use with use=…."
+            f"program added. Set drop=[{unnamed[0]!r}], id={unnamed[0]!r}, or list the columns to "
+            "use with use=…."
         )
     chosen = list(dict.fromkeys(use)) or left
     if not chosen:
@@ -51,7 +52,7 @@ def choose_features(
 
 
 def check_there(names: Sequence[str], source_name: str, **given: Sequence[str]) -> None:
-    """Raise for a column that a parameter names and the table does not have."""
+    """Raise if a parameter names a column that the table does not have."""
     known = set(names)
     for parameter, columns in given.items():
         missing = next((name for name in columns if name not in known), None)
@@ -63,6 +64,6 @@ def check_there(names: Sequence[str], source_name: str, **given: Sequence[str]) 
 
 
 def listed(names: Sequence[object], most: int = 10) -> str:
-    """Names for a message, the first of many."""
+    """Join names for a message; of many, list the first."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + more

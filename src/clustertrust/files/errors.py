@@ -1,4 +1,4 @@
-"""What is wrong with a file, in a line or two that name it."""
+"""Errors in files, in one or two lines that name the file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ __all__ = ["TableError", "named_errors"]
 
 
 class TableError(ValueError):
-    """A file that cannot be read as a table, and what to do about it."""
+    """A file that cannot be read as a table; the message says what to do."""
 
 
 @contextmanager
 def named_errors(source_name: str, format: str) -> Iterator[None]:
-    """Make of anything that a reader raises over a file an error of one or two lines that names the
-    file.
-    """
+    """Turn any error of a reader into one or two lines that name the file."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -31,7 +29,7 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:
-        # Arrow has kinds of its own, which cannot be named here without loading it.
+        # Arrow has its own errors, which cannot be named here without importing it.
         if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):
             raise
         raise TableError(f"{source_name} cannot be read as {format}: {error}") from error

@@ -1,6 +1,4 @@
-"""The data at one k: means of score, stability and geometry with their standard errors, and the
-weakest cluster.
-"""
+"""The data at one k: mean score, stability and geometry with errors, and the weakest cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Row(NamedTuple):
-    """What the profile tells of one k."""
+    """One row of the profile."""
 
     means: Floats  # (3,) of score, stability, geometry
     errors: Floats  # (3,) their jackknife-over-runs standard errors
@@ -35,10 +33,9 @@ class Row(NamedTuple):
 
 
 def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
-    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or
-    matched again.
+    """Yield mean score, stability and geometry without run 0, without run 1, ….
 
-    Persistence p, where it is a part of the score, is held fixed.
+    No run is fitted or matched again. Persistence p, if the score uses it, is held fixed.
     """
     cells = model.cells
     by_cell, of = model.stability(cells.rows), cells.of
