@@ -242,7 +242,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
             "--surrogates 9 allows no p-value below 0.1, so that --level 0.05",
         ),
         (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the known suffixes"),
-        (["x.csv", "--out", "k.h5ad"], 2, "is no h5ad; choose another suffix"),
+        (["x.csv", "--out", "k.h5ad"], 2, "h5ad cannot hold; choose another suffix"),
         (["x.csv", "--plot", "k.gif"], 2, "its suffix must be one of .png"),
         (["x.csv", "--out", "x.csv"], 2, "is the same file as DATA"),
         (["x.csv", "--out", "-", "--json"], 2, "would both print to standard output"),

@@ -166,7 +166,7 @@ def test_disk_full_where_results_of_blocks_are_kept(folder, monkeypatch):
         sklearn.config_context(working_memory=0.1),
         pytest.raises(
             OSError,
-            match=r"No space left on device: .* bytes of results are wanted in .*set TMPDIR",
+            match=r"No space left on device: .* bytes of results are needed in .*set TMPDIR",
         ),
     ):
         CAKE(2, n_runs=3, random_state=0).fit("x.npy")

@@ -35,9 +35,7 @@ def check_jobs(n_jobs: int | None) -> None:
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's
-    meaning.
-    """
+    """Return the number of threads: one per core for None, else as in joblib."""
     check_jobs(n_jobs)
     context = joblib.parallel.get_active_backend()[
         1
@@ -47,11 +45,11 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def memory_budget() -> int:
-    """Bytes that the blocks under work may take: a quarter of scikit-learn's `working_memory`."""
+    """Return the bytes for blocks in use: a quarter of scikit-learn's `working_memory`."""
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-AT_ONCE = 8  # blocks that may be under work or wait to be taken
+AT_ONCE = 8  # blocks in use or waiting
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
@@ -67,9 +65,9 @@ def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice
 def map_blocks(
     function: Callable[[Part], Result], parts: Iterator[Part], threads: int
 ) -> Iterator[Result]:
-    """Yield function(part) for each part, in order, worked on by `threads` threads.
+    """Yield function(part) for each part, in order, computed by `threads` threads.
 
-    The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
+    The pool lives only for this call: a pool kept between calls would be dead in a forked child.
     """
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
@@ -96,11 +94,10 @@ def _controller() -> ThreadpoolController:
 class _OneThread:
     """Holds BLAS to one thread while anyone is inside.
 
-    threadpoolctl remembers the limit it found and puts it back. Of two threads that enter one after
-    the other the second would find, and for ever put back, the first one's limit; so only the first
-    to enter sets the limit and only the last to leave lifts it. Newer versions listen to no thread
-    but the first to set a limit while that one lives, so that both is done by threads that do
-    nothing else.
+    threadpoolctl remembers the limit it found and restores it. If two threads enter one after the
+    other, the second finds the limit of the first and restores that for ever. So only the first to
+    enter sets the limit, and only the last to leave lifts it. Newer versions accept limits only
+    from the first thread that set one, while it lives, so separate threads do both.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,4 @@
-"""A progress bar on standard error, for people: it is drawn where somebody asked for it and there
-is a terminal.
-"""
+"""A progress bar on standard error, drawn if the user asked for it and there is a terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +18,9 @@ def progress(
     verbose: bool,
     size: Callable[[Result], int] = lambda result: 1,
 ) -> Iterator[Result]:
-    """Yield the results, and tell after each how far it is; None: how much there is to do is not
-    known.
+    """Yield the results, and show the progress after each.
 
-    `size` is how much of `total` a result stands for.
+    `total` None: the amount of work is unknown. `size` is the part of `total` that a result covers.
     """
     if not verbose or not sys.stderr.isatty():
         yield from results

@@ -171,7 +171,7 @@ def _shipped(loader: Callable[..., Any]) -> Dataset:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A set that is read from a file or downloaded, and how to tell that it is the right one.
+    """A set that is read from a file or downloaded, with checksums to verify it.
 
     The checksums are `hash_data` of X (None: any X of that shape) and of y as 0, 1, … in uint8.
     """

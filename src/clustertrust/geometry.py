@@ -396,7 +396,7 @@ def silhouettes(
     metric, metric_params : for "exact"
     kernel, kernel_params : for "kernel"
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------

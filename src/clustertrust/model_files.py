@@ -37,22 +37,22 @@ from clustertrust.streaming.totals import Totals
 __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
 
 
-SLACK = 1e-6  # by which a share or a silhouette may leave its range
+SLACK = 1e-6  # how far rounding may take a share or a silhouette out of its range
 # Fields of `Confidence` that are one number per point, by the kind of array in a file.
 _KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a file keeps of a fitted `CAKE`.
+    """The parts of a fitted `CAKE` that a file keeps.
 
     Attributes
     ----------
     params : the parameters of the estimator
     X : the data of the fit, or the sample that the runs were fitted on
-    model : what scores points
+    model : the model that scores points
     confidence : the scores of the fit
-    about : what JSON says of the columns: `n_features_in`, `feature_names`, `preparation`
+    about : description of the columns: `n_features_in`, `feature_names`, `preparation`
     """
 
     params: dict[str, Any]
@@ -63,7 +63,7 @@ class StoredModel:
 
 
 def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[str, Any]:
-    """What a file says of the columns that a model was fitted on."""
+    """Return the description of the columns that a model was fitted on."""
     about = {
         "n_features_in": n_features,
         "feature_names": [] if names is None else [str(name) for name in names],
@@ -72,14 +72,14 @@ def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[
 
 
 def save_model(path: str | Path, stored: StoredModel) -> None:
-    """Write a fitted model; what cannot be stored raises first."""
+    """Write a fitted model; raise first if it cannot be stored."""
     confidence = stored.confidence
     ensemble = confidence.ensemble
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
     if lost:
         raise ValueError(
-            f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and "
-            "JSON do not hold. The labels alone can be: cake.ensemble_.save(path)."
+            f"This model cannot be stored: runs of {', '.join(lost)} cannot be written as arrays "
+            "and JSON. Store only the labels: cake.ensemble_.save(path)."
         )
     plain = {name: _storable(name, value, ensemble) for name, value in stored.params.items()}
     ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
@@ -134,13 +134,13 @@ def load_model(path: str | Path) -> StoredModel:
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """What else was told of a model that `load_model` can read, without its arrays."""
+    """Return the description of the columns of a stored model, without reading its arrays."""
     about: dict[str, Any] = read_meta(Path(path), "model")["about"]
     return about
 
 
 def _check_about(about: dict[str, Any], n_features: int) -> None:
-    """Raise unless what was told of the columns is told of as many as there are."""
+    """Raise unless the description of the columns fits their number."""
     names, preparation = about["feature_names"], about.get("preparation")
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its feature_names are not all text")
@@ -153,12 +153,12 @@ def _check_about(about: dict[str, Any], n_features: int) -> None:
     for name, count in counts.items():
         if count != n_features:
             raise ValueError(
-                f"its {name} tell of {count!r} columns, and the data have {n_features}"
+                f"its {name} describe {count!r} columns, but the data have {n_features}"
             )
 
 
 def _warn_of_scales(about: dict[str, Any]) -> None:
-    """Say that the model expects standardised columns, as the command line keeps them."""
+    """Warn that the model expects standardised columns, as the command saves it."""
     preparation = about.get("preparation")
     if preparation is not None and preparation["scales"] is not None:
         warn_user(
@@ -169,7 +169,7 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
 
 
 def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[str, Any]:
-    """The fields of `Confidence`, checked."""
+    """Return the fields of `Confidence`, checked."""
     votes = expect(arrays, "confidence/votes", (None, None))
     fields: dict[str, Any] = {"votes": votes, "sampling_error": meta["sampling_error"]}
     for name, kind in _KINDS.items():
@@ -191,10 +191,7 @@ def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[st
 
 
 def _check_ranges(fields: dict[str, Any], R: int) -> None:
-    """Raise for values that no fit gives.
-
-    NaN, of points that fewer than two runs assign, is one of those it does.
-    """
+    """Raise for values that no fit gives; NaN is allowed for points without a score."""
     lowest = {"silhouette_mean": -1.0}
     highest = {"standard_errors": float(np.sqrt(R))}
     for name in {*fields} - {"labels", "rival", "sampling_error"}:
@@ -213,7 +210,7 @@ def _check_ranges(fields: dict[str, Any], R: int) -> None:
 def _model(
     params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble
 ) -> Model:
-    """Cells, matchings and geometry follow from the labels and the data."""
+    """Build the model again: cells, matchings and geometry follow from labels and data."""
     method, reference = meta["geometry_method"], meta["reference_run"]
     scoring = Scoring.of(params)
     scoring = replace(scoring, geometry=replace(scoring.geometry, method=method))
@@ -259,7 +256,7 @@ def _totals_from_arrays(arrays: Arrays, R: int, d: int) -> Totals:
 
 
 def _storable(name: str, value: Any, ensemble: Ensemble) -> Any:
-    """A parameter as JSON knows it."""
+    """Return a parameter as JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -271,8 +268,8 @@ def _storable(name: str, value: Any, ensemble: Ensemble) -> Any:
     if isinstance(value, dict):
         return {key: _storable(name, item, ensemble) for key, item in value.items()}
     raise ValueError(
-        f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, "
-        "metric and kernel by name, or store the labels alone: cake.ensemble_.save(path)."
+        f"This model cannot be stored: {name}={value!r} is not a name or plain value. Give "
+        "clusterer, metric and kernel by name, or store only the labels: cake.ensemble_.save(path)."
     )
 
 
@@ -298,7 +295,7 @@ def _data_from_arrays(arrays: Arrays) -> Any:
 
 
 def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
-    """The kind of frame and, for pandas, its index: numbers as they are, anything else as text."""
+    """Return the kind of frame and, for pandas, its index: numbers, or anything else as text."""
     if frame is None:
         return None, {}
     if not isinstance(frame, pd.DataFrame):

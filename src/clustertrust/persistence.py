@@ -1,9 +1,8 @@
-"""X and consensus labels → persistence: how far each label stands when clusters may have their own
-spread and shape.
+"""X and consensus labels → persistence: does a label hold when clusters differ in spread and shape?
 
-Stability and silhouettes judge a point by runs that all draw borders in the same way: k-means cuts
+Stability and silhouettes depend on runs that all draw borders in the same way: k-means cuts
 half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
-become the components of a Gaussian mixture, a few EM steps let them take their own covariances, and
+become the components of a Gaussian mixture. A few EM steps let them take their own covariances, and
 a uniform background takes the points that none of them explains. Persistence is the posterior that
 the point's own label keeps, averaged over the steps.
 
@@ -43,16 +42,14 @@ __all__ = [
 ]
 
 
-# of EM: borders move to where the spreads want them, and clusters do not yet wander off to others
+# EM steps: enough for borders to follow the spreads, too few for clusters to drift away
 STEPS = 5
-MISTAKEN = 0.05  # share of typical members of the clusters that may be taken for noise, at most
+MISTAKEN = 0.05  # largest share of typical cluster members that may be taken for noise
 
 
 @dataclass(frozen=True)
 class Step:
-    """The mixture of one EM step: shares of the clusters, their means and Cholesky factors, and the
-    noise's share.
-    """
+    """The mixture of one EM step: shares, means and Cholesky factors of the clusters, and noise."""
 
     shares: Floats
     means: Floats
@@ -78,7 +75,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Refinement:
-    """The mixtures of all steps, to judge any points by.
+    """The mixtures of all steps, which give the persistence of any points.
 
     Attributes
     ----------
@@ -158,12 +155,11 @@ def _largest(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _bounded(weight: float, step: Step, background: float, mistaken: float) -> float:
-    """`weight`, or less: such that of typical members of the clusters at most a share of `mistaken`
-    is called noise.
+    """Return `weight` or less, so that at most `mistaken` of typical members count as noise.
 
-    Where the clusters fill the box (two half-moons, a ring), noise cannot be told from clusters: a
-    uniform density then explains the middle of a cluster as well as a Gaussian does. A typical
-    member is one at the median distance.
+    If the clusters fill the box (two half-moons, a ring), noise and clusters look alike: a uniform
+    density explains the middle of a cluster as well as a Gaussian does. A typical member is one at
+    the median distance.
     """
     typical = np.log(step.shares) + step.peaks - 0.5 * chi2.median(step.means.shape[1])
 
@@ -266,7 +262,7 @@ def refine(
 
 
 def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
-    """Raise where there are no coordinates in which a Gaussian could be fitted."""
+    """Raise if there are no coordinates to fit a Gaussian in."""
     if (
         geometry == "kernel"
         or not isinstance(metric, str)
@@ -275,7 +271,7 @@ def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
         what = "geometry='kernel'" if geometry == "kernel" else f"metric={metric!r}"
         raise ValueError(
             f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
-            "not judge by; choose metric='euclidean' and another geometry, or fusion='harmonic'."
+            "not use; choose metric='euclidean' and another geometry, or fusion='harmonic'."
         )
     check_dense(X)
 
@@ -291,8 +287,7 @@ def check_dense(X: Any) -> None:
 
 
 def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
-    """Share of its posterior that each point's own label keeps when clusters take their own spread
-    and shape.
+    """Return the posterior that each label keeps when clusters take their own spread and shape.
 
     A Gaussian mixture with a uniform background starts at the clusters of `labels` and takes a few
     EM steps; the posterior of the point's own label is averaged over them. It is low where another

@@ -1,6 +1,4 @@
-"""Scores → a mask of the points to keep: the top share, those above a threshold, or a share that
-the data choose.
-"""
+"""Scores → a mask of the points to keep: a top share, above a threshold, or an adaptive share."""
 
 from __future__ import annotations
 
@@ -87,9 +85,7 @@ class AdaptiveSelection:
     geometry: str
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a coverage: points kept, mean silhouette, that of each restart, and whether it
-        was chosen.
-        """
+        """Return one row per coverage, with the points kept, the silhouettes, and the choice."""
         columns = {"coverage": self.coverages, "size": self.sizes, "silhouette": self.silhouettes}
         columns |= {f"restart_{r}": values for r, values in enumerate(self.by_restart.T)}
         return pd.DataFrame(columns | {"chosen": self.coverages == self.coverage})
@@ -111,8 +107,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     Returns
     -------
     (n,) bool array
-        Where fewer points have a score than were asked for, all of those, with a warning: the rest
-        could only be drawn blindly.
+        If fewer points have a score than were asked for, all of those, with a warning.
 
     Examples
     --------
@@ -128,8 +123,8 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     scored = int((~np.isnan(scores)).sum())
     if scored < asked:
         warn_user(
-            f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a "
-            "score; those are kept. A point has none (NaN) where fewer than two runs assign it."
+            f"share={share!r} asks for {asked} of {len(scores)} points, but only {scored} have a "
+            "score; those are kept. A point has none (NaN) if fewer than two runs assign it."
         )
     return _keep(_ranking(scores, random_state), min(asked, scored))
 
@@ -169,14 +164,12 @@ def select_adaptive(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> AdaptiveSelection:
-    """Keep the top share of the points whose re-fit has the largest mean silhouette, over a grid of
-    shares.
+    """Keep the top share of the points whose re-fit has the largest mean silhouette.
 
-    For each coverage c the m = round(c n) points with the highest scores are clustered anew, a few
-    times, and the silhouettes of these re-fits are averaged (the paper's appendix on adaptive
-    filtering). The rule looks at no labels, and it favours small, compact subsets: it often ends at
-    the lower edge of the grid, where it says so, and there a share fixed in advance may serve
-    better.
+    For each coverage c on a grid, the m = round(c n) points with the highest scores are clustered
+    again, a few times, and the silhouettes of these re-fits are averaged (the paper's appendix on
+    adaptive filtering). The rule uses no labels and favours small, compact subsets: it often
+    chooses the lower edge of the grid, with a warning; then a fixed share may be better.
 
     Parameters
     ----------
@@ -204,7 +197,7 @@ def select_adaptive(
     random_state : int, RandomState, sequence of `n_restarts` seeds or None
         The authors' choice: ``clusterer="kmeans-random", random_state=[123, 124, 125]``.
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------
@@ -271,16 +264,13 @@ def _keep(order: Ints, size: int) -> Bools:
 
 
 def _warn_of_edge(grid: Floats, best: int) -> None:
-    """Say where the grid, not the data, may have made the choice.
-
-    Beyond a coverage of 1 there is nothing.
-    """
+    """Warn if the choice is at an edge of the grid, except at a coverage of 1."""
     if len(grid) > 1 and (best == 0 or (best == len(grid) - 1 and grid[best] < 1)):
         side, further = ("smallest", "smaller") if best == 0 else ("largest", "larger")
         warn_user(
             f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean "
-            f"silhouette may rise still at {further} ones. Look at the curve, widen coverages, or "
-            "fix the share with select_top."
+            f"silhouette may be larger still at {further} ones. Look at the curve, widen "
+            "coverages, or set the share with select_top."
         )
 
 

@@ -122,12 +122,12 @@ def stability(
 
 
 def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
-    """Warn once where matching must leave clusters without a partner."""
+    """Warn once if matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():
         warn_user(
             f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
-            "partner agrees with nothing. agreement='jaccard' is made for runs of different "
+            "partner agrees with nothing. agreement='jaccard' is made for runs with different "
             "numbers of clusters."
         )
 

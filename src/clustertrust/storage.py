@@ -1,5 +1,6 @@
-"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle, written whole or
-not at all.
+"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle.
+
+Files are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ __all__ = [
 
 VERSION = 1
 _META = "meta.json"
-# A small file may stand for large arrays: deflate packs a thousand equal bytes into one. What a
-# file unpacks to is refused beyond this many bytes, unless the file is large itself (a share of at
-# least one byte in `DENSEST`).
+# A small file may hold large arrays: deflate packs a thousand equal bytes into one. Files that
+# unpack to more than this many bytes are refused, unless the file itself is large (at least one
+# byte in `DENSEST`).
 LARGEST = 2**31
 DENSEST = 50
-FARTHEST = 1e154  # of any coordinate: its square is still a number
-# What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
+FARTHEST = 1e154  # largest coordinate: its square is still finite
+# Errors of zip, zlib, NumPy and JSON for damaged files.
 DAMAGE: tuple[type[Exception], ...] = (
     *(
         ArithmeticError,
@@ -71,12 +72,12 @@ DAMAGE: tuple[type[Exception], ...] = (
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small text file whole or not at all."""
+    """Write a small text file completely or not at all."""
     _replace(path, lambda file: file.write(text.encode()))
 
 
 def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Write arrays and what is said of them; a crash leaves the old file or the new one."""
+    """Write arrays and their description; a crash leaves the old file or the new one."""
     head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
     text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
     _replace(path, lambda file: pack_arrays(file, {_META: text, **arrays}))
@@ -94,7 +95,7 @@ def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
 
 
 def _replace(path: Path, write: Any) -> None:
-    """Write to a file beside `path`, force it to disk, then put it in its place in one step."""
+    """Write to a file beside `path`, force it to disk, then rename it in one step."""
     for _ in range(2):
         try:
             return _replace_once(path, write)
@@ -126,10 +127,9 @@ def _replace_once(path: Path, write: Any) -> None:
 
 
 def leftovers(folder: Path, names: str) -> list[Path]:
-    """What killed processes left of files whose names match the pattern, before these were in their
-    place.
+    """Return temporary files that killed processes left, for names that match the pattern.
 
-    Some of it may be under work by another process, which writes it again where it is removed.
+    Another process may still be writing one; it writes it again if it is removed.
     """
     return [
         path
@@ -139,12 +139,12 @@ def leftovers(folder: Path, names: str) -> list[Path]:
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], Arrays]:
-    """Read what `write_arrays` wrote; anything else is refused with a clear error."""
+    """Read what `write_arrays` wrote; raise for anything else."""
     return _read(path, kind, with_arrays=True)
 
 
 def read_meta(path: Path, kind: str) -> dict[str, Any]:
-    """As `read_arrays`, but for the arrays."""
+    """Read the description that `write_arrays` wrote, without the arrays."""
     return _read(path, kind, with_arrays=False)[0]
 
 
@@ -180,10 +180,9 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
 
 
 def check_archive(file: Any) -> None:
-    """Raise unless an open .npz file holds plain arrays of the sizes that it claims, and not too
-    much of them.
+    """Raise unless an open .npz file holds plain arrays of the sizes it claims, and not too large.
 
-    Nothing is unpacked for it but the first bytes of each array. The file is left at its start.
+    Only the first bytes of each array are unpacked. The file is left at its start.
     """
     packed = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
@@ -206,10 +205,7 @@ def check_archive(file: Any) -> None:
 
 
 def check_array_file(file: Any) -> None:
-    """Raise unless an open .npy file holds a plain array of the size that it claims.
-
-    Leave it at its start.
-    """
+    """Raise unless an open .npy file holds a plain array of the size it claims; rewind it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     _check_size(file, size, "the array")
@@ -217,9 +213,7 @@ def check_array_file(file: Any) -> None:
 
 
 def _check_size(file: Any, size: int, name: str) -> None:
-    """Raise unless what an array claims to be takes up the bytes that are there: NumPy reserves
-    what it is told.
-    """
+    """Raise if an array claims more bytes than there are: NumPy would allocate them."""
     version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0), (3, 0)}:
         raise ValueError(f"{name} is an array file of the unknown version {version}")
@@ -242,7 +236,7 @@ def _check_size(file: Any, size: int, name: str) -> None:
 
 
 def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
-    """The array of this name.
+    """Return the array of this name.
 
     Raise unless it has this shape (None: any length) and one of these kinds of numbers.
     """
@@ -262,7 +256,7 @@ def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str 
 def expect_finite(
     arrays: Arrays, name: str, shape: tuple[int | None, ...], largest: float = np.inf
 ) -> NDArray:
-    """The floats of this name; raise unless all are finite and none is larger than it can be."""
+    """Return the floats of this name; raise unless all are finite and within bounds."""
     array = expect(arrays, name, shape)
     farthest = float(np.abs(array).max(initial=0.0))
     if not np.isfinite(farthest) or farthest > largest:
@@ -273,17 +267,14 @@ def expect_finite(
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
-    """A sparse matrix from a file as rows.
-
-    Raise where its positions lie outside of it, which compiled loops trust.
-    """
+    """Return a sparse matrix from a file as CSR; raise if its positions lie outside of it."""
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
     return sparse.csr_array(matrix)
 
 
 def hash_data(X: Any) -> str:
-    """A fingerprint of the data: values, shape and type."""
+    """Return a fingerprint of the data: values, shape and type."""
     digest = hashlib.sha256(
         f"{type(X).__name__ if sparse.issparse(X) else 'dense'} {X.shape} {X.dtype}".encode()
     )

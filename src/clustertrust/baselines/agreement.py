@@ -149,7 +149,9 @@ def bootstrap_stability(
     (150,)
     """
     if resample is None:
-        raise ValueError("resample=None is no subsample; give a share such as 0.8 or 'bootstrap'.")
+        raise ValueError(
+            "resample=None is not a subsample; give a share such as 0.8 or 'bootstrap'."
+        )
     ensemble = build_ensemble(
         X,
         clusterer,

@@ -73,7 +73,7 @@ SIGNALS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Floats:
-    """How clearly the memberships u of a point speak for one cluster.
+    """Return how clearly the memberships u of a point favour one cluster.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Fl
     wrong = np.flatnonzero(~((u >= 0).all(axis=1) & (np.abs(u.sum(axis=1) - 1) < 1e-5)))
     if wrong.size:
         raise ValueError(
-            f"memberships[{wrong[0]}]={u[wrong[0]]} is no distribution; rows must not be negative "
-            "and must sum to 1."
+            f"memberships[{wrong[0]}]={u[wrong[0]]} is not a distribution; rows must not be "
+            "negative and must sum to 1."
         )
     return SIGNALS[signal](u)
 

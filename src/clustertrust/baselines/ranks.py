@@ -58,7 +58,7 @@ def rank_average(signals: Iterable[ArrayLike]) -> Floats:
     [0.25, 0.9375, 0.625, 0.6875]
     """
     if isinstance(signals, str | bytes) or not isinstance(signals, Iterable):
-        raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one a signal.")
+        raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one per signal.")
     given = [check_floats("signals", signal, "flat arrays of numbers") for signal in signals]
     if not given:
         raise ValueError("signals is empty; give at least one.")

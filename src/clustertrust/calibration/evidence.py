@@ -1,8 +1,7 @@
-"""How strongly a labelled sample speaks against "more than a share alpha of the kept points is
-wrong".
+"""Evidence of a labelled sample against "more than a share alpha of the kept points is wrong".
 
-Each function returns p-values: where that is true, p ≤ u has a probability of at most u, for every
-u. They rest on how the sample was drawn; nothing is assumed of scores or errors.
+Each function returns p-values: if the claim is true, p ≤ u has a probability of at most u, for
+every u. They depend on how the sample was drawn; nothing is assumed about scores or errors.
 
 References
 ----------
@@ -101,7 +100,7 @@ def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: 
 
 
 def in_sequence(p: Floats, shares: Floats, delta: float) -> tuple[Bools, Floats]:
-    """Which claims are rejected, tested in the order given, and the level at which each was tested.
+    """Return which claims are rejected, tested in order, and the level of each test.
 
     Each claim is tested at δ times its share, plus the level of the one before if that was
     rejected. With all of the share on one claim this is fixed-sequence testing from there; with

@@ -142,7 +142,7 @@ class AlignmentDisplay(Display):
     texts_ : the counts in its cells, where there are at most 12 clusters
     partners_ : frames around the cells of matched clusters
     colorbar_ : the scale of shares
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples

@@ -57,15 +57,15 @@ class ScoreDistributionDisplay(Display):
         Points in each bin; the first row is of all points.
     medians : (rows,) array
     row_names : list of str
-    colors : list of str, one a row
+    colors : list of str, one per row
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     rows_ : artist of each row, the first of all points
     medians_ : artist of the lines at the medians
-    note_ : what is said below the plot
+    note_ : the note below the plot
     ax_, figure_ : where it was drawn
 
     Examples
@@ -182,14 +182,14 @@ class ScoreBarsDisplay(Display):
         Name of each cluster, in the same order.
     colors : list of str
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     bars_ : artist of each cluster; `get_data()` has the scores and their edges. Above 2,000 points
         of a cluster a bar stands for several, and the figure says so
     mean_ : artist of the line at the mean of all scores
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples

@@ -104,7 +104,7 @@ class ConvergenceDisplay(Display):
     settled : float
         The median standard error below which ``n_runs="auto"`` stops.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ConvergenceDisplay(Display):
     traces_ : artists of the points followed
     settled_ : artist of the line at `settled`, or None
     colorbar_ : the scale of final scores, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples

@@ -106,7 +106,7 @@ class ScoreScatterDisplay(Display):
     cluster_texts_ : names of the clusters, written at the member nearest to the cluster's median
     colorbar_ : the scale of scores, or None
     shown_ : positions of the points drawn, in the order they were drawn
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -217,7 +217,8 @@ class ScoreScatterDisplay(Display):
         ax : matplotlib axes, optional
             None: a new figure.
         max_points : int, optional
-            Above this many points, so many are drawn at random, and the figure says so; None: all.
+            If there are more points, a random sample of this size is drawn, and a note says so.
+            None: all.
         scatter_kw : dict, optional
             For the `scatter` of matplotlib, such as ``{"s": 5, "vmax": 0.5}``.
 

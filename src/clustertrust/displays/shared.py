@@ -1,9 +1,7 @@
-"""What the displays share: axes, colours, names of clusters, samples of points, and notes below a
-plot.
+"""What the displays share: axes, colours, names of clusters, samples of points, and notes.
 
-Colours stay apart for every kind of colour vision: scores on viridis, and where clusters follow one
-another two blues in turn, with the name written beside each. A legend of 26 hues would be legible
-for nobody.
+Colours can be distinguished with every kind of colour vision: scores on viridis, and clusters side
+by side in two alternating blues, with the name beside each. Nobody could read a legend of 26 hues.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ MISSING_COLOR = "#999999"
 LOW_COLOR = "#D55E00"
 NOT_ASSIGNED = "not assigned"
 
-# above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
+# Above this, PDF and SVG files store points as pixels, and a note mentions overlap
 RASTER_POINTS = 5_000
 FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 MAX_POINTS = 100_000  # above this, points are drawn at random
@@ -120,17 +118,15 @@ def confidence_of(cake: Any) -> Confidence:
     """The record inside a fitted CAKE, in memory."""
     if not isinstance(cake, CAKE):
         raise TypeError(
-            f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], "
-            "and to a Confidence record use from_confidence."
+            f"cake={cake!r} must be a fitted CAKE; for a Pipeline give its last step, "
+            "pipeline[-1], and for a Confidence record use from_confidence."
         )
     check_is_fitted(cake)
     return cake.confidence_.compute()
 
 
 def check_confidence(confidence: Any) -> Confidence:
-    """Return the record, in memory also where it is of Dask data, or say what was given in its
-    place.
-    """
+    """Return the record, in memory; raise if it is something else."""
     if not isinstance(confidence, Confidence):
         raise TypeError(
             f"confidence={confidence!r} must be the record that clustertrust.confidence returns; "
@@ -254,7 +250,7 @@ def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, 
         return ax.scatter(x, y, c=scores, **look)
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"scatter_kw has something that matplotlib's scatter does not take: {error}."
+            f"scatter_kw has an option that matplotlib's scatter does not accept: {error}."
         ) from error
 
 

@@ -74,13 +74,13 @@ class RiskCoverageDisplay(Display):
     aurc : float
         Area under the curve.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     line_ : artist of the curve
     chance_, ideal_ : artists of the lines that frame it, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -197,13 +197,13 @@ class CoverageAccuracyDisplay(Display):
     accuracy : float
         Of all points that have a score.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     line_ : artist of the curve
     all_ : artist of the line at the accuracy of all points, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -357,13 +357,13 @@ class DecileDisplay(Display):
     accuracy : float
         Of all points that have a score.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     bars_ : artist of the bars
     all_ : artist of the line at the accuracy of all points
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples

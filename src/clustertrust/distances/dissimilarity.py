@@ -193,7 +193,7 @@ def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None
     if bad.size:
         i, j = bad[0]
         raise ValueError(
-            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}."
+            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is not a valid {what}."
         )
 
 

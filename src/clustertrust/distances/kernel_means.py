@@ -148,8 +148,8 @@ class KernelMeans(Dissimilarity):
             found = self._diagonal(X)
             if not np.isfinite(found * float(self.X.shape[0])).all():
                 raise ValueError(
-                    f"kernel={self.kernel!r} of some points with themselves is no finite number, "
-                    "or too large to be summed; divide X by its largest value first."
+                    f"kernel={self.kernel!r} of some points with themselves is not finite, or too "
+                    "large to sum; divide X by its largest value first."
                 )
         return found
 

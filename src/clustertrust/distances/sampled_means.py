@@ -88,9 +88,7 @@ class SampledMeans(Dissimilarity):
         return self._split(X.shape[0], means, reduce, 32 * m)
 
     def drawn_again(self, times: int) -> list[SampledMeans]:
-        """As many other samples of the same size, drawn apart: how they differ tells the error of
-        each.
-        """
+        """Draw other samples of the same size; their differences show the error of each."""
         return [
             SampledMeans(
                 self.X,

@@ -1,4 +1,4 @@
-"""Scores against correctness: how well they tell right assignments from wrong ones."""
+"""Scores against correctness: how well they separate right assignments from wrong ones."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     positive : {"correct", "error"}
-        Whether high scores shall find what is right or low scores what is wrong.
+        Whether to measure how high scores find right points, or low scores wrong ones.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
 
 def _undefined(what: str, right: Bools) -> float:
     warn_user(
-        f"{what} is not defined where {right.sum()} of {right.size} points are right: NaN.",
+        f"{what} is not defined if {right.sum()} of {right.size} points are right: NaN.",
         UndefinedMetricWarning,
     )
     return float("nan")
@@ -281,8 +281,8 @@ def percentile_correlation(
     )  # sums in another order tie
     if np.ptp(by_bin) == 0:
         warn_user(
-            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates "
-            "with nothing: NaN.",
+            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so its correlation is not "
+            "defined: NaN.",
             UndefinedMetricWarning,
         )
         return float("nan")

@@ -1,6 +1,4 @@
-"""The kernels in plain NumPy: what the compiled ones are tested against, and what runs where Numba
-cannot.
-"""
+"""The kernels in plain NumPy: the oracle for the compiled ones, and the fallback without Numba."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables, votes and data as people have them → the parts of a report, each checked once."""
+"""Tables, votes and data of the user → the parts of a report, each checked once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["ClusterNames", "ScoreTable", "read_data", "read_scores", "read_votes
 Named = tuple[Ints, list[Hashable]]
 
 NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]
-LARGEST_NUMBER = 1e6  # of these numbers, all of which are shares, silhouettes and errors of both
+LARGEST_NUMBER = 1e6  # far above any share, silhouette or standard error
 
 
 class ClusterNames:
@@ -63,7 +63,7 @@ class ScoreTable:
     labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is
         no such column
     id_name : what the index is called
-    unassigned : what the table writes where a point has no label
+    unassigned : the table's label of points that are not assigned
     """
 
     numbers: pd.DataFrame
@@ -119,7 +119,8 @@ def _number_column(table: pd.DataFrame, name: str) -> Floats:
     beyond = np.flatnonzero(np.abs(found) > LARGEST_NUMBER)
     if beyond.size:
         raise ValueError(
-            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, where no such value can be."
+            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, which is too large; check "
+            "the table."
         )
     return found
 

@@ -32,11 +32,10 @@ LOWEST = 10  # one in so many of the points drawn is there for its low score
 
 
 def sample(scores: Floats, most: int) -> Ints | None:
-    """Positions of at most `most` points to draw, rising: a tenth of them the lowest scores, the
-    others at random.
+    """Return sorted positions of at most `most` points to draw; None: draw all.
 
-    None where all can be drawn. The lowest are what a reader looks for; the others show where the
-    clusters lie.
+    A tenth of them have the lowest scores, which readers look for; the others are random and show
+    where the clusters lie.
     """
     n = len(scores)
     if n <= most:
@@ -135,10 +134,9 @@ def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
-    """What would speak against each point, were its score not above the threshold, which the page
-    moves.
+    """Pack the doubt about each point, in case its score is not above the page's threshold.
 
-    None where the table has no components. `codes` (n,) are clusters, negative: none.
+    Return None if the table has no components. `codes` (n,) are clusters, negative: none.
     """
     if not {"stability", "geometry"} <= set(table.columns):
         return None
@@ -158,7 +156,7 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
 
 
 def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:
-    """Values of the points `at` in the most telling columns, and their means in each cluster."""
+    """Pack values of the points `at` in the most informative columns, and the cluster means."""
     means = group_means(X, codes, k)
     chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(at))))
     values = X[at][:, chosen]

@@ -1,7 +1,7 @@
-"""The passes over a Dask array or frame: one task per block of rows, sums as trees.
+"""Passes over a Dask array or frame: one task per block of rows, sums as trees.
 
-Only small things travel: what places points (centres), sums over blocks, the model, and the sample
-that the runs are fitted on. The blocks stay where they are.
+Only small things are sent: centres, sums over blocks, the model, and the sample that the runs are
+fitted on. The blocks stay where they are.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _AT_ONCE = 64  # results that are on their way to this process
 
 
 class DaskPasses(Passes):
-    """Blocks of a Dask collection, worked on wherever its scheduler has them worked on.
+    """Passes over the blocks of a Dask collection, on the machines of its scheduler.
 
     `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
     """
 
     in_turn = False
-    remedy = "X is Dask's: X.compute() brings it into memory, where it fits"
+    remedy = "X is a Dask array or frame: X.compute() loads it into memory, if it fits"
 
     def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
@@ -68,7 +68,7 @@ class DaskPasses(Passes):
             rows = [int(size) if size == size else None for size in X.chunks[0]]
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
-        if None in rows:  # only counting tells: a pass
+        if None in rows:  # unknown: count them in a pass
             rows = list(
                 results(open_client(), lambda: [self._delayed(len)(part) for part in parts])
             )
@@ -115,10 +115,7 @@ class DaskPasses(Passes):
         return _one(lambda: sum_in_pairs(self._tasks(function)))
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Fits of runs go to the workers of the client that is open.
-
-        Without one to the threads of this process.
-        """
+        """Return a context that fits runs on the workers of the open client, or else on threads."""
         return nullcontext() if open_client() is None else joblib.parallel_config(backend="dask")
 
     def labels(self, placers: list[Any]) -> Any:

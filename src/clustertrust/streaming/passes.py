@@ -1,6 +1,6 @@
-"""How a table is gone through, block by block, and a sample of its rows.
+"""Passes over a table, block by block, and a sample of its rows.
 
-Here by threads; `dask_passes` on workers.
+Threads do the work here, Dask workers in `dask_passes`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ __all__ = [
 
 
 class Passes(ABC):
-    """How a table is gone through, block by block.
+    """Passes over a table, block by block.
 
     Attributes
     ----------
     n_features : columns of the table
-    columns : their names, None where they have none
-    n_rows : its rows, None where only reading tells
+    columns : their names, None if they have none
+    n_rows : its rows, None if unknown before reading
     in_turn : whether the blocks come to this process, one after the other
-    remedy : what to do where all points are needed at once
+    remedy : what to do if all points are needed at once
     """
 
     in_turn = True
@@ -62,9 +62,7 @@ class Passes(ABC):
         """
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Where the fits of runs are made while this is entered: in this process, unless a subclass
-        knows better.
-        """
+        """Return a context that says where runs are fitted: here, unless a subclass changes it."""
         return nullcontext()
 
 
@@ -142,11 +140,11 @@ class SampledRows:
 def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]:
     """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
 
-    Each row has a random number, which hangs on its position alone, and the rows with the smallest
-    are kept: the same sample for any blocks.
+    Each row has a random number that depends only on its position, and the rows with the smallest
+    numbers are kept. So the sample does not depend on the blocks.
     """
-    # Where the rows are counted, few others than the smallest need be looked at: six standard
-    # deviations more.
+    # If the number of rows is known, only slightly more rows than needed are candidates: six
+    # standard deviations more.
     below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
     found: list[tuple[NDArray, ...]] = []
     n, held = 0, 0

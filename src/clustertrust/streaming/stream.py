@@ -1,4 +1,4 @@
-"""Runs of data larger than memory, and the model that scores their blocks."""
+"""Runs on data larger than memory, and the model that scores the blocks."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ STREAMED_GEOMETRIES = ("centroid", "rms")
 
 @dataclass(frozen=True)
 class BlockScorer:
-    """Scores blocks: all that must travel to where they are.
+    """A function that scores a block, small enough to send to workers.
 
-    Without `placers` the blocks bring their labels.
+    Without `placers` the blocks must have labels.
     """
 
     model: Model
@@ -76,7 +76,7 @@ class BlockScorer:
     }
 
     def __call__(self, block: Block) -> Arrays:
-        """The fields of `Confidence` of the points of a block."""
+        """Return the fields of `Confidence` for the points of a block."""
         scored = self.model.new_fields(
             block.X, self.model.encode(_block_labels(self.placers, block)), training=True
         )
@@ -110,7 +110,7 @@ class Streamed:
     Attributes
     ----------
     built : the runs; scoring takes one more pass than they did
-    model : what scores points
+    model : the model that scores points
     """
 
     built: Built
@@ -118,7 +118,7 @@ class Streamed:
 
     @property
     def scorer(self) -> BlockScorer:
-        """What scores blocks."""
+        """The function that scores blocks."""
         return BlockScorer(self.model, self.built.ensemble.placers)
 
     @property
@@ -141,7 +141,7 @@ class Streamed:
 
 
 def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
-    """Return how blocks are scored, `auto` settled; raise for what needs all points at once."""
+    """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry = scoring.geometry
     wanted = {
         "geometry": (geometry.method, [*STREAMED_GEOMETRIES, "auto"]),
@@ -161,9 +161,7 @@ def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
 
 
 def check_left_out(recipe: Recipe) -> None:
-    """Raise where points that a run left out would have no label: rows beyond the sample are placed
-    by its model.
-    """
+    """Raise for left_out="skip": here a run's model places all rows that it was not fitted on."""
     if recipe.resample is not None and recipe.left_out == "skip":
         raise ValueError(
             f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a "
@@ -172,17 +170,14 @@ def check_left_out(recipe: Recipe) -> None:
 
 
 def fit_stream(passes: Passes, settings: Settings) -> Streamed:
-    """The model of a table that is read in blocks; what its rows score is not computed yet."""
+    """Fit the model of a table that is read in blocks, without scoring its rows."""
     scoring = check_streaming(passes, settings.scoring)
     built = build_stream(passes, settings.recipe)
     return Streamed(built, model_of(built.totals, built.ensemble, scoring))
 
 
 def collect(streamed: Streamed, passes: Passes) -> Confidence:
-    """Score all rows.
-
-    The fields of `Confidence` become arrays on disk, which go when the record goes.
-    """
+    """Score all rows; the fields are arrays on disk, deleted together with the record."""
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
         found = streamed.confidence(_on_disk(streamed, passes, folder))
@@ -209,9 +204,7 @@ def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
 
 
 def _reserve(path: Path) -> None:
-    """Take the room of a file on disk now: a mapped page that finds the disk full ends the process
-    without a word.
-    """
+    """Reserve the space of a file: writing to a mapped page on a full disk kills the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("rb+") as file:
@@ -221,13 +214,13 @@ def _reserve(path: Path) -> None:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; "
-                "set TMPDIR to a folder with more room",
+                f"{error.strerror}: {size:,} bytes of results are needed in {path.parent.parent}; "
+                "set TMPDIR to a folder with more space",
             ) from error
 
 
 def build_stream(passes: Passes, recipe: Recipe) -> Built:
-    """Build runs on a sample, let k-means go on over all rows, and sum up."""
+    """Build runs on a sample, continue k-means over all rows, and sum up."""
     check_left_out(recipe)
     if recipe.checkpoint is not None and recipe.random_state is None:
         raise ValueError(
@@ -251,9 +244,9 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
         if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
             if not passes.in_turn:
                 raise ValueError(
-                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, and "
-                    "Dask's blocks are worked on side by side; choose clusterer='kmeans', or give "
-                    "the path of the files in place of Dask data."
+                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, but Dask "
+                    "processes blocks in parallel; choose clusterer='kmeans', or give the path of "
+                    "the files instead of Dask data."
                 )
             runs = _mini_batches(passes, runs)
             done += 1
@@ -389,7 +382,7 @@ def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
 
 
 def _batches(blocks: Iterable[NDArray]) -> Iterator[NDArray]:
-    """The same rows in batches of `BATCH`."""
+    """Yield the same rows in batches of `BATCH_ROWS`."""
     held: list[NDArray] = []
     for X in blocks:
         held.append(X)

@@ -1,8 +1,7 @@
-"""Blocks of rows → what scoring needs of the whole: sizes, means and spreads of clusters, and
-contingencies.
+"""Blocks of rows → sizes, means and spreads of clusters, and contingencies, for scoring.
 
-Everything is a sum over blocks, so that data larger than memory, or spread over machines, need one
-pass. What is held grows with the runs and clusters, not with the points.
+Everything is a sum over blocks, so data larger than memory, or on many machines, need one pass. The
+memory grows with the runs and clusters, not with the points.
 """
 
 from __future__ import annotations
