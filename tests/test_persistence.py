@@ -465,7 +465,7 @@ def test_displays(cake):
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
     with pytest.raises(
-        ValueError, match="fusion='refined': persistence hangs on the consensus of all runs"
+        ValueError, match="fusion='refined': persistence depends on the consensus of all runs"
     ):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 

@@ -244,7 +244,7 @@ def check_whole_numbers(X: Any) -> None:
         if lost.any():
             raise ValueError(
                 f"X has whole numbers beyond 2**53 in column {name!r}, such as "
-                f"{int(values[lost][0])}, which floats of 64 bits cannot tell from their "
+                f"{int(values[lost][0])}, which 64-bit floats cannot distinguish from their "
                 "neighbours. Subtract the column's smallest from it, or leave it out if it names "
                 "the rows."
             )

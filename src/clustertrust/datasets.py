@@ -86,7 +86,7 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     -----
     The paper counts the noise of S3 as a class of its own where it sets k (4, not 3).
 
-    Embeddings made anew differ in their last digits from machine to machine, so of the newsgroups
+    Embeddings computed again differ in their last digits between machines, so of the newsgroups
     only the shape of X and the checksum of y are checked.
 
     scikit-learn keeps a download as text, which for Fashion-MNIST takes half a minute to read each

@@ -229,8 +229,8 @@ class ConvergenceDisplay(Display):
     ) -> ConvergenceDisplay:
         if scoring.refines:
             raise ValueError(
-                f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is "
-                "not followed run by run; score with fusion='harmonic' to see how stability and "
+                f"fusion={scoring.fusion!r}: persistence depends on the consensus of all runs and "
+                "is not followed run by run; score with fusion='harmonic' to see how stability and "
                 "geometry settle."
             )
         labels, final = confidence.ensemble.labels, confidence.scores

@@ -267,7 +267,7 @@ class CoverageAccuracyDisplay(Display):
         y : (n,) true classes
         coverages : sequence of numbers in (0, 1]
         alignment : {"global", "subset"}
-            Clusters matched with classes once, or anew among the points kept.
+            Match clusters with classes once, or again among the points kept.
         ax, name, references
             As for :meth:`plot`.
         """
