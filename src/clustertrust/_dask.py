@@ -101,7 +101,7 @@ def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
 
 
 def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], at: int) -> Any:
-    """What a future comes to, or the error of its task.
+    """Return the result of a future, or raise the error of its task.
 
     New futures take the place of those that were lost.
     """
@@ -132,7 +132,7 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
 
 
 def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
-    """Futures of the tasks."""
+    """Return the futures of the tasks."""
     # What is large here is meant to be in the graph.
     with importlib.import_module("dask").config.set(
         {"distributed.admin.large-graph-warning-threshold": "1TB"}
@@ -143,7 +143,7 @@ def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
 def _again(
     client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int
 ) -> list[Any]:
-    """The futures from `low` on, new ones in place of those that were lost."""
+    """Return the futures from `low` on, new ones in place of those that were lost."""
     lost = [at for at in range(low, len(futures)) if futures[at].status in _LOST]
     tasks = make()
     new = dict(zip(lost, _submit(client, [tasks[at] for at in lost]), strict=True))
@@ -179,7 +179,7 @@ def _wait(client: Any, future: Any) -> None:
 
 
 def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
-    """What the scheduler says of a task, and how many workers it has.
+    """Return the scheduler's state of a task, and its number of workers.
 
     None, None where it does not answer in time.
     """

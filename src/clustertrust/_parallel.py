@@ -87,7 +87,7 @@ def map_blocks(
 
 @functools.cache
 def _controller() -> ThreadpoolController:
-    """The thread pools of the loaded libraries; kept, since finding them takes milliseconds."""
+    """Return the thread pools of loaded libraries; cached, since finding them is slow."""
     return ThreadpoolController()
 
 

@@ -134,7 +134,7 @@ def score(
 
 
 def representation(adata: Any, use_rep: str) -> Any:
-    """The matrix that `use_rep` names, (n, d): a key of `obsm`, or "X"; dense, or a CSR matrix."""
+    """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
     _check_adata(adata)
     if not isinstance(use_rep, str):
         raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
@@ -178,7 +178,7 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
 
 
 def _categories(labels: pd.Series) -> pd.Categorical:
-    """Clusters as scanpy has them: categories of text, numbers in their order; -1 is no cluster."""
+    """Return clusters as in scanpy: categories of text, numbers in order; -1 is no cluster."""
     there = labels.notna()
     if pd.api.types.is_integer_dtype(labels.dtype):
         there &= labels.fillna(-1) >= 0
@@ -217,7 +217,7 @@ def _found(scored: Confidence) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """A setting as H5AD can hold it; None is left out."""
+    """Return a setting as H5AD can hold it; None is left out."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):

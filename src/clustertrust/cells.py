@@ -137,7 +137,7 @@ class Cells(Clusters):
 
 
 def meet(labels: Ints) -> Cells:
-    """Coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
+    """Return the coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
     codes, names = rename(labels)
     of, first = backend().meet(codes)
     counts = np.bincount(of, minlength=first.size)

@@ -82,7 +82,7 @@ def most_central(matchings: Matchings) -> int:
 
 
 def medoid(cells: Cells, matchings: Matchings, runs: Ints) -> int:
-    """The most central run, as a rule to choose the reference by."""
+    """Return the most central run, as a rule to choose the reference by."""
     return most_central(matchings)
 
 

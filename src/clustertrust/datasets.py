@@ -136,7 +136,7 @@ def names() -> dict[str, str]:
 
 
 def _blobs(centers: Sequence[Center], std: float, size: int, seed: int) -> Dataset:
-    """All clusters from one call of the generator, which shuffles them."""
+    """Draw all clusters in one call of the generator, which shuffles them."""
     return Dataset(*make_blobs(size, centers=list(centers), cluster_std=std, random_state=seed))
 
 
@@ -165,7 +165,7 @@ def _noisy_blobs(block: int = 1) -> Dataset:
 
 
 def _shipped(loader: Callable[..., Any]) -> Dataset:
-    """What scikit-learn brings along."""
+    """Load a set that scikit-learn ships."""
     return Dataset(*loader(return_X_y=True))
 
 
@@ -228,7 +228,7 @@ def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
 
 
 def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
-    """The same of a download, or of its copy in scikit-learn's data home."""
+    """Return arrays, origin and remedy of a download, or of its copy in the data home."""
     if stored.openml is None:
         raise FileNotFoundError(
             f"{stored.file!r} cannot be downloaded ready-made, and {FOLDER} is not set; set it to "
@@ -263,12 +263,12 @@ def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
 
 
 def _standardise(X: NDArray) -> NDArray:
-    """Mean 0 and variance 1 in each column."""
+    """Give each column mean 0 and variance 1."""
     return StandardScaler().fit_transform(X)
 
 
 def _project(n_components: int, X: NDArray) -> NDArray:
-    """Principal components, with the paper's seed."""
+    """Project to principal components, with the paper's seed."""
     return PCA(n_components, random_state=42).fit_transform(X)
 
 

@@ -226,7 +226,7 @@ class GeometryOptions:
 
 
 def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
+    """Return the mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
     if options.has_closed_form and options.metric == "sqeuclidean":
         return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
     if options.has_closed_form:
@@ -257,14 +257,14 @@ def rms(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 
 def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Mean Euclidean distance to the members, estimated from a sample of each cell."""
+    """Return the mean Euclidean distance to the members, estimated from a sample of each cell."""
     if sparse.issparse(X):
         raise ValueError("geometry='sampled' needs dense data; use X.toarray(), or geometry='rms'.")
     return SampledMeans(X, cells, n_jobs=options.n_jobs)
 
 
 def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
+    """Return the distance to the mean of the members in the space of a kernel, Eq. (9)."""
     return KernelMeans(
         X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs
     )

@@ -93,7 +93,7 @@ class Refinement:
     steps: tuple[Step, ...]
 
     def persistence(self, X: Any, labels: Ints) -> Floats:
-        """Mean posterior of the own label over the steps: (n,).
+        """Return the mean posterior of the own label over the steps: (n,).
 
         0 where the label is -1 or of no component.
         """
@@ -116,7 +116,7 @@ def _positions(clusters: Ints, labels: Ints) -> Ints:
 
 
 def _blocks(n: int, D: int, k: int) -> Iterator[slice]:
-    """Rows that are worked on at a time; of the same sizes in a fit and in a prediction."""
+    """Yield blocks of rows, of the same sizes in a fit and in a prediction."""
     return blocks(n, 8 * (3 * D + 3 * k))
 
 
@@ -143,7 +143,7 @@ def noise_weight(ratios: Floats) -> float:
 
 
 def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """The largest w in [0, high] for which `holds`, by bisection.
+    """Return the largest w in [0, high] for which `holds`, by bisection.
 
     It holds up to some w and not beyond.
     """

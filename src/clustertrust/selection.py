@@ -41,15 +41,13 @@ NEAR = 1e-9  # mean silhouettes this close are equal, and the larger subset wins
 
 
 def plain_mean(s: Floats, labels: Ints) -> float:
-    """Mean of s over the points assigned; 0 where there are none, as for a run with one cluster."""
+    """Return the mean of s over assigned points; 0 without any, as for a run of one cluster."""
     assigned = labels >= 0
     return float(s[assigned].mean()) if assigned.any() else 0.0
 
 
 def macro_mean(s: Floats, labels: Ints) -> float:
-    """Mean over the clusters of the mean of s in each, so that a cluster counts alike whatever its
-    size.
-    """
+    """Return the mean over clusters of the mean of s in each: all clusters count the same."""
     clusters = np.unique(labels[labels >= 0])
     return (
         float(np.mean([s[labels == cluster].mean() for cluster in clusters]))
@@ -251,13 +249,13 @@ def select_adaptive(
 
 
 def _ranking(scores: Floats, random_state: Any) -> Ints:
-    """Positions by falling score, NaN last, those of equal score in random order."""
+    """Return the positions by falling score, NaN last, those of equal score in random order."""
     shuffled = check_random_state(random_state).permutation(len(scores))
     return shuffled[np.argsort(-scores[shuffled], kind="stable")]
 
 
 def _keep(order: Ints, size: int) -> Bools:
-    """Mask of the first `size` positions of a ranking."""
+    """Return the mask of the first `size` positions of a ranking."""
     mask = np.zeros(len(order), dtype=bool)
     mask[order[:size]] = True
     return mask
@@ -275,7 +273,7 @@ def _warn_of_edge(grid: Floats, best: int) -> None:
 
 
 def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
-    """Coverages, rising, and the number of points each keeps."""
+    """Return the coverages, rising, and the number of points each keeps."""
     if isinstance(coverages, str) or not isinstance(coverages, Iterable):
         raise TypeError(
             f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9]."

@@ -105,7 +105,7 @@ def pairs(runs: NDArray) -> Floats:
 def stability(
     cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str
 ) -> Stability:
-    """Stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
+    """Return the stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
 
     `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair
     with the row absent from either run agrees on nothing.
@@ -135,7 +135,7 @@ def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
 def pairwise_stability(
     labels: Any, *, agreement: str = "matching", unassigned: str = "skip"
 ) -> Floats:
-    """Share of run pairs that put a point into the same cluster, Eq. (7).
+    """Return the share of run pairs that put a point into the same cluster, Eq. (7).
 
     Parameters
     ----------

@@ -361,7 +361,7 @@ def geometry_deviation(n_runs: int, error: float) -> float:
 
 
 def runs_for_geometry(deviation: float, error: float) -> int:
-    """Smallest R ≥ 2 with `geometry_deviation` ≤ deviation.
+    """Return the smallest R ≥ 2 with `geometry_deviation` ≤ deviation.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ __all__ = ["bootstrap_stability", "consensus_agreement", "entropy_agreement", "s
 
 
 def _consensus(labels: Any) -> Votes:
-    """Votes on each point in the names of the medoid run.
+    """Return the votes on each point in the names of the medoid run.
 
     Runs that do not assign a point have no vote on it.
     """
@@ -93,8 +93,9 @@ def entropy_agreement(labels: Any) -> Floats:
 
 
 def subsample_stability(labels: Any) -> Floats:
-    """Share of run pairs that agree on the point, Eq. (7), of the pairs with the point in both; 0
-    where there is none.
+    """Return the share of run pairs that agree on the point, Eq. (7), of pairs that both have it.
+
+    It is 0 if there is no such pair.
 
     Parameters
     ----------
@@ -125,8 +126,7 @@ def bootstrap_stability(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Stability over runs on random subsamples: `subsample_stability` of an ensemble that is built
-    here.
+    """Build an ensemble on random subsamples and return its `subsample_stability`.
 
     Parameters
     ----------

@@ -19,8 +19,7 @@ _OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
 
 
 def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
-    """Minus the local outlier factor of the point in the whole data set: about -1 for typical
-    points, lower for others.
+    """Return minus the local outlier factor: about -1 for typical points, lower for others.
 
     Parameters
     ----------
@@ -42,8 +41,7 @@ def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
 
 
 def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> Floats:
-    """Mean over runs of 1 / max(1, LOF), LOF the local outlier factor inside the cluster that holds
-    the point.
+    """Return the mean over runs of 1 / max(1, LOF), the outlier factor inside the own cluster.
 
     In a cluster of fewer than three points the confidence is 0.5.
 

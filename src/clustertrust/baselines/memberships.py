@@ -54,7 +54,7 @@ def maximum(u: Floats) -> Floats:
 
 
 def margin(u: Floats) -> Floats:
-    """Largest minus second largest u_ℓ."""
+    """Return the largest minus second largest u_ℓ."""
     second, first = np.sort(u, axis=1)[:, -2:].T
     return first - second
 
@@ -175,7 +175,7 @@ def fuzzy_memberships(
 
 
 def _fuzzy_step(X: Floats, u: Floats, m: float) -> Floats:
-    """Centres from memberships, then memberships from centres."""
+    """Compute centres from memberships, then memberships from centres."""
     weight = u**m
     centers = weight.T @ X / weight.sum(axis=0)[:, None]
     # Powers by logarithms: for m near 1 the exponent is large, and powers of distances overflow.
@@ -228,8 +228,7 @@ def gmm_memberships(
     n_init: int = 3,
     random_state: int | None = None,
 ) -> Floats:
-    """Posterior probability of each component of a Gaussian mixture: scikit-learn's, with k-means
-    starts.
+    """Return the posterior of each component of scikit-learn's Gaussian mixture, by k-means starts.
 
     Parameters
     ----------

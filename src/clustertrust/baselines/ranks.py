@@ -17,7 +17,7 @@ __all__ = ["random_confidence", "rank_average"]
 
 
 def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
-    """Uniform random numbers: what any other signal has to beat.
+    """Return uniform random numbers, which any other signal has to beat.
 
     Parameters
     ----------
@@ -38,8 +38,7 @@ def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
 
 
 def rank_average(signals: Iterable[ArrayLike]) -> Floats:
-    """Mean over signals of rank / n, ties at their average rank: one confidence from signals of any
-    scale.
+    """Combine signals of any scale: the mean of rank / n, ties at their average rank.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def equal_counts(p: Floats, n_bins: int) -> Ints:
 
 
 def equal_widths(p: Floats, n_bins: int) -> Ints:
-    """Bin of each point, the bins of width 1 / n_bins; 1 is in the last."""
+    """Return the bin of each point, the bins of width 1 / n_bins; 1 is in the last."""
     return np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
 
 

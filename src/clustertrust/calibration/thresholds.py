@@ -308,7 +308,7 @@ def _of_points(
 
 
 def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: float) -> Floats:
-    """The hypergeometric test for tables with one group."""
+    """Run the hypergeometric test for tables with one group."""
     return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
 
 

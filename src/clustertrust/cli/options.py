@@ -104,7 +104,7 @@ class Numbers(click.ParamType):
     most = 1000  # so that a typing error does not fill the memory
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "LOW:HIGH|K,K,…"
 
     def convert(
@@ -148,7 +148,7 @@ class Runs(click.ParamType):
         self.auto = auto
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "N|auto" if self.auto else "N"
 
     def convert(
@@ -169,7 +169,7 @@ class ClusterNumber(click.ParamType):
     name = "clusters"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "K|FIRST:LAST"
 
     def convert(
@@ -202,7 +202,7 @@ class Resample(click.ParamType):
     name = "resample"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "SHARE|bootstrap"
 
     def convert(

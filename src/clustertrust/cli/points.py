@@ -169,7 +169,7 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
 
 
 def _ids(table: Table, columns: Columns) -> pd.Index:
-    """Names of the rows: the column asked for, else the file's own, else positions from 0."""
+    """Return row names: the column asked for, else the file's own, else positions from 0."""
     if columns.id is None:
         return _carried(table)
     return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)

@@ -48,7 +48,7 @@ class _Around(Source):
         )
 
     def read(self, rows: int) -> Iterator[Block]:
-        """The blocks of the table."""
+        """Yield the blocks of the table."""
         yield from self.source.read(rows)
 
 
@@ -56,7 +56,7 @@ class Unchecked(_Around):
     """A table in which missing values are allowed, to measure it."""
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """Blocks as they are read."""
+        """Yield blocks as they are read."""
         yield from self.read(rows)
 
 

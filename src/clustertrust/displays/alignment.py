@@ -117,7 +117,7 @@ def run_labels(confidence: Confidence, r: int) -> NDArray:
 
 
 def least_like(ensemble: Ensemble, reference: int) -> int:
-    """The run that agrees least with the reference."""
+    """Return the run that agrees least with the reference."""
     agreement = match_runs(meet(ensemble.labels)).agreement[reference].copy()
     agreement[reference] = np.inf
     return int(np.argmin(agreement))

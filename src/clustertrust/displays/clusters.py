@@ -36,9 +36,7 @@ _ROW = 0.85  # height of the tallest bar; the next row begins at 1
 
 
 def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
-    """Scores of the points that have one, and their clusters, whose members are positions among
-    these points.
-    """
+    """Return known scores, and their clusters as positions among these points."""
     there = ~np.isnan(confidence.scores)
     return confidence.scores[there], groups_of(confidence.labels[there], confidence.label_names)
 

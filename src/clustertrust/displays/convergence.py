@@ -351,7 +351,7 @@ class ConvergenceDisplay(Display):
 
 
 def _silhouettes(confidence: Confidence, X: Any, given: Any) -> Floats:
-    """The silhouettes given, or those of X in the runs of the record."""
+    """Return the silhouettes given, or those of X in the runs of the record."""
     if (X is None) == (given is None):
         raise ValueError(
             "X and silhouettes are "

@@ -115,7 +115,7 @@ def require_matplotlib() -> None:
 
 
 def confidence_of(cake: Any) -> Confidence:
-    """The record inside a fitted CAKE, in memory."""
+    """Return the record inside a fitted CAKE, in memory."""
     if not isinstance(cake, CAKE):
         raise TypeError(
             f"cake={cake!r} must be a fitted CAKE; for a Pipeline give its last step, "
@@ -152,9 +152,7 @@ class Group:
 
 
 def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
-    """The clusters that have points, by name, and last the points that are not assigned, if there
-    are any.
-    """
+    """Return the non-empty clusters by name, and last the points that are not assigned, if any."""
     found = [
         Group(written(label_names[label]), np.flatnonzero(labels == label))
         for label in by_name(label_names)
@@ -164,7 +162,7 @@ def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
 
 
 def by_name(names: NDArray) -> list[int]:
-    """Positions of the names in their order; text where numbers and text are mixed."""
+    """Return the positions of the names in their order; text where numbers and text are mixed."""
     plain = names.tolist()
     try:
         return sorted(range(len(plain)), key=lambda i: plain[i])
@@ -173,7 +171,7 @@ def by_name(names: NDArray) -> list[int]:
 
 
 def written(name: Any) -> str:
-    """A name of the user's as one short line that matplotlib takes for text, not for a formula."""
+    """Return a name as one short line that matplotlib does not read as a formula."""
     text = " ".join(str(name).split())
     if len(text) > _LONGEST_NAME:
         text = text[: _LONGEST_NAME - 1] + "…"
@@ -201,7 +199,7 @@ def check_max_points(max_points: Any) -> int | None:
 
 
 def draw_order(n: int, max_points: int | None) -> Ints:
-    """Positions of the points to draw, all or `max_points`, in random order.
+    """Return the positions of the points to draw, all or `max_points`, in random order.
 
     Where points lie on one another, what is on top is then a fair sample of what is there; with the
     least sure on top a dense cluster would look as bad as its worst points.
@@ -210,14 +208,14 @@ def draw_order(n: int, max_points: int | None) -> Ints:
 
 
 def sample_note(n: int, shown: int) -> str:
-    """What the figure says of the points that are drawn; nothing where they are few."""
+    """Return the note on the points drawn; empty if they are few."""
     if shown < n:
         return f"{shown:,} of {n:,} points, chosen at random"
     return f"{n:,} points, drawn in random order" if n > RASTER_POINTS else ""
 
 
 def missing_note(scores: Floats) -> str:
-    """What the figure says of points without a score that it leaves out."""
+    """Return the note on points without a score, which are left out."""
     missing = int(np.isnan(scores).sum())
     return (
         f"{missing:,} of {scores.size:,} points have no score and are left out" if missing else ""
@@ -225,12 +223,12 @@ def missing_note(scores: Floats) -> str:
 
 
 def marker_area(n: int) -> float:
-    """Size of a point among n, in square points of print."""
+    """Return the size of a point among n, in square points of print."""
     return float(np.clip(20.0 * np.sqrt(1000.0 / max(n, 1)), 2.0, 25.0))
 
 
 def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
-    """Options of a scatter of this many points, coloured by score."""
+    """Return the options of a scatter of this many points, coloured by score."""
     return {
         "cmap": SCORE_COLORS,
         "vmin": 0.0,
@@ -242,7 +240,7 @@ def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
 
 
 def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, Any]) -> Any:
-    """Points coloured by score.
+    """Draw points coloured by score.
 
     What matplotlib does not take is an error that names `scatter_kw`.
     """

@@ -41,9 +41,7 @@ _MOST_LABELLED = 12  # bins, up to which accuracies and scores are written besid
 
 
 def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Scores of the points that have one, and whether each is right after the best matching of
-    these points.
-    """
+    """Return known scores, and whether each point is right after the best matching of these."""
     confidence = check_confidence(confidence)
     scores = confidence.scores
     truth = np.asarray(y)
@@ -322,7 +320,7 @@ class CoverageAccuracyDisplay(Display):
 
 
 def draw_curve(ax: Axes, curve: Curve, label: str, marker: str = "") -> Any:
-    """One more curve on these axes, in a colour and a dash of its own."""
+    """Draw one more curve on these axes, in its own colour and dash."""
     drawn = sum(line.get_gid() == _CURVE for line in ax.lines)
     (line,) = ax.plot(
         curve.coverage,

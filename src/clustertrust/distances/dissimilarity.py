@@ -137,7 +137,7 @@ class Pairwise(Dissimilarity):
         self.params = fixed_parameters(X, metric) | dict(metric_params or {})
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         if is_name(self.metric, "precomputed"):
             raise ValueError(
                 "metric='precomputed' cannot score unseen points: their distances are not known."
@@ -150,7 +150,7 @@ class Pairwise(Dissimilarity):
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances among the training points."""
+        """Return the distances among the training points."""
         return self._split(
             self.X.shape[0],
             lambda rows: self._matrix_means(self._own_distances(rows)),
@@ -164,7 +164,7 @@ class Pairwise(Dissimilarity):
         )
 
     def _own_distances(self, rows: slice) -> NDArray:
-        """Rows of the distance matrix.
+        """Return the rows of the distance matrix.
 
         Whatever the metric says, a point is at distance 0 from itself.
         """
@@ -211,7 +211,7 @@ class Euclidean(Dissimilarity):
         self.X = X
 
     def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -245,7 +245,7 @@ class Euclidean(Dissimilarity):
 
 
 def is_name(value: Any, name: str) -> bool:
-    """Whether a metric or kernel, which may be a callable, is this name."""
+    """Return whether a metric or kernel, which may be a callable, is this name."""
     return isinstance(value, str) and value == name
 
 
@@ -307,13 +307,13 @@ class Centers(Dissimilarity):
         )
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._split(
             X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers)
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points; the same as for any others."""
+        """Return the distances of the training points; the same as for any others."""
         return self.map(self.X, reduce)
 
     def _means(self, X: Any) -> Floats:
@@ -351,11 +351,11 @@ class Cosine(Dissimilarity):
         )  # 1 for rows of zeros: they have no direction
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._map_directions(_directions(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points."""
+        """Return the distances of the training points."""
         return self._map_directions(self.X, reduce)
 
     def noise(self, X: Any = None) -> Floats | float:

@@ -54,7 +54,7 @@ class SampledMeans(Dissimilarity):
         self.is_drawn[self.drawn] = True
 
     def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         X = np.asarray(X, dtype=self.X.dtype)
         return self._map(X, reduce, None)
 

@@ -317,7 +317,7 @@ def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ens
 
 
 def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
-    """An ensemble of labels in a Dask array."""
+    """Return an ensemble of labels in a Dask array."""
     if (
         labels.ndim != 2
         or getattr(labels, "dtype", np.dtype(object)).kind not in "iu"

@@ -59,7 +59,7 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
 
 
 def check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, Ints]:
-    """Scores, labels (-1: not assigned) and classes of the points that have a score."""
+    """Return the scores, labels (-1: not assigned) and classes of the points that have a score."""
     values, (codes, _), classes = (
         _check_some_scores(scores),
         check_label_vector("labels", labels),

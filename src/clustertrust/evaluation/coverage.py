@@ -49,7 +49,7 @@ def coverage_accuracy_curve(
     coverages: ArrayLike = tuple(COVERAGES),
     alignment: str = "global",
 ) -> Curve:
-    """Accuracy among the round(c n) surest points, at least one, at each coverage c.
+    """Return the accuracy among the round(c n) surest points, at least one, at each coverage c.
 
     Parameters
     ----------

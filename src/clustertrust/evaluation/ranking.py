@@ -31,7 +31,7 @@ __all__ = [
 
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
-    """Scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
+    """Return the scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
     known, right = check_pair(scores, correct)
     return np.unique(known, return_inverse=True)[1], right
 
@@ -116,7 +116,7 @@ def _by_group(scores: Floats, right: Floats) -> Floats:
 
 
 def _as_given(scores: Floats, right: Floats) -> Floats:
-    """Correctness at each place, ties in the order of the data."""
+    """Return the correctness at each place, ties in the order of the data."""
     return right
 
 
@@ -134,7 +134,7 @@ def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
 def error_precision(
     scores: ArrayLike, correct: ArrayLike, share: float = 0.05, *, ties: str = "average"
 ) -> float:
-    """Share of errors among the round(share n) least sure points, at least one.
+    """Return the share of errors among the round(share n) least sure points, at least one.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class ClusterNames:
         return len(self.names)
 
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
-        """Codes into `names` as codes into these clusters; -1 stays -1."""
+        """Return the codes into `names` as codes into these clusters; -1 stays -1."""
         return np.array([*(self._code[name] for name in names), -1], dtype=np.int64)[codes]
 
 
@@ -111,7 +111,7 @@ def read_scores(table: Any) -> ScoreTable:
 
 
 def _number_column(table: pd.DataFrame, name: str) -> Floats:
-    """A column as floats; missing values are NaN."""
+    """Return a column as floats; missing values are NaN."""
     try:
         found = check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:

@@ -50,7 +50,7 @@ def sample(scores: Floats, most: int) -> Ints | None:
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
-    """Mean of each column in each cluster: (k, d), NaN for clusters without points.
+    """Return the mean of each column in each cluster: (k, d), NaN for clusters without points.
 
     Missing values are left out.
     """
@@ -122,7 +122,7 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
-    """The clusters with the most votes for each point, and their shares.
+    """Return the clusters with the most votes for each point, and their shares.
 
     `columns` is the cluster of each column.
     """

@@ -18,9 +18,7 @@ __all__ = ["choose_view"]
 def choose_view(
     X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints
 ) -> View:
-    """The embedding, else the data, else what the table has: stability and geometry, or scores by
-    cluster.
-    """
+    """Choose the view: the embedding, else the data, else columns of the table."""
     if embedding is not None:
         return given_view(embedding, table.index, "table")
     if X is not None and columns is not None:

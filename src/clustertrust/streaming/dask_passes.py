@@ -85,7 +85,7 @@ class DaskPasses(Passes):
         ]
 
     def _cut(self, labels: Any) -> list[Any]:
-        """Labels in the blocks of the rows."""
+        """Return the labels in the blocks of the rows."""
         array = importlib.import_module("dask.array")
         if len(labels) != self.n_rows:
             raise ValueError(
@@ -123,7 +123,7 @@ class DaskPasses(Passes):
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
     def score_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
-        """The `labels` or `scores` of all points, as unseen ones, in a Dask array.
+        """Return the `labels` or `scores` of all points, as unseen ones, in a Dask array.
 
         `dtype` is the type of the fit.
         """
@@ -131,9 +131,7 @@ class DaskPasses(Passes):
         return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
     def score_blocks(self, scorer: BlockScorer) -> dict[str, Any]:
-        """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed
-        when asked for.
-        """
+        """Return the arguments of `Model.confidence` for all points, as lazy Dask arrays."""
         tasks = self._tasks(scorer)
         clusters = scorer.model.clusters
         wide = {"votes": [max(1, int(clusters.n_clusters[scorer.model.reference]))]}
@@ -144,7 +142,7 @@ class DaskPasses(Passes):
         return {"fields": fields, "frame": self._frame}
 
     def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
-        """Results of the blocks, one below the other, as a Dask array."""
+        """Return the results of the blocks, one below the other, as a Dask array."""
         array = importlib.import_module("dask.array")
         parts = [
             array.from_delayed(task, (size, *more), dtype)
@@ -232,7 +230,7 @@ def total_of_labels(labels: Any) -> Totals:
 
 
 def _one(make: Callable[[], Any]) -> Any:
-    """What one Dask task comes to."""
+    """Return the result of one Dask task."""
     return next(results(open_client(), lambda: [make()]))
 
 

@@ -67,7 +67,7 @@ class Passes(ABC):
 
 
 def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
-    """Blocks of a table, of a size for so many runs."""
+    """Return the blocks of a table, of a size for so many runs."""
     runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
     return LocalPasses(
         source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose
@@ -118,7 +118,7 @@ class LocalPasses(Passes):
 
 
 def rows_of_block(n_features: int, n_runs: int) -> int:
-    """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
+    """Return the rows per block so that the blocks fit into the budget, from the sizes only."""
     bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
     return int(np.clip(memory_budget() // (AT_ONCE * bytes_per_row), 1024, 2**16))
 
@@ -165,9 +165,7 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]
 def _candidates(
     seed: int, below: float, block: Block
 ) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
-    """Number of rows, and the numbers, positions, names and values of those whose random number is
-    small.
-    """
+    """Return the number of rows, and the data of those with a small random number."""
     bits = np.random.PCG64(seed)
     keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
     small = np.flatnonzero(keys < below)

@@ -136,7 +136,7 @@ class Streamed:
         )
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
-        """The record of these fields."""
+        """Return the record of these fields."""
         return self.model.confidence(fields, numbered=True)
 
 
@@ -189,7 +189,7 @@ def collect(streamed: Streamed, passes: Passes) -> Confidence:
 
 
 def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
-    """The fields of `Confidence` of all rows, each in a file of the folder."""
+    """Write the fields of `Confidence` of all rows, each to a file of the folder."""
     fields: Arrays = {}
     for block, scored in streamed.scores(passes):
         for name, values in scored.items():
@@ -260,7 +260,7 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
 
 
 def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
-    """The model that follows from sums over all rows."""
+    """Return the model that follows from sums over all rows."""
     hint_at_jaccard(totals, scoring.agreement)
     warn_of_single_clusters(totals)
     matchings = match_runs(totals)
@@ -296,7 +296,7 @@ def _centers(run: Run) -> NDArray:
 
 
 def _is(run: Run, kind: str) -> bool:
-    """Whether a run is k-means, or its kind of mini-batches."""
+    """Return whether a run is k-means, or its kind of mini-batches."""
     name = run.method.lower().replace("-", "").replace("_", "")
     return (
         isinstance(run.placer, Nearest)
@@ -354,16 +354,14 @@ def _step_together(
 
 
 def _to_means(run: Run, totals: Totals, r: int) -> Run:
-    """Each centre to the mean of its points; one without points stays."""
+    """Move each centre to the mean of its points; one without points stays."""
     centers = np.array(_centers(run), dtype=np.float64)
     centers[totals.names[r]] = totals.means[totals.start[r] : totals.start[r + 1]]
     return _moved(run, centers)
 
 
 def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
-    """One pass in which each batch pulls the centres towards its means, the less the more points a
-    centre has had.
-    """
+    """Move the centres towards the means of each batch in one pass, less for larger clusters."""
     counts = [
         np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
         for run in runs

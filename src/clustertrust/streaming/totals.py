@@ -57,7 +57,7 @@ class Totals(Clusters):
         )
 
     def __add__(self, other: Totals) -> Totals:
-        """The sums over both, this one's clusters first.
+        """Return the sums over both, this one's clusters first.
 
         Chan's formula, so that no large numbers are subtracted.
         """
@@ -104,7 +104,7 @@ def _united(mine: Ints, theirs: Ints) -> Ints:
 
 
 def total(X: NDArray, labels: Ints) -> Totals:
-    """The sums over one block of points with labels (b, R)."""
+    """Return the sums over one block of points with labels (b, R)."""
     cells = meet(labels)
     means, variances = cluster_moments(X, cells)
     return Totals(
