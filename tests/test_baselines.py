@@ -327,7 +327,7 @@ def test_bootstrap_takes_any_clusterer_and_an_ensemble(blobs):
     drawn = bootstrap_stability(blobs, n_clusters=3, n_runs=3, resample="bootstrap", random_state=0)
     ensemble = build_ensemble(blobs, n_clusters=3, n_runs=3, resample="bootstrap", random_state=0)
     assert_array_equal(subsample_stability(ensemble), drawn)
-    with pytest.raises(ValueError, match="resample=None is no subsample"):
+    with pytest.raises(ValueError, match="resample=None is not a subsample"):
         bootstrap_stability(blobs, n_clusters=3, resample=None)
 
 

@@ -524,7 +524,7 @@ def test_how_many_labels_without_an_error_are_needed():
     assert few_labels.threshold == np.inf
     assert few_labels.n_kept == 0
     assert not few_labels.keep([0.0, 1.0]).any()
-    assert "50 labels, 0 of them errors. Even without an error about 59 labels are needed" in str(
+    assert "50 labels, 0 of them errors. Even without errors, about 59 labels are needed" in str(
         few_labels
     )
     bad = risk_threshold(np.linspace(0, 1, 300), np.arange(300) % 2)
@@ -593,12 +593,12 @@ def test_a_review_guarantees_nothing_and_can_be_far_off():
     assert not sample.guaranteed
     with pytest.warns(
         UserWarning,
-        match=r"purpose='review': scores, not chance, chose its points, so nothing is guar",
+        match=r"purpose='review': its points were chosen by score, not at random, so nothing is guar",
     ):
         found = risk_threshold(s, right[sample.positions], 0.05, sample=sample)
     assert (found.guaranteed, found.certified, found.n_points) == (False, True, 300)
     assert "300 of 300 points" in str(found)
-    assert "NOT GUARANTEED: of points without a label this says nothing." in str(found)
+    assert "NOT GUARANTEED: this holds only for the labelled points." in str(found)
     assert (
         ~right[found.keep(s)]
     ).mean() > 0.05  # the lowest scores are right here, and say nothing of the others
@@ -624,7 +624,7 @@ def test_a_threshold_that_keeps_all_says_so():
         (
             ([0.1, 2.0], [True, False]),
             {},
-            "scores must lie from 0 to 1. Give all scores, with None in correct",
+            "scores must lie from 0 to 1. To take thresholds from the scores, give all scores",
         ),
         (([np.nan, np.nan], [True, None]), {}, "nothing to keep"),
         (([np.inf, 0.5], [True, None]), {}, "infinite values"),
@@ -642,7 +642,7 @@ def test_a_threshold_that_keeps_all_says_so():
         (
             ([0.1, 0.2], [None]),
             {"sample": suggest([0.1, 0.2], 1)},
-            r"count them as wrong \(False\), or find out",
+            r"count them as wrong \(False\), or label them",
         ),
         (
             ([0.1, 0.2], [True, False]),
@@ -722,7 +722,7 @@ def test_a_review_takes_the_least_sure_first_and_ties_at_random():
         (([0.1, 0.2], 0), {}, "n=0 must be at least 1"),
         (([0.1, 0.2], 1, "learn"), {}, "purpose='learn' is not known"),
         (([0.1, 0.2], 1), {"design": "systematic"}, "design='systematic' is not known"),
-        (([0.1, 0.2], 1), {"design": "stratified"}, "cannot be dealt to 5 bands"),
+        (([0.1, 0.2], 1), {"design": "stratified"}, "cannot be divided among 5 bands"),
         (([0.1, 0.2], 1, "review"), {"design": "stratified"}, "is for purpose='threshold'"),
         (([0.1, 0.2], 1), {"exclude": [2]}, "exclude has 2; positions of 2 points run from 0 to 1"),
         (([0.1, 0.2], 1), {"exclude": [0.5]}, "exclude must be one flat sequence of whole numbers"),
@@ -761,7 +761,7 @@ def test_labels_that_made_the_map_cannot_judge_it():
     found = map_clusters(labels, truth[first.positions], first.positions)
     assert_array_equal(found.used, first.positions)
     with pytest.raises(
-        ValueError, match=rf"10 of the positions, {first.positions[0]} for one, made this map"
+        ValueError, match=rf"10 of the positions, such as {first.positions[0]}, made this map"
     ):
         found.correct(first.positions, truth[first.positions])
     other = suggest(np.linspace(0, 1, 100), 30, exclude=found.used)
@@ -802,7 +802,7 @@ def test_classes_may_be_of_any_kind_and_missing():
         (([0, 1], [None, None]), {}, "not known for any point that has a cluster"),
         (([0, 1], [[5, 6]]), {}, "one flat sequence"),
         (([0, 1], {2: "a"}), {}, "names the cluster 2, which labels do not have"),
-        (([0, 1], {0: "a"}, [0]), {}, "fixed by hand, which needs no positions"),
+        (([0, 1], {0: "a"}, [0]), {}, "classes is a dict, which needs no positions"),
         (([0, 1], [5, 6]), {"method": "best"}, "method='best' is not known"),
     ],
 )

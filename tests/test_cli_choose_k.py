@@ -213,22 +213,26 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", "--k", "2:60"],
             1,
-            "--k goes up to 60; stay below the number of points to judge, 60",
+            "--k goes up to 60; stay below the number of points used, 60",
         ),
         (
             ["x.csv", "--k", "2:30", "--max-points", "20"],
             1,
-            "stay below the number of points to judge, 20",
+            "stay below the number of points used, 20",
         ),
         (
             ["x.csv", *FEW, "--resample", "0.05"],
             1,
             "--resample 0.05 leaves each run 3 of 60 points",
         ),
-        (["x.csv", "--level", "nan"], 2, "'nan' is no number; give one in the range 0<x<1"),
-        (["x.csv", "--runs", "auto"], 2, "'auto' is no number of runs; give 2 or more."),
+        (["x.csv", "--level", "nan"], 2, "'nan' is not a number; give one in the range 0<x<1"),
+        (["x.csv", "--runs", "auto"], 2, "'auto' is not a number of runs; give 2 or more."),
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
-        (["x.csv", "--metric", "precomputed", *FEW], 1, "A precomputed matrix is for confidence"),
+        (
+            ["x.csv", "--metric", "precomputed", *FEW],
+            1,
+            "A precomputed matrix is only for confidence",
+        ),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
@@ -237,8 +241,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
             1,
             "--surrogates 9 allows no p-value below 0.1, so that --level 0.05",
         ),
-        (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the suffixes"),
-        (["x.csv", "--out", "k.h5ad"], 2, "is no h5ad; choose another suffix"),
+        (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the known suffixes"),
+        (["x.csv", "--out", "k.h5ad"], 2, "h5ad cannot hold; choose another suffix"),
         (["x.csv", "--plot", "k.gif"], 2, "its suffix must be one of .png"),
         (["x.csv", "--out", "x.csv"], 2, "is the same file as DATA"),
         (["x.csv", "--out", "-", "--json"], 2, "would both print to standard output"),
@@ -257,7 +261,7 @@ def test_outputs_appear_together_or_not_at_all(folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(choosing, "draw", fail)
+    monkeypatch.setattr(choosing, "draw_profile", fail)
     before = files(folder)
     told = run(
         "choose-k", "x.csv", *FEW, "--no-null", "--out", "k.csv", "--plot", "k.png", code=1
@@ -288,7 +292,7 @@ cli(["choose-k", "x.csv", "--surrogates", "100000", "--out", "k.csv"])
 
 def test_somebody_who_watches_sees_it_move(folder):
     told = watched("choose-k", "x.csv", *FEW, cwd=folder)
-    assert told.startswith(b"Judging 60 points of x.csv with 3 numbers of clusters.")
+    assert told.startswith(b"Scoring 60 points of x.csv with 3 numbers of clusters.")
     assert b"runs [##############################] 3/3" in told
     assert b"surrogates [##############################] 38/38" in told
 

@@ -405,7 +405,7 @@ def test_a_failing_run_is_named_or_dropped():
         (
             {"clusterer": failing, "n_clusters": 3},
             ValueError,
-            "n_clusters=3 cannot be handed to the function",
+            "n_clusters=3 cannot be passed to the function",
         ),
         (
             {"vary": {"n_neighbors": [3]}},
@@ -443,7 +443,7 @@ def test_a_failing_run_is_named_or_dropped():
             ValueError,
             "n_clusters=20 is more than the 15 points",
         ),
-        ({"left_out": "predict"}, ValueError, "left_out='predict' is used with resample alone"),
+        ({"left_out": "predict"}, ValueError, "left_out='predict' is used only with resample"),
         ({"left_out": "guess", "resample": 0.5}, ValueError, "left_out='guess' is not known"),
         ({"on_failure": "ignore"}, ValueError, "on_failure='ignore' is not known"),
     ],

@@ -483,7 +483,7 @@ def test_a_task_that_the_scheduler_loses_is_sent_again(client, monkeypatch, lost
     monkeypatch.setattr(_dask, "_look", forgetful)
     monkeypatch.setattr(_dask, "LOOK", 0.1)
     monkeypatch.setattr(_dask, "FORGOTTEN", 0.2)
-    assert list(_dask.spread(client, slowly, 7, [(1,), (2,), (3,)])) == [7, 14, 21]
+    assert list(_dask.run_on_workers(client, slowly, 7, [(1,), (2,), (3,)])) == [7, 14, 21]
     assert submitted == [3, 1]
 
 

@@ -72,7 +72,7 @@ def test_from_labels_numbers_names_by_first_appearance(kind):
 @pytest.mark.parametrize("text", ["-1", " -1", "-1.0", "-2"])
 def test_text_that_looks_like_a_negative_number_is_a_cluster_and_is_warned_of(text):
     with pytest.warns(
-        UserWarning, match=rf"labels has the text '{text}', which is taken for a cluster"
+        UserWarning, match=rf"labels has the text '{text}', which is taken as the name of a cluster"
     ) as caught:
         ensemble = Ensemble.from_labels([["0", text, "0"], [text, text, "1"]])
     assert len(caught) == 1  # once, not once a run

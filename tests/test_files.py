@@ -147,7 +147,7 @@ def test_numbers_are_read_to_the_last_digit():
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
         (b"a,a\n1,2\n", "more than one column of the name 'a'"),
-        (b"a;b\n1;2\n", "one column, 'a;b'; say what separates its fields: separator=';'"),
+        (b"a;b\n1;2\n", "one column, 'a;b'; name the separator of its fields: separator=';'"),
         (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say header=False"),
         (b"a,b\n1,2,3\n4,5,6\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
@@ -185,18 +185,18 @@ def test_damaged_files_are_told(tmp_path, suffix):
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(b"\x93no such thing" * 5)
     with pytest.raises(
-        TableError, match=r"bad.* (cannot be read as|holds Python objects or is no NumPy file)"
+        TableError, match=r"bad.* (cannot be read as|holds Python objects or is not a NumPy file)"
     ):
         read_table(path)
 
 
 def test_an_option_that_the_format_does_not_use_is_an_error():
-    with pytest.raises(TableError, match="array='X' means nothing for csv files"):
+    with pytest.raises(TableError, match="array='X' is not used for csv files"):
         read_table(b"a\n1\n", Reading(array="X"), format="csv")
 
 
 def test_unknown_formats_are_told(tmp_path):
-    with pytest.raises(TableError, match=r"a.xlsx has none of the suffixes .*\.parquet"):
+    with pytest.raises(TableError, match=r"a.xlsx has none of the known suffixes .*\.parquet"):
         format_of("a.xlsx")
     with pytest.raises(ValueError, match="format='xml' is not known"):
         read_table(b"", format="xml")

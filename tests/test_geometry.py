@@ -750,12 +750,14 @@ UNUSED = [
 @pytest.mark.parametrize(("geometry", "option"), UNUSED)
 def test_option_that_the_geometry_does_not_use(geometry, option):
     options = {"geometry": geometry, option: OPTIONS[option]}
-    with pytest.raises(ValueError, match=f"^{option} is used by .* not by geometry='{geometry}'"):
+    with pytest.raises(
+        ValueError, match=f"^{option} is used only by .* not by geometry='{geometry}'"
+    ):
         silhouettes(X, FULL, **options)
-    with pytest.raises(ValueError, match=f"^{option} is used by"):
+    with pytest.raises(ValueError, match=f"^{option} is used only by"):
         confidence(X, FULL, **options)
     if option != "centers":
-        with pytest.raises(ValueError, match=f"^{option} is used by"):
+        with pytest.raises(ValueError, match=f"^{option} is used only by"):
             CAKE(3, **options).fit(X)
 
 

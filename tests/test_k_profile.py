@@ -304,7 +304,7 @@ def test_bad_ranges(ks, kind, message):
     [
         ({"vary": {"n_clusters": [2, 3]}}, r"vary\['n_clusters'\] cannot be combined"),
         ({"clusterer": "hdbscan"}, "has no n_clusters or n_components"),
-        ({"null": ("permuted",)}, "leaves the verdict to nothing"),
+        ({"null": ("permuted",)}, "has no family for the verdict"),
         ({"null": ("none",)}, "null='none' is not known"),
         ({"n_surrogates": 9}, "n_surrogates=9 allows no p-value below 0.1"),
         ({"agreement": "kappa"}, "agreement='kappa' is not known"),

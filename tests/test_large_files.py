@@ -163,24 +163,24 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (["--separator", ";"], "no room for --separator"),
-        (["--no-header"], "no room for --no-header"),
-        (["--format", "tsv"], "no room for --format tsv"),
-        (["--array", "x"], "no room for --array"),
+        (["--separator", ";"], "does not allow --separator"),
+        (["--no-header"], "does not allow --no-header"),
+        (["--format", "tsv"], "does not allow --format tsv"),
+        (["--array", "x"], "does not allow --array"),
         (["--resample", "0.5"], "Set --left-out predict"),
         (["--use", "a", "--drop", "a"], "decide for one"),
         (["--id", "score"], "has the name of a result"),
         (
             ["--scheduler", "tcp://nowhere:1", "--drop-missing"],
-            "--drop-missing is not done on many machines",
+            "--scheduler does not work with --drop-missing",
         ),
-        (["--out", "scores.npy"], r"go to .csv"),
-        (["--out", "-"], "go to a file"),
+        (["--out", "scores.npy"], r"need a file of type .csv"),
+        (["--out", "-"], "cannot be printed; name a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
         (
             ["--fusion", "refined"],
-            "A single file of at most a quarter of --memory is judged whole.",
+            "A single file of at most a quarter of --memory is read whole.",
         ),
     ],
 )
@@ -287,7 +287,9 @@ def test_a_column_without_values_is_told(table, tmp_path, missing):
     done = score(tmp_path / "x.csv", *OPTIONS, *missing)
     assert done.exit_code == 1
     assert (
-        "The column 'c' has no known value" if missing[0] == "--impute" else "No row is without"
+        "The column 'c' has no known value"
+        if missing[0] == "--impute"
+        else "Every row has missing values"
     ) in done.output
 
 

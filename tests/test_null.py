@@ -379,7 +379,7 @@ def test_the_summary_says_what_was_found(iris):
     text = iris.summary()
     assert "150 points, 3 clusters, 4 runs: mean score" in text
     assert "permuted" in text
-    assert "no part of the verdict" in text
+    assert "not part of the verdict" in text
     low = dict.fromkeys(iris.families, np.zeros(19))
     assert (
         "\nStructured: more than the box and the gaussian would show (p = 0.05"
@@ -408,8 +408,8 @@ def test_progress_is_told_where_somebody_watches(monkeypatch):
     ("settings", "message"),
     [
         ({"families": ("box", "cube")}, "families='cube' is not known"),
-        ({"families": ("permuted",)}, "leaves the verdict to nothing"),
-        ({"families": ()}, "leaves the verdict to nothing"),
+        ({"families": ("permuted",)}, "has no family for the verdict"),
+        ({"families": ()}, "has no family for the verdict"),
         ({"n_surrogates": 10}, "n_surrogates=10 allows no p-value below 0.0909.*at least 19"),
         ({"n_surrogates": 0}, "n_surrogates=0 must be at least 1"),
         ({"level": 0}, "level=0 must be a number between 0 and 1"),
@@ -417,8 +417,8 @@ def test_progress_is_told_where_somebody_watches(monkeypatch):
         ({"max_points": 1}, "max_points=1 must be at least 2"),
         ({"random_state": [1, 2]}, "random_state=.* must be a number or None"),
         ({"fusion": "sum"}, "fusion='sum' is not known"),
-        ({"geometry": "rms", "metric": "manhattan"}, "metric is used by geometry"),
-        ({"metric": "precomputed"}, "precomputed matrix is for confidence"),
+        ({"geometry": "rms", "metric": "manhattan"}, "metric is used only by geometry"),
+        ({"metric": "precomputed"}, "precomputed matrix is only for confidence"),
         ({"n_clusters": 500}, "n_clusters=500 is more than the 120 points"),
         ({"on_failure": "ignore"}, "on_failure='ignore' is not known"),
         ({"clusterer": "k"}, "clusterer='k' is not known"),

@@ -409,7 +409,7 @@ def test_without_coordinates(options, match):
 
 def test_distances_and_sparse_data_are_refused():
     D = ((X[:, None] - X) ** 2).sum(axis=2)
-    with pytest.raises(ValueError, match="metric='precomputed' does not judge by"):
+    with pytest.raises(ValueError, match="metric='precomputed' does not use"):
         confidence(D, [[0, 1] * 100, [0, 1] * 100], fusion="refined", metric="precomputed")
     for call in (
         lambda: CAKE(3, fusion="refined").fit(csr_array(X)),
@@ -433,7 +433,7 @@ def test_what_has_no_coordinates_is_told_before_a_fit(how):
         raise AssertionError("clustered")
 
     for call in (null_reference, lambda X, **more: choose_k(X, [2, 3], **more)):
-        with pytest.raises(ValueError, match="does not judge by"):
+        with pytest.raises(ValueError, match="does not use"):
             call(
                 X, clusterer=never if call is null_reference else "kmeans", fusion="refined", **how
             )
@@ -465,7 +465,7 @@ def test_displays(cake):
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
     with pytest.raises(
-        ValueError, match="fusion='refined': persistence hangs on the consensus of all runs"
+        ValueError, match="fusion='refined': persistence depends on the consensus of all runs"
     ):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 

@@ -170,7 +170,7 @@ class TestPointsThatNoRunAssigns:
         )
         assert why.reason == "unassigned"
         assert str(why).endswith(
-            "Unassigned: no score, since fewer than two runs assign this point."
+            "Unassigned: no score, because fewer than two runs assign this point."
         )
 
 

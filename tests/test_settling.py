@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.scoring.settling import BATCH, FEWEST, TOLERANCE, unsettled
+from clustertrust.scoring.settling import BATCH_RUNS, FEWEST_RUNS, SETTLED, unsettled
 
 X = load_iris().data
 
@@ -17,7 +17,7 @@ X = load_iris().data
 )
 def test_the_same_as_that_many_runs_at_once(settings):
     auto = CAKE(3, n_runs="auto", random_state=0, **settings).fit(X)
-    assert (auto.n_runs_ - FEWEST) % BATCH == 0
+    assert (auto.n_runs_ - FEWEST_RUNS) % BATCH_RUNS == 0
     at_once = CAKE(3, n_runs=auto.n_runs_, random_state=0, **settings).fit(X)
     assert_array_equal(auto.ensemble_.labels, at_once.ensemble_.labels)
     assert_allclose(auto.scores_, at_once.scores_, atol=1e-12)
@@ -27,18 +27,20 @@ def test_the_same_as_that_many_runs_at_once(settings):
 def test_it_stops_as_soon_as_the_rule_holds():
     auto = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
     low, high = np.quantile(auto.scores_, [0.25, 0.75])
-    assert np.median(auto.standard_errors_) <= TOLERANCE * (high - low)
-    assert auto.n_runs_ > FEWEST  # else the next lines would say nothing
-    before = CAKE(3, clusterer="kmeans-random", n_runs=auto.n_runs_ - BATCH, random_state=0).fit(X)
+    assert np.median(auto.standard_errors_) <= SETTLED * (high - low)
+    assert auto.n_runs_ > FEWEST_RUNS  # else the next lines would say nothing
+    before = CAKE(
+        3, clusterer="kmeans-random", n_runs=auto.n_runs_ - BATCH_RUNS, random_state=0
+    ).fit(X)
     low, high = np.quantile(before.scores_, [0.25, 0.75])
-    assert np.median(before.standard_errors_) > TOLERANCE * (high - low)
+    assert np.median(before.standard_errors_) > SETTLED * (high - low)
     clear = make_blobs(200, centers=[[0, 0], [50, 50]], random_state=0)[0]
-    assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST
+    assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST_RUNS
 
 
 def test_it_ends_where_nothing_settles(monkeypatch):
-    monkeypatch.setattr("clustertrust.scoring.settling.TOLERANCE", 0.0)
-    monkeypatch.setattr("clustertrust.scoring.settling.MOST", 40)
+    monkeypatch.setattr("clustertrust.scoring.settling.SETTLED", 0.0)
+    monkeypatch.setattr("clustertrust.scoring.settling.MOST_RUNS", 40)
     with pytest.warns(UserWarning, match="After 40 runs.*not settled"):
         cake = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
     assert cake.n_runs_ == 40

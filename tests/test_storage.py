@@ -56,7 +56,7 @@ def test_given_labels_come_back_with_their_names(tmp_path):
         [True, False],
         None,
     ]
-    with pytest.raises(ValueError, match=r"runs \[0, 1, 2\] place unseen points is not known"):
+    with pytest.raises(ValueError, match=r"Runs \[0, 1, 2\] cannot place unseen points"):
         back.place(X)
 
 

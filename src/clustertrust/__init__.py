@@ -1,11 +1,11 @@
 """clustertrust: which of these cluster assignments can I trust?
 
-What is public is imported when it is first asked for, so that the command line answers at once.
+Public names are imported when they are first used, so that the command line starts fast.
 """
 
 from __future__ import annotations
 
-# as type checkers know it; loading `typing` takes time in which Ctrl-C is not looked after yet
+# type checkers know this name; importing `typing` takes time in which Ctrl-C is not handled yet
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`python -m clustertrust` and the command `clustertrust`.
 
-Nothing is imported before Ctrl-C is looked after.
+Nothing is imported before Ctrl-C is handled.
 """
 
 from __future__ import annotations

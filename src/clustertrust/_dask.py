@@ -1,9 +1,8 @@
 """Tasks on the workers of a Dask client, watched until each has its result.
 
-A task holds all that it takes to do it again, so that a worker that dies costs time and nothing
-else. Data that are scattered live on workers alone, and are lost with the last of them; here they
-are a task, too. Nobody waits for ever: the scheduler is asked at intervals whether it still knows
-the tasks and has workers.
+A task holds everything needed to repeat it, so a worker that dies costs only time. Scattered data
+exist only on workers and are lost with the last of them, so here data are a task too. Nothing waits
+for ever: the scheduler is asked at intervals whether it still knows the tasks and has workers.
 """
 
 from __future__ import annotations
@@ -18,24 +17,20 @@ from typing import Any
 
 import joblib
 
-__all__ = ["client_of_joblib", "open_client", "results", "spread"]
+__all__ = ["client_of_joblib", "open_client", "results", "run_on_workers"]
 
 LOOK = 5.0  # seconds between two looks at the scheduler
-PATIENCE = (
-    300.0  # seconds without a worker, or without an answer of the scheduler, that are waited for
-)
-# seconds after which a task that the scheduler does not know is taken for lost: a graph takes time
+PATIENCE = 300.0  # seconds to wait without a worker, or without an answer of the scheduler
+# seconds after which a task unknown to the scheduler counts as lost: sending a graph takes time
 FORGOTTEN = 60.0
 ATTEMPTS = 3  # at a task that the scheduler has lost
 _LOST = ("cancelled", "lost")
 
 
 def open_client() -> Any:
-    """Return the `dask.distributed` client that is open and in use; None where there is none, or in
-    a task of its own.
+    """Return the open `dask.distributed` client; None if there is none, or inside a task.
 
-    A task that waited for others would take up the thread that they need; Dask's own functions know
-    how to leave it.
+    A task that waited for others would occupy the thread that they need.
     """
     distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
     if distributed is None:
@@ -75,7 +70,7 @@ class _Kept:
         return self.data
 
 
-def spread(
+def run_on_workers(
     client: Any, function: Callable[..., Any], data: Any, jobs: Sequence[tuple[Any, ...]]
 ) -> Iterator[Any]:
     """Yield function(data, *job) for each job, in order, worked on by the workers."""
@@ -106,7 +101,7 @@ def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
 
 
 def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], at: int) -> Any:
-    """What a future comes to, or the error of its task.
+    """Return the result of a future, or raise the error of its task.
 
     New futures take the place of those that were lost.
     """
@@ -117,15 +112,17 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
         if futures[at].status in _LOST:
             lost += 1
             if lost == ATTEMPTS:
-                raise RuntimeError(f"Dask's scheduler lost a task {lost} times; its log tells why.")
+                raise RuntimeError(
+                    f"Dask's scheduler lost a task {lost} times; see its log for the reason."
+                )
             futures[at:] = _again(client, make, futures, at)
             continue
         try:
             return futures[at].result(timeout=PATIENCE)
         except distributed.scheduler.KilledWorker as error:
             raise RuntimeError(
-                "Several workers died, one after the other, at the same task, most often for want "
-                f"of memory: {error}"
+                "Several workers died, one after the other, at the same task, usually because they "
+                f"ran out of memory: {error}"
             ) from error
         except (distributed.CancelledError, TimeoutError):
             # The worker that had the result died before it could give it away: the task is done
@@ -135,7 +132,7 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
 
 
 def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
-    """Futures of the tasks."""
+    """Return the futures of the tasks."""
     # What is large here is meant to be in the graph.
     with importlib.import_module("dask").config.set(
         {"distributed.admin.large-graph-warning-threshold": "1TB"}
@@ -146,7 +143,7 @@ def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
 def _again(
     client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int
 ) -> list[Any]:
-    """The futures from `low` on, new ones in place of those that were lost."""
+    """Return the futures from `low` on, new ones in place of those that were lost."""
     lost = [at for at in range(low, len(futures)) if futures[at].status in _LOST]
     tasks = make()
     new = dict(zip(lost, _submit(client, [tasks[at] for at in lost]), strict=True))
@@ -161,7 +158,7 @@ def _wait(client: Any, future: Any) -> None:
     distributed = importlib.import_module("distributed")
     manned = known = time.monotonic()  # when there were workers last, and when the task was known
     while future.status == "pending":
-        with suppress(TimeoutError, distributed.CancelledError):  # its status tells
+        with suppress(TimeoutError, distributed.CancelledError):  # its status shows the outcome
             distributed.wait([future], timeout=LOOK)
         if future.status != "pending":
             return
@@ -177,13 +174,12 @@ def _wait(client: Any, future: Any) -> None:
             )
             raise TimeoutError(
                 f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, "
-                "or wait for those on "
-                "their way with client.wait_for_workers(1), and call again."
+                "or wait for those on their way with client.wait_for_workers(1), and call again."
             )
 
 
 def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
-    """What the scheduler says of a task, and how many workers it has.
+    """Return the scheduler's state of a task, and its number of workers.
 
     None, None where it does not answer in time.
     """

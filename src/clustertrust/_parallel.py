@@ -16,8 +16,9 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
-Block = TypeVar("Block")
-Result = TypeVar("Result")
+from clustertrust._types import Result
+
+Part = TypeVar("Part")
 
 
 _MOST_THREADS = 10_000
@@ -29,15 +30,12 @@ def check_jobs(n_jobs: int | None) -> None:
     if n_jobs is not None and (not whole or n_jobs == 0 or abs(int(n_jobs)) > _MOST_THREADS):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most "
-            f"{_MOST_THREADS}; -1 means every "
-            "core."
+            f"{_MOST_THREADS}; -1 means every core."
         )
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads to use: every core for None (as scikit-learn's compiled loops do), else joblib's
-    meaning.
-    """
+    """Return the number of threads: one per core for None, else as in joblib."""
     check_jobs(n_jobs)
     context = joblib.parallel.get_active_backend()[
         1
@@ -47,11 +45,11 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def memory_budget() -> int:
-    """Bytes that the blocks under work may take: a quarter of scikit-learn's `working_memory`."""
+    """Return the bytes for blocks in use: a quarter of scikit-learn's `working_memory`."""
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-AT_ONCE = 8  # blocks that may be under work or wait to be taken
+AT_ONCE = 8  # blocks in use or waiting
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
@@ -65,11 +63,11 @@ def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice
 
 
 def map_blocks(
-    function: Callable[[Block], Result], parts: Iterator[Block], threads: int
+    function: Callable[[Part], Result], parts: Iterator[Part], threads: int
 ) -> Iterator[Result]:
-    """Yield function(part) for each part, in order, worked on by `threads` threads.
+    """Yield function(part) for each part, in order, computed by `threads` threads.
 
-    The pool lives for this call alone: a pool kept between calls would be dead in a forked child.
+    The pool lives only for this call: a pool kept between calls would be dead in a forked child.
     """
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
@@ -89,18 +87,17 @@ def map_blocks(
 
 @functools.cache
 def _controller() -> ThreadpoolController:
-    """The thread pools of the loaded libraries; kept, since finding them takes milliseconds."""
+    """Return the thread pools of loaded libraries; cached, since finding them is slow."""
     return ThreadpoolController()
 
 
 class _OneThread:
     """Holds BLAS to one thread while anyone is inside.
 
-    threadpoolctl remembers the limit it found and puts it back. Of two threads that enter one after
-    the other the second would find, and for ever put back, the first one's limit; so only the first
-    to enter sets the limit and only the last to leave lifts it. Newer versions listen to no thread
-    but the first to set a limit while that one lives, so that both is done by threads that do
-    nothing else.
+    threadpoolctl remembers the limit it found and restores it. If two threads enter one after the
+    other, the second finds the limit of the first and restores that for ever. So only the first to
+    enter sets the limit, and only the last to leave lifts it. Newer versions accept limits only
+    from the first thread that set one, while it lives, so separate threads do both.
     """
 
     def __init__(self) -> None:

@@ -1,14 +1,12 @@
-"""A progress bar on standard error, for people: it is drawn where somebody asked for it and there
-is a terminal.
-"""
+"""A progress bar on standard error, drawn if the user asked for it and there is a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-Result = TypeVar("Result")
+from clustertrust._types import Result
+
 WIDTH = 30
 
 
@@ -20,10 +18,9 @@ def progress(
     verbose: bool,
     size: Callable[[Result], int] = lambda result: 1,
 ) -> Iterator[Result]:
-    """Yield the results, and tell after each how far it is; None: how much there is to do is not
-    known.
+    """Yield the results, and show the progress after each.
 
-    `size` is how much of `total` a result stands for.
+    `total` None: the amount of work is unknown. `size` is the part of `total` that a result covers.
     """
     if not verbose or not sys.stderr.isatty():
         yield from results
@@ -33,11 +30,11 @@ def progress(
         yield result
         done += size(result)
         filled = WIDTH if not total else WIDTH * min(done, total) // total
-        told = (
+        bar = (
             f"{done}"
             if total is None
             else f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total}"
         )
-        sys.stderr.write(f"\r{what} {told}")
+        sys.stderr.write(f"\r{what} {bar}")
         sys.stderr.flush()
     sys.stderr.write("\n")

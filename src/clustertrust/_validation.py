@@ -20,21 +20,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._types import Floats, Ints
+
 MATRIX_OPTIONS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
-    "ensure_all_finite": False,  # `check_finite` says where and what to do
+    "ensure_all_finite": False,  # `check_finite` names the place and the remedy
 }
 
-# Runs, restarts, surrogates, values to try: more of them would take years or all memory.
+# The most runs, restarts, surrogates or values to try: more would take years or all memory.
 MOST = 1_000_000
 
 
 NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
 
 
-def tell(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the caller's that led here, however deep inside the package we are."""
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, however deep inside the package the warning arises."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
         frame, level = frame.f_back, level + 1
@@ -49,7 +51,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
-    """Return a whole number of at least `at_least` and, where that is given, at most `at_most`."""
+    """Return a whole number of at least `at_least` and at most `at_most`, if that is given."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"{name}={value!r} must be a whole number of at least {at_least}.")
     if value < at_least:
@@ -60,7 +62,7 @@ def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = N
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return whether something is asked for; 0 and 1 will do."""
+    """Return True or False; 0 and 1 are accepted."""
     if not isinstance(value, numbers.Integral | np.bool_):
         raise TypeError(f"{name}={value!r} must be True or False.")
     return bool(value)
@@ -76,8 +78,8 @@ def check_number(name: str, value: Any) -> float:
         raise ValueError(f"{name}={value!r} is too large for a float.") from error
 
 
-def check_floats(name: str, values: Any, what: str) -> NDArray[np.float64]:
-    """Return numbers as floats, missing ones as NaN; `what` says what they should be.
+def check_floats(name: str, values: Any, what: str) -> Floats:
+    """Return numbers as floats, missing ones as NaN; `what` describes what is expected.
 
     NumPy would take the real part of complex numbers.
     """
@@ -97,7 +99,7 @@ def check_mapping(name: str, value: Any) -> dict[Any, Any]:
 
 
 def check_names(name: str, value: Any, what: str) -> list[str]:
-    """Return a sequence of names; `what` says of what."""
+    """Return a sequence of names; `what` describes what they name."""
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | pd.Index):
         raise TypeError(f"{name}={value!r} must be a list of {what}.")
     names = list(value)
@@ -107,7 +109,7 @@ def check_names(name: str, value: Any, what: str) -> list[str]:
 
 
 def check_list(name: str, values: Any, such_as: str) -> list[Any]:
-    """Return what an iterable holds, at most `MOST` values, as a list."""
+    """Return the values of an iterable as a list, at most `MOST` of them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(
             f"{name}={values!r} must be a range or a list of values, such as {such_as}."
@@ -121,7 +123,7 @@ def check_list(name: str, values: Any, such_as: str) -> list[Any]:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame; neither is imported for the question."""
+    """Return whether X is a pandas or polars frame, without importing polars."""
     return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {
         "pandas",
         "polars",
@@ -129,7 +131,7 @@ def is_frame(X: Any) -> bool:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or frame; Dask is not imported for the question."""
+    """Return whether X is a Dask array or frame, without importing Dask."""
     return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {
         "Array",
         "DataFrame",
@@ -137,14 +139,14 @@ def is_dask(X: Any) -> bool:
 
 
 def check_columns(X: Any) -> None:
-    """Name the columns of a frame that no distance can be taken of, or that cannot be told apart."""
+    """Raise for columns of a frame that are not numbers or that share a name."""
     if type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars":
-        raise TypeError("X is a polars LazyFrame, whose rows are not there yet; give X.collect().")
+        raise TypeError("X is a polars LazyFrame, which has no rows yet; give X.collect().")
     if not is_frame(X):
         return
     twice = [name for name, times in Counter(X.columns).items() if times > 1]
     if twice:
-        raise ValueError(f"X has more than one column of the name {twice[0]!r}; rename them.")
+        raise ValueError(f"X has more than one column named {twice[0]!r}; rename them.")
     columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
     text = [str(name) for name, column in columns if not _is_numeric(column)]
     if text:
@@ -168,14 +170,12 @@ def _is_numeric(column: Any) -> bool:
 def check_finite(
     X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | None = None
 ) -> None:
-    """Raise with the place of the first missing or infinite value, by the names of `columns` and
-    `rows` too.
-    """
+    """Raise with the place of the first missing or infinite value, also by its names."""
     values = X.data if sparse.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(
             values.sum(dtype=np.float64)
-        ):  # one cheap pass; an overflowing sum is looked at below
+        ):  # one cheap pass; an overflowing sum is checked below
             return
     bad = ~np.isfinite(values)
     count = int(bad.sum())
@@ -191,18 +191,16 @@ def check_finite(
     kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
     raise ValueError(
         f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row "
-        f"{row}{of_row}, "
-        f"column {column}{name}. Drop those rows or impute them first (for example with "
-        "sklearn.impute.SimpleImputer)."
+        f"{row}{of_row}, column {column}{name}. Drop those rows or impute them first (for example "
+        "with sklearn.impute.SimpleImputer)."
     )
 
 
 def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
-    """Raise where squares of the values leave the range of their type: distances would be 0 or
-    infinite, unnoticed.
+    """Raise if squares of the values leave the range of their type.
 
-    `small=False` lets pass values that are all next to 0, as new points may be; `dtype` is the type
-    that the values will have, where it is another.
+    Distances would silently become 0 or infinite. `small=False` accepts values that are all close
+    to 0, as new points may be; `dtype` is the type that the values will be converted to.
     """
     values = X.data if sparse.issparse(X) else X
     if not values.size:
@@ -213,21 +211,18 @@ def check_range(X: Any, *, small: bool = True, dtype: Any = None) -> None:
     if low <= largest <= high or largest == 0 or (largest < low and not small):
         return
     unit = f"1e{np.floor(np.log10(largest)):.0f}"
-    told = "large" if largest > high else "small"
+    extreme = "large" if largest > high else "small"
     remedy = ", or convert it to float64" if dtype is None else ", or fit on float64"
     wider = remedy if kind.dtype == np.float32 else ""
     raise ValueError(
-        f"X has values of up to {largest:.3g}, whose squared distances are too {told} for "
-        f"{kind.dtype} ({low:.0e} to "
-        f"{high:.0e} can be told apart here); divide X by {unit} first{wider}."
+        f"X has values of up to {largest:.3g}, whose squared distances are too {extreme} for "
+        f"{kind.dtype} (which needs values between {low:.0e} and {high:.0e}); divide X by {unit} "
+        f"first{wider}."
     )
 
 
 def as_type(X: Any, dtype: Any) -> Any:
-    """Return new points in the type of the data of the fit.
-
-    Raise where they are beyond its range.
-    """
+    """Return new points in the type of the data of the fit; raise if they exceed its range."""
     if X.dtype == dtype:
         return X
     check_range(X, small=False, dtype=dtype)
@@ -249,10 +244,9 @@ def check_whole_numbers(X: Any) -> None:
         if lost.any():
             raise ValueError(
                 f"X has whole numbers beyond 2**53 in column {name!r}, such as "
-                f"{int(values[lost][0])}, which floats of "
-                "64 bits cannot tell from their neighbours. Subtract the column's smallest from "
-                "it, or leave it out if "
-                "it names the rows."
+                f"{int(values[lost][0])}, which 64-bit floats cannot distinguish from their "
+                "neighbours. Subtract the column's smallest from it, or leave it out if it names "
+                "the rows."
             )
 
 
@@ -273,7 +267,7 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
     if isinstance(X, list | tuple):
         try:
             X = np.asarray(X)
-        except ValueError:  # ragged, of which others tell
+        except ValueError:  # ragged; a later check reports it
             return
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu" and X.dtype.itemsize == 8:
         wide = np.abs(X.astype(np.float64)) >= 2.0**53
@@ -319,7 +313,7 @@ def check_square(name: str, matrix: Any, n: int) -> Any:
 
 
 def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
-    """Raise unless both speak of the same number of points."""
+    """Raise unless both have the same number of points."""
     if len(a) != len(b):
         raise ValueError(
             f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same "
@@ -328,64 +322,54 @@ def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
 
 
 def only_counts(index: pd.Index) -> bool:
-    """Whether an index is 0, 1, 2, …, as frames have it whose rows were not named."""
+    """Return whether an index is 0, 1, 2, …, as in frames whose rows have no names."""
     return index.equals(pd.RangeIndex(len(index)))
 
 
 def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None:
-    """Raise where two frames with ids of their own, of equal length, do not list the same points in
-    the same order.
-    """
+    """Raise if two frames of equal length name their rows differently or in another order."""
     if only_counts(index) or only_counts(rows) or index.equals(rows):
-        return  # rows that have no names are told apart by their place
+        return  # rows without names are known by their position
     theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, rows))
     differ = np.flatnonzero(theirs != ours)
     if differ.size:
         i = int(differ[0])
         raise ValueError(
             f"Row {i} of {name} is {theirs[i]!r} and row {i} of {of} is {ours[i]!r}; both must "
-            "list the same points in "
-            f"the same order: {name}.loc[{of}.index] puts them so, {name}.to_numpy() says that "
-            "they are."
+            f"list the same points in the same order. {name}.loc[{of}.index] puts them in order; "
+            f"{name}.to_numpy() declares that they already are."
         )
 
 
 def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
-    """Say that text such as "-1" is a cluster of that name, where the number would mean not
-    assigned.
-    """
+    """Warn that text such as "-1" names a cluster, while the number would mean not assigned."""
     negative = sorted(
         {text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())}
     )
     if negative:
-        tell(
-            f"{name} has the text {negative[0]!r}, which is taken for a cluster of that name. For "
-            "points that are not "
-            "assigned give the number -1, None or NaN."
+        warn_user(
+            f"{name} has the text {negative[0]!r}, which is taken as the name of a cluster. For "
+            "points that are not assigned, give the number -1, None or NaN."
         )
 
 
-def check_label_vector(
-    name: str, labels: Any, *, quiet: bool = False
-) -> tuple[NDArray[np.int64], NDArray]:
+def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[Ints, NDArray]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code.
 
     Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth
     values; missing values mean not assigned. Text that looks like a negative number is a cluster,
-    and is warned of unless `quiet`.
+    with a warning unless `quiet`.
     """
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
         if isinstance(labels, list | tuple) and values.dtype.kind in "US":
-            values = np.asarray(
-                labels, dtype=object
-            )  # NumPy would have made text of a missing value
+            values = np.asarray(labels, dtype=object)  # NumPy would turn a missing value into text
         if values.ndim != 1:
             raise ValueError(f"its shape is {values.shape}")
         codes, names = pd.factorize(values)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} must be one flat sequence of labels, one a point: {error}."
+            f"{name} must be one flat sequence of labels, one per point: {error}."
         ) from error
     names = np.asarray(names)
     kind = pd.api.types.infer_dtype(names) if names.dtype == object else ""
@@ -396,8 +380,8 @@ def check_label_vector(
         fractional = names[~np.isfinite(names) | (names != np.floor(names))]
         if fractional.size:
             raise ValueError(
-                f"{name} contains {fractional[0]!r}, which is no label; labels are whole numbers, "
-                "text or categories."
+                f"{name} contains {fractional[0]!r}, which is not a label; labels are whole "
+                "numbers, text or categories."
             )
         names = names.astype(np.int64)
     negative = np.array(
@@ -414,7 +398,7 @@ def check_label_vector(
 
 
 def _check_label_range(name: str, names: NDArray, kind: str) -> None:
-    """Raise for numbers that are too large for whole numbers of 64 bits."""
+    """Raise for numbers that do not fit into 64-bit integers."""
     if names.dtype.kind != "f" and kind not in {"integer", "floating", "mixed-integer-float"}:
         return
     beyond = [
@@ -424,26 +408,24 @@ def _check_label_range(name: str, names: NDArray, kind: str) -> None:
     ]
     if beyond:
         raise ValueError(
-            f"{name} contains {beyond[0]!r}, which is too large for a label; labels are whole "
-            "numbers of 64 bits, text "
-            "or categories."
+            f"{name} contains {beyond[0]!r}, which is too large for a label; labels are 64-bit "
+            "whole numbers, text or categories."
         )
 
 
 def with_nothing(names: NDArray) -> NDArray:
-    """Names of labels with one more entry, for the index -1, that means none: -1 for numbers, None
-    for other names.
-    """
+    """Append the name for index -1, no label: -1 for numbers, None for other names."""
     numeric = names.dtype.kind in "iu"
     kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1
     return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))
 
 
-def check_scores(scores: Any) -> NDArray[np.float64]:
+def check_scores(scores: Any) -> Floats:
     """Return scores as one flat float array; missing values are NaN."""
-    array = check_floats("scores", scores, "one flat sequence of numbers, one a point")
+    array = check_floats("scores", scores, "one flat sequence of numbers, one per point")
     if array.ndim != 1:
         raise ValueError(
-            f"scores must be one flat sequence of numbers, one a point; its shape is {array.shape}."
+            "scores must be one flat sequence of numbers, one per point; its shape is "
+            f"{array.shape}."
         )
     return array

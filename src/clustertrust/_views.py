@@ -1,8 +1,6 @@
-"""Where points are drawn: two coordinates a point, what the axes are, and a sentence on where they
-come from.
+"""Where points are drawn: two coordinates per point, the names of the axes, and their origin.
 
-Scatter display and report share this, so that the same data give the same picture under the same
-names.
+Scatter display and report share this, so the same data give the same picture with the same names.
 """
 
 from __future__ import annotations
@@ -13,19 +11,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
 __all__ = ["View", "data_view", "given_view", "principal_components"]
 
-Floats = NDArray[np.float64]
 
 _MORE, _STEPS = (
     10,
     7,
-)  # directions beyond the two that are wanted, and iterations, to find these well
+)  # extra directions and iterations, which make the first two accurate
 
 
 @dataclass(frozen=True)
@@ -35,10 +32,9 @@ class View:
     Attributes
     ----------
     xy : (n, 2) coordinates, NaN for points that have none
-    names : what the two axes are
+    names : names of the two axes
     origin : one sentence on where the coordinates come from
-    is_plane : whether it is the plane of stability and geometry, so that no other plot need show
-        that
+    is_plane : whether it is the plane of stability and geometry; then no other plot need show it
     """
 
     xy: Floats
@@ -47,22 +43,22 @@ class View:
     is_plane: bool = False
 
 
-def given_view(embedding: Any, rows: pd.Index, told: str) -> View:
-    """Coordinates that were given, one pair for each of the `rows` of what messages call `told`."""
+def given_view(embedding: Any, rows: pd.Index, data_name: str) -> View:
+    """Return the given coordinates, one pair for each of the `rows` of `data_name`."""
     xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(
-            f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates a point."
+            f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates per point."
         )
-    check_same_length("embedding", xy, told, rows)
+    check_same_length("embedding", xy, data_name, rows)
     if isinstance(embedding, pd.DataFrame):
-        check_same_rows("embedding", embedding.index, told, rows)
+        check_same_rows("embedding", embedding.index, data_name, rows)
     x, y = map(str, embedding.columns) if is_frame(embedding) else ("embedding 1", "embedding 2")
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 
 
 def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) -> View:
-    """Two columns as they are, one against `beside`, more by their principal components.
+    """Draw two columns as they are, one against `beside`, more by their principal components.
 
     X is dense or CSR.
     """
@@ -81,7 +77,7 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
     )
 
 
-def _principal_view(X: Any, told: str) -> View:
+def _principal_view(X: Any, data_name: str) -> View:
     xy, shares = principal_components(X)
     x, y = (
         f"principal component {j} ({share:.0%} of the variance)"
@@ -90,15 +86,13 @@ def _principal_view(X: Any, told: str) -> View:
     return View(
         xy,
         (x, y),
-        f"Points are placed by the first two principal components of {told}; what looks near here "
-        "may lie apart in the "
-        "others.",
+        f"Points are placed by the first two principal components of {data_name}; points that are "
+        "close here may be apart in the others.",
     )
 
 
 def principal_components(X: Any) -> tuple[Floats, Floats]:
-    """Coordinates (n, 2) of the rows without missing values, NaN for the others, and shares of the
-    variance.
+    """Return coordinates (n, 2), NaN for rows with missing values, and shares of the variance.
 
     Sparse data are centred too, without becoming dense.
     """
@@ -122,11 +116,10 @@ def _of_dense(X: Any) -> tuple[Floats, Floats]:
 
 
 def _of_sparse(X: Any) -> tuple[Floats, Floats]:
-    """Subspace iteration on X less its means, which are never subtracted from the entries that are
-    not there.
+    """Find the components by subspace iteration on X minus its means, which stays sparse.
 
-    A few products with X: scikit-learn's PCA iterates until it is exact, several times as long
-    where X is mostly noise.
+    It takes a few products with X. scikit-learn's PCA iterates until it is exact, which takes
+    several times as long if X is mostly noise.
     """
     X = X.astype(np.float64)
     means = np.asarray(X.mean(axis=0)).ravel()
@@ -137,7 +130,7 @@ def _of_sparse(X: Any) -> tuple[Floats, Floats]:
         basis = np.linalg.qr(X.T @ left - np.outer(means, ones @ left))[0]
     u, s, v = np.linalg.svd(X @ basis - np.outer(ones, means @ basis), full_matrices=False)
     directions = v[:2] @ basis.T
-    # The sign that scikit-learn's PCA takes, so that dense and sparse data give the same picture.
+    # The same sign as scikit-learn's PCA, so that dense and sparse data give the same picture.
     largest = directions[np.arange(2), np.abs(directions).argmax(axis=1)]
     total = X.multiply(X).sum() - X.shape[0] * (means @ means)
     shares = s[:2] ** 2 / total if total > 1e-12 * X.shape[0] * (means @ means) else np.zeros(2)

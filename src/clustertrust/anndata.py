@@ -115,9 +115,8 @@ def score(
         scored = confidence(X, _partitions(adata, labels), **scoring)
         settings |= {"labels": list(labels)}
     else:
-        clusterer = (
-            ("leiden" if n_clusters is None else "kmeans") if clusterer is None else clusterer
-        )
+        if clusterer is None:
+            clusterer = "leiden" if n_clusters is None else "kmeans"
         building = {
             "n_clusters": n_clusters,
             "clusterer": clusterer,
@@ -135,15 +134,14 @@ def score(
 
 
 def representation(adata: Any, use_rep: str) -> Any:
-    """The matrix that `use_rep` names, (n, d): a key of `obsm`, or "X"; dense, or a CSR matrix."""
+    """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
     _check_adata(adata)
     if not isinstance(use_rep, str):
         raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
     if use_rep != "X" and use_rep not in adata.obsm:
         raise ValueError(
             f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or "
-            "compute it first (X_pca: scanpy.pp.pca(adata))."
+            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
         )
     X = adata.X if use_rep == "X" else adata.obsm[use_rep]
     if X is None:
@@ -156,9 +154,7 @@ def representation(adata: Any, use_rep: str) -> Any:
 
 
 def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
-    """Put a table of scores, one row a cell in the order of `adata`, into `obs`, and settings into
-    `uns`.
-    """
+    """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key)
     _check_adata(adata)
     if not isinstance(table, pd.DataFrame):
@@ -182,7 +178,7 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
 
 
 def _categories(labels: pd.Series) -> pd.Categorical:
-    """Clusters as scanpy has them: categories of text, numbers in their order; -1 is no cluster."""
+    """Return clusters as in scanpy: categories of text, numbers in order; -1 is no cluster."""
     there = labels.notna()
     if pd.api.types.is_integer_dtype(labels.dtype):
         there &= labels.fillna(-1) >= 0
@@ -221,7 +217,7 @@ def _found(scored: Confidence) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """A setting as H5AD can hold it; None is left out."""
+    """Return a setting as H5AD can hold it; None is left out."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):

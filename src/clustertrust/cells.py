@@ -13,14 +13,13 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats, Ints
 from clustertrust.kernels import backend
 
 __all__ = ["Cells", "Clusters", "meet", "rename"]
 
-Ints = NDArray[np.integer]
 
 _LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger ones by hashing
 
@@ -34,7 +33,7 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     Returns
     -------
     codes : (n, R) int32
-    names : one array a run, `names[r][code]` the label that was given
+    names : one array per run, `names[r][code]` the label that was given
     """
     largest = int(labels.max(initial=-1))
     if largest < _LARGEST_TABLE:
@@ -52,8 +51,8 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
 class Clusters(ABC):
     """The clusters of all R runs side by side, each known by the label that was given to it."""
 
-    names: tuple[Ints, ...]  # one array a run
-    sizes: NDArray[np.float64]  # (K,) points in each cluster of each run, whole numbers
+    names: tuple[Ints, ...]  # one array per run
+    sizes: Floats  # (K,) points in each cluster of each run, whole numbers
 
     @property
     def n_runs(self) -> int:
@@ -95,7 +94,7 @@ class Cells(Clusters):
     rows : (m, R) cluster of each cell in each run, -1 where it is not assigned
     of : (n,) cell of each point
     counts : (m,) points in each cell
-    names : one array a run, the label that was given to each cluster
+    names : one array per run, the label that was given to each cluster
     """
 
     rows: Ints
@@ -112,7 +111,7 @@ class Cells(Clusters):
         return sparse.csr_array((np.ones(cell.size), (cell, column)), shape=shape)
 
     @cached_property
-    def sizes(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def sizes(self) -> Floats:  # type: ignore[override]
         """(K,) points in each cluster of each run, whole numbers."""
         return np.asarray(self.counts @ self.members, dtype=np.float64)
 
@@ -138,7 +137,7 @@ class Cells(Clusters):
 
 
 def meet(labels: Ints) -> Cells:
-    """Coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
+    """Return the coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
     codes, names = rename(labels)
     of, first = backend().meet(codes)
     counts = np.bincount(of, minlength=first.size)

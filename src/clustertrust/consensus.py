@@ -6,15 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust.cells import Cells, Clusters
 from clustertrust.matching import Matchings
 
 __all__ = ["CONSENSUS", "Votes", "best_reference", "count_votes", "medoid", "most_central"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,7 @@ def count_votes(
     return Votes(np.where(most > 0, labels, -1), votes, strength)
 
 
-def _vote_of_nearest_run(
-    matchings: Matchings, reference: int, rows: Ints, leaders: NDArray[np.bool_]
-) -> Ints:
+def _vote_of_nearest_run(matchings: Matchings, reference: int, rows: Ints, leaders: Bools) -> Ints:
     """Of the `leaders` (m, k) of each row the one that the run most like the reference votes for;
     the first on ties.
 
@@ -87,7 +82,7 @@ def most_central(matchings: Matchings) -> int:
 
 
 def medoid(cells: Cells, matchings: Matchings, runs: Ints) -> int:
-    """The most central run, as a rule to choose the reference by."""
+    """Return the most central run, as a rule to choose the reference by."""
     return most_central(matchings)
 
 

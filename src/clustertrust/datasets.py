@@ -1,9 +1,8 @@
-"""The data sets of the paper: S1 to S7, drawn anew, and eight real ones, read or downloaded,
-checked and prepared.
+"""The data sets of the paper: S1 to S7, generated, and eight real ones, read or downloaded.
 
 Real sets that scikit-learn does not ship are read from the folder that the environment variable
-CLUSTERTRUST_DATA names, one .npz file a set with the arrays X and y; where it is not set they come
-from OpenML, once, into scikit-learn's data home. Either way a checksum over the arrays says whether
+CLUSTERTRUST_DATA names, one .npz file per set with the arrays X and y. If it is not set, they are
+downloaded once from OpenML into scikit-learn's data home. A checksum over the arrays shows whether
 they are those of the paper.
 
 References
@@ -36,6 +35,7 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice, check_count
 from clustertrust.storage import DAMAGE, hash_data
 
@@ -57,7 +57,7 @@ class Dataset(NamedTuple):
     """
 
     X: NDArray
-    y: NDArray[np.int64]
+    y: Ints
 
 
 def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
@@ -86,7 +86,7 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     -----
     The paper counts the noise of S3 as a class of its own where it sets k (4, not 3).
 
-    Embeddings made anew differ in their last digits from machine to machine, so of the newsgroups
+    Embeddings computed again differ in their last digits between machines, so of the newsgroups
     only the shape of X and the checksum of y are checked.
 
     scikit-learn keeps a download as text, which for Fashion-MNIST takes half a minute to read each
@@ -136,12 +136,12 @@ def names() -> dict[str, str]:
 
 
 def _blobs(centers: Sequence[Center], std: float, size: int, seed: int) -> Dataset:
-    """All clusters from one call of the generator, which shuffles them."""
+    """Draw all clusters in one call of the generator, which shuffles them."""
     return Dataset(*make_blobs(size, centers=list(centers), cluster_std=std, random_state=seed))
 
 
 def _stacked_blobs(clusters: Sequence[tuple[Center, float, int, int]]) -> Dataset:
-    """Centre, standard deviation, size and seed of each cluster: one call a cluster, in the order
+    """Centre, standard deviation, size and seed of each cluster: one call per cluster, in the order
     of the classes.
     """
     parts = [_blobs([center], std, size, seed).X for center, std, size, seed in clusters]
@@ -165,13 +165,13 @@ def _noisy_blobs(block: int = 1) -> Dataset:
 
 
 def _shipped(loader: Callable[..., Any]) -> Dataset:
-    """What scikit-learn brings along."""
+    """Load a set that scikit-learn ships."""
     return Dataset(*loader(return_X_y=True))
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """A set that is read from a file or downloaded, and how to tell that it is the right one.
+    """A set that is read from a file or downloaded, with checksums to verify it.
 
     The checksums are `hash_data` of X (None: any X of that shape) and of y as 0, 1, … in uint8.
     """
@@ -191,8 +191,7 @@ class _Stored:
         if X.shape != self.shape or X.dtype != self.dtype:
             raise ValueError(
                 f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has "
-                f"{self.shape} and {self.dtype}. "
-                f"{remedy}"
+                f"{self.shape} and {self.dtype}. {remedy}"
             )
         for part, array, expected in (("X", X, self.hash_points), ("y", y, self.hash_classes)):
             actual = hash_data(array)
@@ -229,12 +228,11 @@ def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
 
 
 def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
-    """The same of a download, or of its copy in scikit-learn's data home."""
+    """Return arrays, origin and remedy of a download, or of its copy in the data home."""
     if stored.openml is None:
         raise FileNotFoundError(
             f"{stored.file!r} cannot be downloaded ready-made, and {FOLDER} is not set; set it to "
-            "the folder that "
-            f"holds the file. {_RECIPE}"
+            f"the folder that holds the file. {_RECIPE}"
         )
     remedy = f"set {FOLDER} to a folder with the file {stored.file!r} (arrays X and y)"
     try:
@@ -265,12 +263,12 @@ def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
 
 
 def _standardise(X: NDArray) -> NDArray:
-    """Mean 0 and variance 1 in each column."""
+    """Give each column mean 0 and variance 1."""
     return StandardScaler().fit_transform(X)
 
 
 def _project(n_components: int, X: NDArray) -> NDArray:
-    """Principal components, with the paper's seed."""
+    """Project to principal components, with the paper's seed."""
     return PCA(n_components, random_state=42).fit_transform(X)
 
 

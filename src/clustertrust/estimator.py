@@ -1,5 +1,6 @@
-"""CAKE, the scikit-learn clusterer, and its function twin `confidence`: check, call the parts,
-store.
+"""CAKE, the scikit-learn clusterer, and its function twin `confidence`.
+
+Both check their input, call the parts of the package, and store what they return.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._parallel import memory_budget
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
@@ -33,14 +34,12 @@ from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
-from clustertrust.streaming.stream import Judge, collect, fit_stream
+from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
-# Fields of `Confidence` that are attributes of a fitted estimator, with an underscore behind.
+# Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
 RESULTS = tuple(
     f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
 )
@@ -66,24 +65,24 @@ def confidence(
     consensus: str = "medoid",
     n_jobs: int | None = None,
 ) -> Confidence:
-    """Score partitions that are there already.
+    """Score partitions that you already have.
 
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
-        The points. Of a Dask array or frame the fields of the result are Dask arrays, and
-        `geometry` is "rms" or "centroid".
+        The points. For a Dask array or frame, the fields of the result are Dask arrays, and
+        `geometry` must be "rms" or "centroid".
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        The partitions, at least two. Labels of any kind; negative numbers and missing values mean
-        that the point is not assigned. pandas labels that name their rows must do so as X does, in
-        its order. With Dask data they may be in a Dask array of whole numbers.
+        The partitions, at least two. Labels can be of any kind; negative numbers and missing values
+        mean that the point is not assigned. pandas labels with an index must have the index of X,
+        in the same order. With Dask data, labels may be a Dask array of whole numbers.
     centers : sequence of R arrays, optional
-        For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
+        For `geometry="centroid"`: in the array of each run, row ℓ is the centre of label ℓ.
     fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement,
     unassigned, consensus
         See :class:`CAKE`.
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------
@@ -94,7 +93,7 @@ def confidence(
     --------
     >>> from clustertrust import confidence
     >>> X = [[0.0], [0.1], [1.2], [2.0], [2.1]]
-    >>> confidence(X, [["a", "a", "a", "b", "b"], ["x", "x", "y", "y", "y"]]).scores.round(2).tolist()
+    >>> confidence(X, [list("aaabb"), list("xxyyy")]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
     scoring = Scoring.of(
@@ -119,50 +118,52 @@ def confidence(
     ensemble = as_ensemble(labels, at_least=2)
     points = scoring.check_points(X, len(ensemble.labels))
     model = build_model(points, ensemble, scoring)
-    return model.confidence(model.judge_training(points), frame=frame_of(X))
+    return model.confidence(model.training_fields(points), frame=frame_of(X))
 
 
 class CAKE(ClusterMixin, BaseEstimator):
-    """Clustering with a confidence score for every assignment.
+    """Cluster data and give every assignment a confidence score.
 
-    The data are clustered many times. A point that the runs keep together with the same others is
-    stable; a point that lies well inside its cluster is well placed. Its score, between 0 and 1, is
-    high where both hold (Confidence in Assignments via K-partition Ensembles [1]_).
+    The data are clustered many times. A point is stable if the runs keep it together with the same
+    other points; it is well placed if it lies well inside its cluster. Its score, between 0 and 1,
+    is high where both hold (Confidence in Assignments via K-partition Ensembles [1]_).
 
     Parameters
     ----------
     n_clusters : int, optional
-        Clusters of each run; None: 8 for names, and an estimator's own value.
+        Number of clusters of each run. None: 8 for a named clusterer, the estimator's own value
+        otherwise.
     clusterer : str, estimator, function, or a list of these
         A name: "kmeans" (k-means++), "kmeans-random", "minibatch-kmeans", "gmm", "kmedoids",
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
-        run; a function `(X, rng) -> labels`. From a list runs are dealt in turn.
+        run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
     n_runs : int or "auto"
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median
         standard error of the scores is at most a tenth of their interquartile range; 200 at most.
     vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10,
+        Values of parameters, of which each run draws one, such as ``{"n_neighbors": range(10,
         16)}``, or ``{"n_clusters": range(8, 13)}`` in place of `n_clusters`, with
         `agreement="jaccard"`.
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
     left_out : {"skip", "predict"}
-        Points that a resampled run left out are not assigned in it, or placed by its model.
+        What happens to points that a resampled run left out: the run does not assign them, or its
+        model places them.
     on_failure : {"raise", "drop"}
-        Whether a run that fails ends the fit or is left out.
+        Whether a failing run stops the fit or is left out.
     fusion : {"harmonic", "product", "refined"}
-        How stability c and geometry S̃ make a score: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
-        mean of the first and of persistence (see :mod:`clustertrust.persistence`): not the paper's,
-        often a better ranking, for dense points and the Euclidean metric.
+        How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
+        mean of the first and of persistence (see :mod:`clustertrust.persistence`). It is not in the
+        paper and often ranks better; it needs dense points and the Euclidean metric.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
         What a silhouette compares. "exact": mean distances to the members of clusters. "centroid":
         distances to their centres. "rms": root-mean-square distances to the members, as cheap as
-        "centroid" and closer to "exact". "sampled": mean distances to some 2000 members, drawn from
-        all cells; between "rms" and "exact" in cost. "kernel": distances to the means of clusters
-        in the space of a kernel. "auto": "exact" for up to 50,000 points while n² d ≤ 5·10¹¹ and
-        for every metric but the Euclidean, otherwise "rms".
+        "centroid" and closer to "exact". "sampled": mean distances to about 2000 members, drawn
+        from all cells; its cost is between "rms" and "exact". "kernel": distances to the means of
+        clusters in the space of a kernel. "auto": "exact" for up to 50,000 points while
+        n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise "rms".
     metric, metric_params : str or callable, dict, optional
         For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters.
         "precomputed" is for :func:`confidence`.
@@ -171,38 +172,39 @@ class CAKE(ClusterMixin, BaseEstimator):
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
         "precomputed" is for :func:`confidence`.
     normalization : {"clip", "affine"}
-        How mean less spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by (x
-        + 1) / 2.
+        How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
+        (x + 1) / 2.
     agreement : {"matching", "jaccard"}
-        When two runs agree on a point: its clusters are partners in the best matching, or by how
-        far they overlap.
+        When two runs agree on a point: if the best matching pairs its two clusters, or in
+        proportion to their overlap.
     unassigned : {"skip", "disagree"}
-        Whether runs that do not assign a point are left out or count against it.
+        Whether runs that do not assign a point are ignored or count against it.
     consensus : {"medoid", "best-reference"}
-        The run whose labels the consensus is told in: the one that agrees most with all others, or
+        The run that gives the consensus its labels: the one that agrees most with all others, or
         the one that gives the strongest consensus.
     random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone, so that 40 runs begin with the same
-        20.
+        The seed of run r depends only on `random_state` and r, so the first 20 of 40 runs are the
+        same as 20 runs.
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
     verbose : bool
-        Show a progress bar while the runs are made, where there is a terminal.
+        Show a progress bar while the runs are made, if there is a terminal.
     checkpoint : path, optional
-        A folder that keeps each finished run. A fit of the same data with the same settings goes on
-        where another stopped. Workers of Dask must all see it under the same path.
+        A folder that keeps each finished run. A fit of the same data with the same settings resumes
+        where the last one stopped. All Dask workers must see the folder under the same path.
 
     Attributes
     ----------
     scores_ : (n,) score in [0, 1], higher is surer
     stability_ : (n,) share of run pairs that put the point into the same cluster
-    geometry_ : (n,) S̃, mean less spread of the point's silhouette over the runs
+    geometry_ : (n,) S̃, mean minus spread of the point's silhouette over the runs
     geometry_method_ : str, the geometry used
     silhouette_mean_, silhouette_std_ : (n,)
-    persistence_ : (n,) share of its posterior that the label keeps when clusters take their own
-        spread and shape; None unless `fusion="refined"`
-    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. Where all runs but any
-        one give the score 0, it is 0; that is no certainty. `persistence_` is held fixed in it.
+    persistence_ : (n,) share of its posterior that the label keeps when each cluster may take its
+        own spread and shape; None unless `fusion="refined"`
+    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. It is 0 where the score
+        is 0 whichever run is left out; that does not make the score certain. `persistence_` is
+        held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -211,16 +213,15 @@ class CAKE(ClusterMixin, BaseEstimator):
     ensemble_ : Ensemble
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
-    model_ : Model, what scores unseen points
-    X_fit_ : (n, d) the points of the fit; of data larger than memory, or Dask's, the sample that
-        runs were fitted on
-    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    model_ : Model, scores unseen points
+    X_fit_ : (n, d) the points of the fit; for data larger than memory and for Dask data, the sample
+        that the runs were fitted on
+    n_features_in_, feature_names_in_ : as in other scikit-learn estimators
 
     References
     ----------
     .. [1] A. Semoglou and J. Pavlopoulos, "CAKE: Confidence in Assignments via K-partition
-    Ensembles", Machine
-       Learning with Applications 24 (2026) 100915. https://doi.org/10.1016/j.mlwa.2026.100915
+       Ensembles", Machine Learning with Applications 24 (2026) 100915. https://doi.org/10.1016/j.mlwa.2026.100915
 
     Examples
     --------
@@ -285,14 +286,14 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, CSR matrix or frame; memory-mapped array, file or folder; Dask array or
-            frame Paths are of files that :func:`clustertrust.files.read_table` reads, or folders of
-            CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files of more than a quarter
-            of scikit-learn's `working_memory` are gone through in blocks of rows (see
+        X : (n, d) array, CSR matrix or frame; memory-mapped array, path; Dask array or frame
+            A path is that of a file that :func:`clustertrust.files.read_table` reads, or of a
+            folder of CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files larger than a
+            quarter of scikit-learn's `working_memory` are read in blocks of rows (see
             :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk,
-            and `ensemble_` has the labels of the sample that the runs were fitted on. Of Dask data
-            they are Dask arrays; where a `dask.distributed` client is open, its workers fit the
-            runs and go through the blocks.
+            and `ensemble_` has the labels of the sample that the runs were fitted on. For Dask data
+            they are Dask arrays; if a `dask.distributed` client is open, its workers fit the runs
+            and read the blocks.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -316,38 +317,33 @@ class CAKE(ClusterMixin, BaseEstimator):
         settings.check_points(X)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
-        # Clusters that were found here have no names but their numbers, the same in labels_ and
-        # to_frame().
+        # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
         self._keep(
-            X, model, model.confidence(model.judge_training(X, known), frame=frame, numbered=True)
+            X, model, model.confidence(model.training_fields(X, known), frame=frame, numbered=True)
         )
         return self
 
     def _forget(self) -> None:
-        """Drop what an earlier fit left, so that the next one equals that of a fresh estimator,
-        also where it fails.
-        """
+        """Delete the results of an earlier fit, so that none is left if the next one fails."""
         for name in list(vars(self)):
             if name.endswith("_") and not name.startswith("_"):
                 delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether a fit came to its end; checking X alone leaves attributes too."""
+        """Return whether a fit finished; checking X alone sets attributes too."""
         return hasattr(self, "confidence_")
 
     def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
-        """The runs, with their silhouettes where these were needed to tell how many runs are
-        enough.
-        """
+        """Make the runs; return their silhouettes too if they decided how many runs are enough."""
         if settings.recipe.n_runs == "auto":
             return build_until_settled(X, settings)
         return build_runs(X, settings.recipe), None
 
     def _fit_stream(self, passes: Passes, settings: Settings) -> CAKE:
-        """Fit data that are larger than memory, or on other machines."""
+        """Fit data that are larger than memory or on other machines."""
         streamed = fit_stream(passes, settings)
         if isinstance(passes, DaskPasses):
-            found = streamed.model.confidence(**passes.judge(streamed.judge), numbered=True)
+            found = streamed.model.confidence(**passes.score_blocks(streamed.scorer), numbered=True)
         else:
             found = collect(streamed, passes)
         self._keep(streamed.built.sample.X, streamed.model, found)
@@ -361,23 +357,21 @@ class CAKE(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Say that sparse input is welcome, but to persistence."""
+        """Declare that sparse input is accepted, except by persistence."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.fusion not in WITH_PERSISTENCE
         return tags
 
     def _place(self, X: Any) -> tuple[Any, Ints]:
-        """Check unseen points and place them in every run: (n_new, R), in the clusters' own
-        numbers.
-        """
+        """Check unseen points and return their cluster in every run, (n_new, R)."""
         check_is_fitted(self)
         X = as_type(check_matrix(X, estimator=self, reset=False), self.X_fit_.dtype)
         if self.model_.scoring.refines:
             check_dense(X)
         return X, self.model_.encode(self.ensemble_.place(X))
 
-    def _judge_dask(self, X: Any, what: str) -> Any:
-        """The `labels` or `scores` of unseen points in Dask's hands."""
+    def _score_dask(self, X: Any, what: str) -> Any:
+        """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
         passes = DaskPasses(X)
         known = getattr(self, "feature_names_in_", None)
@@ -391,10 +385,10 @@ class CAKE(ClusterMixin, BaseEstimator):
                 f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this "
                 "order."
             )
-        return passes.judge_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
+        return passes.score_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
 
     def predict(self, X: Any) -> Ints:
-        """Consensus label of unseen points.
+        """Return the consensus label of unseen points.
 
         Parameters
         ----------
@@ -403,27 +397,27 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        (n_new,) labels, -1 where no run has a vote; of Dask data a Dask array
+        (n_new,) labels, -1 where no run has a vote; a Dask array for Dask data
 
         Notes
         -----
-        Every run places every point, so that training points get their `labels_` back but for three
-        cases. With `resample` and `left_out="skip"` the runs that left a point out vote here too.
-        Copies of a point that a run puts into different clusters, as methods without a model may
-        ("leiden", "hdbscan", "spectral", functions), all get the label of the first. And an
-        estimator's `predict` may differ from its `labels_`: `MeanShift(cluster_all=False)` labels
-        noise too, and `AffinityPropagation` may part copies.
+        Every run places every point, so training points get their `labels_` back, with three
+        exceptions. With `resample` and `left_out="skip"`, runs that left a point out vote here too.
+        A method without a model ("leiden", "hdbscan", "spectral", functions) may put copies of a
+        point into different clusters; here they all get the label of the first. And an estimator's
+        `predict` may differ from its `labels_`: `MeanShift(cluster_all=False)` labels noise too,
+        and `AffinityPropagation` may separate copies.
         """
         if is_dask(X):
-            return self._judge_dask(X, "labels")
+            return self._score_dask(X, "labels")
         _, rows = self._place(X)
         return self.model_.votes(rows).labels
 
     def score_samples(self, X: Any) -> Floats:
-        """CAKE score of unseen points, on the scale of `scores_`.
+        """Return the CAKE score of unseen points, on the scale of `scores_`.
 
         Each run places the point. Agreement comes from the matchings of the training runs, the
-        silhouette from the point's distances to the training clusters, of which it is no member.
+        silhouette from the point's distances to the training clusters; it is a member of none.
 
         Parameters
         ----------
@@ -432,15 +426,15 @@ class CAKE(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        (n_new,) scores; of Dask data a Dask array
+        (n_new,) scores; a Dask array for Dask data
         """
         if is_dask(X):
-            return self._judge_dask(X, "scores")
+            return self._score_dask(X, "scores")
         X, rows = self._place(X)
         return self.model_.score(X, rows)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean of `score_samples(X)`, for model selection.
+        """Return the mean of `score_samples(X)`, for model selection.
 
         Parameters
         ----------
@@ -454,8 +448,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         return float(np.mean(self.score_samples(X)))
 
     def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
-        """Label, score, reason and the rest of unseen points: a table with the columns of
-        `to_frame`.
+        """Return a table of unseen points with the columns of `to_frame`.
 
         Labels are those of `predict`, scores those of `score_samples`.
 
@@ -468,7 +461,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row a point, as the kind of frame that came in (pandas with its index, polars), else
+            One row per point, the kind of frame that X is (pandas with its index, polars), else
             pandas.
         """
         if is_dask(X):
@@ -478,18 +471,17 @@ class CAKE(ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        judged = self.model_.judge_new(X, rows)
-        return self.model_.confidence(judged, frame=frame, numbered=True).to_frame(threshold)
+        found = self.model_.new_fields(X, rows)
+        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else
-        pandas.
+        """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
         Parameters
         ----------
         threshold : float
-            The column "reason" says why a point is kept, or what speaks against it where its score
-            is not above this (:mod:`clustertrust.reasons`); no other column depends on it.
+            The column "reason" says why a point is kept, or why not if its score is not above this
+            (:mod:`clustertrust.reasons`). No other column depends on it.
 
         Returns
         -------
@@ -508,16 +500,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
-        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report`
-        has the parameters.
+        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
 
         Parameters
         ----------
         path : path of the file
         X : (n, d) array, CSR matrix or frame, optional
-            What to draw and to show of each point, in place of the data of the fit. Of data larger
-            than memory, or Dask's, a sample alone was kept: without `X` the scatter then shows
-            stability and geometry.
+            What to draw and to show of each point, instead of the data of the fit. For data larger
+            than memory and for Dask data, only a sample was kept: without `X` the scatter then
+            shows stability and geometry.
         settings : dict, optional
             More names and values to print, after the parameters of this estimator.
         title, threshold, embedding
@@ -542,29 +533,29 @@ class CAKE(ClusterMixin, BaseEstimator):
         )
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
-        """Write the fitted model to one file of arrays and JSON (never pickle), whole or not at
-        all.
+        """Write the fitted model to one file of arrays and JSON, never pickle.
 
-        A model of Dask data keeps the scores of the sample that its runs were fitted on.
+        The file is written completely or not at all. A model of Dask data keeps the scores of the
+        sample that its runs were fitted on.
 
         Parameters
         ----------
-        path : where to; a file that is there is replaced
+        path : the file to write; an existing file is replaced
         preparation : dict, optional
-            What was done to the columns before the fit, as the command keeps it: plain values, kept
-            beside the model and read by :func:`clustertrust.model_files.read_about`.
+            What was done to the columns before the fit, as the command stores it: plain values,
+            written beside the model and read by :func:`clustertrust.model_files.read_about`.
 
         Raises
         ------
         ValueError
-            Where the method cannot be stored: estimators, functions and callable metrics given in
-            place of names, and runs whose models arrays do not hold.
+            If the method cannot be stored: estimators, functions and callable metrics given in
+            place of names, and runs whose models cannot be written as arrays.
         """
         check_is_fitted(self)
         kept = self.confidence_
         if is_dask(kept.scores):
-            judge = Judge(self.model_, self.ensemble_.placers)
-            found: dict[str, Any] = dict(judge(Block(self.X_fit_)))
+            scorer = BlockScorer(self.model_, self.ensemble_.placers)
+            found: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
             kept = replace(kept, **found)
         params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
         about = about_columns(
@@ -588,7 +579,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where the file is damaged, of another version, or no model.
+            If the file is damaged, of another version, or not a model.
         """
         stored = load_model(path)
         try:
@@ -602,28 +593,27 @@ class CAKE(ClusterMixin, BaseEstimator):
         return cake
 
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:
-        """Store what a fit, or a file, gave."""
+        """Store the results of a fit or of a file."""
         self.X_fit_, self.model_, self.confidence_ = X, model, confidence
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
-        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most
-        ambiguous points.
+        """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
-        Clusters are told with the share of their points whose score is not above `threshold`, and
-        reasons go by it.
+        The table gives the share of each cluster's points whose score is not above `threshold`;
+        reasons use the same threshold. `points` is the number of ambiguous points to list.
         """
         check_is_fitted(self)
         return self.confidence_.summary(threshold, points)
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
-        """Why a point scored as it did: votes, rival cluster, weak component, reason.
+        """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
         point : int
-            Its position; negative: from the end.
+            Its position; a negative one counts from the end.
         threshold : float
             Above this a score is kept, and the reason is "core".
 

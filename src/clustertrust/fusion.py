@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from clustertrust._types import Floats
 
 __all__ = ["FUSIONS", "WITH_PERSISTENCE", "harmonic", "product", "refined"]
-
-Floats = NDArray[np.float64]
 
 
 def product(c: Floats, g: Floats) -> Floats:

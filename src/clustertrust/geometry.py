@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
 from clustertrust._parallel import count_threads
-from clustertrust._validation import check_choice, check_matrix, check_square, tell
+from clustertrust._types import Floats, Ints
+from clustertrust._validation import check_choice, check_matrix, check_square, warn_user
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import (
     Centers,
@@ -57,21 +57,19 @@ SQUARING = (
     "cosine",
     "correlation",
 )  # metrics
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
-# n² d a second and thread, roughly: what one sees on today's machines (benchmarks/fashion.py)
+# About n² d per second and thread on today's machines (benchmarks/fashion.py)
 EXACT_PACE = 1e10
-LONG = 1800.0  # seconds, from which on a warning says what is cheaper
+LONG = 1800.0  # seconds; above this a warning names cheaper geometries
 
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
-    """μ and σ over the runs that count, Eq.
+    """μ and σ over the runs that count, Eq. (2).
 
-    (2); `s` is (n, R) with NaN elsewhere; σ divides by their number.
+    `s` is (n, R), NaN where a run does not count; σ divides by the number of runs that count.
     """
     counts = np.isfinite(s)
     if counts.all():
@@ -120,10 +118,7 @@ class GeometryOptions:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> GeometryOptions:
-        """Check what the user asked for: parameters of `silhouettes` by name.
-
-        Others are passed over.
-        """
+        """Check the parameters of `silhouettes`, given by name; ignore others."""
         names = [f.name for f in fields(cls) if f.name in params]
         method = {"method": params["geometry"]} if "geometry" in params else {}
         options = cls(**method, **{name: params[name] for name in names})
@@ -131,7 +126,7 @@ class GeometryOptions:
         return options
 
     def check(self) -> None:
-        """Raise for an option that the geometry would not use: nothing is accepted and ignored."""
+        """Raise for an option that the geometry would ignore."""
         check_choice("geometry", self.method, [*GEOMETRIES, "auto"])
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
@@ -159,7 +154,7 @@ class GeometryOptions:
             )
             if given and self.method not in methods:
                 raise ValueError(
-                    f"{name} is used by geometry={' or '.join(map(repr, methods))} alone, not by "
+                    f"{name} is used only by geometry={' or '.join(map(repr, methods))}, not by "
                     f"geometry={self.method!r}; leave {name} out or change the geometry."
                 )
         plain = {
@@ -173,40 +168,34 @@ class GeometryOptions:
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether X is a matrix of distances or kernel values instead of points."""
+        """Return whether X is a matrix of distances or kernel values instead of points."""
         return is_name(self.kernel if self.method == "kernel" else self.metric, "precomputed")
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether the mean over a cluster follows from its mean and variance or its mean direction
-        alone.
-        """
+        """Return whether a cluster's mean and variance, or mean direction, give its distances."""
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
 
     @property
     def takes_metric(self) -> bool:
-        """Whether distances are those of the metric."""
+        """Return whether this geometry uses the metric."""
         return self.method in {"exact", "auto"}
 
     def check_points(self, X: Any, n: int) -> Any:
-        """Return X as the geometry needs it: points, or a square matrix.
-
-        The metric is tried on a row.
-        """
+        """Return X as the geometry needs it, points or a square matrix; try the metric on a row."""
         if self.is_precomputed:
             return check_square("X", X, n)
         X = check_matrix(X, squares=not self.takes_metric or self.metric in SQUARING)
         if X.shape[0] != n:
             raise ValueError(
                 f"X has {X.shape[0]} points and labels has {n}; both must describe the same "
-                "points. An array of labels "
-                "is (n, R), a list holds one label vector a run."
+                "points. An array of labels is (n, R), a list holds one label vector per run."
             )
         self.try_metric(X)
         return X
 
     def try_metric(self, X: Any) -> None:
-        """Try the metric on a point, so that what cannot work fails at once and not in the middle."""
+        """Try the metric on one point, so that a bad one fails before the work starts."""
         metric = self.metric
         if (
             not self.takes_metric
@@ -227,17 +216,17 @@ class GeometryOptions:
                 raise
             raise ValueError(
                 f"metric={metric!r} is not known; choose one that "
-                "sklearn.metrics.pairwise_distances has, such as "
-                "'manhattan', 'cosine' or 'correlation'."
+                "sklearn.metrics.pairwise_distances has, such as 'manhattan', 'cosine' or "
+                "'correlation'."
             ) from error
 
     def resolved(self, n: int, d: int) -> str:
-        """The method, with `auto` settled for n points with d columns."""
+        """Return the method; `auto` is resolved for n points with d columns."""
         return choose_geometry(n, d, self.metric) if self.method == "auto" else self.method
 
 
 def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
+    """Return the mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
     if options.has_closed_form and options.metric == "sqeuclidean":
         return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
     if options.has_closed_form:
@@ -254,8 +243,8 @@ def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     if options.centers is None:
         centers = cluster_means(X, cells)
     else:
-        # Row ℓ belongs to label ℓ; names[r] are the labels that occur, so that centres of empty
-        # clusters drop out.
+        # Row ℓ belongs to label ℓ; names[r] are the labels that occur, so centres of empty clusters
+        # drop out.
         centers = np.vstack(
             [given[names] for given, names in zip(options.centers, cells.names, strict=True)]
         )
@@ -268,14 +257,14 @@ def rms(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 
 def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Mean Euclidean distance to the members, estimated from a sample of each cell."""
+    """Return the mean Euclidean distance to the members, estimated from a sample of each cell."""
     if sparse.issparse(X):
         raise ValueError("geometry='sampled' needs dense data; use X.toarray(), or geometry='rms'.")
     return SampledMeans(X, cells, n_jobs=options.n_jobs)
 
 
 def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
-    """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
+    """Return the distance to the mean of the members in the space of a kernel, Eq. (9)."""
     return KernelMeans(
         X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs
     )
@@ -296,10 +285,7 @@ GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = 
 
 
 def choose_geometry(n: int, d: int, metric: Any) -> str:
-    """Resolve `auto`: exact where it is affordable, and for any metric but the Euclidean.
-
-    Else rms.
-    """
+    """Resolve `auto`: exact if affordable, or if the metric is not Euclidean; otherwise rms."""
     affordable = n <= EXACT_POINTS and n * n * d <= EXACT_WORK
     return "exact" if affordable or metric != "euclidean" else "rms"
 
@@ -307,12 +293,12 @@ def choose_geometry(n: int, d: int, metric: Any) -> str:
 def silhouettes_of(
     geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False
 ) -> tuple[Floats, Ints]:
-    """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own`
-    (n, R).
+    """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
 
-    X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose
-    mean over a cluster is over all its members. NaN and -1 where the point is not assigned. A point
-    alone in its cluster has silhouette 0.
+    `own` (n, R) are the labels of the points. Without X they are the training points; with
+    `training`, X are some of those. Otherwise X are unseen points, and means are over all members
+    of a cluster. NaN and -1 mark points that are not assigned. A point alone in its cluster has
+    silhouette 0.
     """
     cells = geometry.cells
     training = training or X is None
@@ -344,12 +330,11 @@ def silhouettes_of(
 
 
 def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
-    """Standard error of a silhouette by sampling its members, root mean square over some points; 0
-    without sampling.
+    """Return the standard error of a silhouette that comes from sampling; 0 without sampling.
 
-    From the spread over the sample and `times` others of the same size. It is what samples of this
-    size err on average. All points share one sample, so what one sample errs differs from that:
-    mostly by less than a factor of two.
+    It is the root mean square over some points, from the spread over the sample and `times` others
+    of the same size. So it is the average error of samples of this size. All points share one
+    sample, so its own error differs from the average, mostly by less than a factor of two.
     """
     if not isinstance(geometry, SampledMeans) or geometry.is_drawn.all():
         return 0.0
@@ -361,28 +346,25 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
 
 
 def warn_of_long_work(n: int, d: int, threads: int) -> None:
-    """Say how long exact silhouettes will take, roughly, where that is long, and what else there
-    is.
-    """
+    """Warn if exact silhouettes will take long, and name cheaper geometries."""
     seconds = n * n * d / (EXACT_PACE * threads)
     if seconds > LONG:
-        told = f"{seconds / 3600:.1f} hours" if seconds > 3600 else f"{seconds / 60:.0f} minutes"
-        tell(
-            f"Exact silhouettes of {n} points with {d} columns take {told}, roughly, on {threads} "
-            "threads. "
-            "geometry='sampled' is near them in a small part of the time, geometry='rms' in "
-            "seconds."
+        hours, minutes = f"{seconds / 3600:.1f} hours", f"{seconds / 60:.0f} minutes"
+        warn_user(
+            f"Exact silhouettes of {n} points with {d} columns take about "
+            f"{hours if seconds > 3600 else minutes} on {threads} threads. geometry='sampled' "
+            "comes close in a fraction of the time, geometry='rms' takes seconds."
         )
 
 
 def warn_of_single_clusters(cells: Clusters) -> None:
-    """Say once which runs have no other cluster to compare with."""
+    """Warn of runs that have only one cluster."""
     single = np.flatnonzero(cells.n_clusters == 1).tolist()
     if single:
         which = (
             f"All {len(single)} runs" if len(single) == len(cells.n_clusters) else f"Runs {single}"
         )
-        tell(
+        warn_user(
             f"{which} have one cluster, so there is no other to compare with: their silhouettes "
             "are 0."
         )
@@ -414,7 +396,7 @@ def silhouettes(
     metric, metric_params : for "exact"
     kernel, kernel_params : for "kernel"
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------
@@ -423,7 +405,8 @@ def silhouettes(
     Examples
     --------
     >>> from clustertrust.geometry import silhouettes
-    >>> silhouettes([[0.0], [1.0], [5.0]], [[0, 0, 1], [0, 1, 1]], geometry="exact").round(2).tolist()
+    >>> X, labels = [[0.0], [1.0], [5.0]], [[0, 0, 1], [0, 1, 1]]
+    >>> silhouettes(X, labels, geometry="exact").round(2).tolist()
     [[0.8, 0.0], [0.75, -0.75], [0.0, 0.2]]
     """
     ensemble = as_ensemble(labels)

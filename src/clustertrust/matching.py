@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
 __all__ = ["Matchings", "align_labels", "best_match", "contingency_tables", "match_runs"]
 
-Ints = NDArray[np.integer]
 _TABLE_BYTES = 2**26  # contingency tables held at once
 
 
@@ -36,7 +36,7 @@ def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
 
 
 def best_match(table: Ints) -> Ints:
-    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column matched to each row, -1 for a row left over."""
+    """π* = argmax Σ_a M[a, π(a)], Eq. (5): the column of each row, -1 for a row left over."""
     row, column = linear_sum_assignment(table, maximize=True)
     if len(row) == len(table):
         return np.asarray(column)
@@ -58,7 +58,7 @@ class Matchings:
     """
 
     to: Ints
-    agreement: NDArray[np.float64]
+    agreement: Floats
 
 
 def match_runs(cells: Clusters) -> Matchings:

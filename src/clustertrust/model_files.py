@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import check_choice, tell
+from clustertrust._types import Arrays
+from clustertrust._validation import check_choice, warn_user
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
 from clustertrust.geometry import GEOMETRIES
 from clustertrust.matching import match_runs
 from clustertrust.results import FIELDS, Confidence
-from clustertrust.scoring.model import Model, match_ensemble, measure
+from clustertrust.scoring.model import Model, match_ensemble, with_geometry
 from clustertrust.scoring.settings import Scoring
 from clustertrust.storage import (
     DAMAGE,
@@ -31,30 +31,28 @@ from clustertrust.storage import (
     read_meta,
     write_arrays,
 )
-from clustertrust.streaming.stream import GEOMETRIES as STREAMED
-from clustertrust.streaming.stream import summed_model
+from clustertrust.streaming.stream import STREAMED_GEOMETRIES, summed_model
 from clustertrust.streaming.totals import Totals
 
 __all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
 
-Arrays = dict[str, NDArray]
 
-ROUNDING = 1e-6  # by which a share or a silhouette may leave its range
-# Fields of `Confidence` that are one number a point, by the kind of array in a file.
+SLACK = 1e-6  # how far rounding may take a share or a silhouette out of its range
+# Fields of `Confidence` that are one number per point, by the kind of array in a file.
 _KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a file keeps of a fitted `CAKE`.
+    """The parts of a fitted `CAKE` that a file keeps.
 
     Attributes
     ----------
     params : the parameters of the estimator
     X : the data of the fit, or the sample that the runs were fitted on
-    model : what scores points
+    model : the model that scores points
     confidence : the scores of the fit
-    about : what JSON says of the columns: `n_features_in`, `feature_names`, `preparation`
+    about : description of the columns: `n_features_in`, `feature_names`, `preparation`
     """
 
     params: dict[str, Any]
@@ -65,7 +63,7 @@ class StoredModel:
 
 
 def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[str, Any]:
-    """What a file says of the columns that a model was fitted on."""
+    """Return the description of the columns that a model was fitted on."""
     about = {
         "n_features_in": n_features,
         "feature_names": [] if names is None else [str(name) for name in names],
@@ -74,17 +72,16 @@ def about_columns(n_features: int, names: Any, preparation: Any = None) -> dict[
 
 
 def save_model(path: str | Path, stored: StoredModel) -> None:
-    """Write a fitted model; what cannot be stored raises first."""
+    """Write a fitted model; raise first if it cannot be stored."""
     confidence = stored.confidence
     ensemble = confidence.ensemble
     lost = sorted({run.method for run in ensemble.runs or () if not can_be_stored(run.placer)})
     if lost:
         raise ValueError(
-            f"This model cannot be stored: {', '.join(lost)} leaves models behind that arrays and "
-            "JSON do not hold. "
-            "The labels alone can be: cake.ensemble_.save(path)."
+            f"This model cannot be stored: runs of {', '.join(lost)} cannot be written as arrays "
+            "and JSON. Store only the labels: cake.ensemble_.save(path)."
         )
-    plain = {name: _plain(name, value, ensemble) for name, value in stored.params.items()}
+    plain = {name: _storable(name, value, ensemble) for name, value in stored.params.items()}
     ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
     ensemble_arrays.pop("training", None)  # X is there
     frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
@@ -137,43 +134,42 @@ def load_model(path: str | Path) -> StoredModel:
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """What else was told of a model that `load_model` can read, without its arrays."""
+    """Return the description of the columns of a stored model, without reading its arrays."""
     about: dict[str, Any] = read_meta(Path(path), "model")["about"]
     return about
 
 
 def _check_about(about: dict[str, Any], n_features: int) -> None:
-    """Raise unless what was told of the columns is told of as many as there are."""
+    """Raise unless the description of the columns fits their number."""
     names, preparation = about["feature_names"], about.get("preparation")
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its feature_names are not all text")
-    told = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
+    counts = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
     if preparation is not None:
         for name in ("means", "scales"):
             values = preparation[name]
             if values is not None:
-                told[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
-    for name, count in told.items():
+                counts[name] = len(np.array(values, dtype=np.float64).reshape(len(values)))
+    for name, count in counts.items():
         if count != n_features:
             raise ValueError(
-                f"its {name} tell of {count!r} columns, and the data have {n_features}"
+                f"its {name} describe {count!r} columns, but the data have {n_features}"
             )
 
 
 def _warn_of_scales(about: dict[str, Any]) -> None:
-    """Say that the model expects standardised columns, as the command line keeps them."""
+    """Warn that the model expects standardised columns, as the command saves it."""
     preparation = about.get("preparation")
     if preparation is not None and preparation["scales"] is not None:
-        tell(
+        warn_user(
             "This model was fitted on standardised columns: give it (X - means) / scales, with the "
-            "means and scales of "
-            "clustertrust.model_files.read_about(path)['preparation'], or use `clustertrust "
-            "predict`."
+            "means and scales of clustertrust.model_files.read_about(path)['preparation'], or use "
+            "`clustertrust predict`."
         )
 
 
 def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[str, Any]:
-    """The fields of `Confidence`, checked."""
+    """Return the fields of `Confidence`, checked."""
     votes = expect(arrays, "confidence/votes", (None, None))
     fields: dict[str, Any] = {"votes": votes, "sampling_error": meta["sampling_error"]}
     for name, kind in _KINDS.items():
@@ -195,43 +191,36 @@ def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[st
 
 
 def _check_ranges(fields: dict[str, Any], R: int) -> None:
-    """Raise for values that no fit gives.
-
-    NaN, of points that fewer than two runs assign, is one of those it does.
-    """
+    """Raise for values that no fit gives; NaN is allowed for points without a score."""
     lowest = {"silhouette_mean": -1.0}
     highest = {"standard_errors": float(np.sqrt(R))}
     for name in {*fields} - {"labels", "rival", "sampling_error"}:
         found, low, high = (
             fields[name],
-            lowest.get(name, 0.0) - ROUNDING,
-            highest.get(name, 1.0) + ROUNDING,
+            lowest.get(name, 0.0) - SLACK,
+            highest.get(name, 1.0) + SLACK,
         )
         if not ((found >= low) & (found <= high) | np.isnan(found)).all():
             raise ValueError(f"its {name} are not all between {low:.3g} and {high:.3g}")
     error = fields["sampling_error"]
-    if (
-        isinstance(error, bool)
-        or not isinstance(error, int | float)
-        or not 0 <= error <= 1 + ROUNDING
-    ):
+    if isinstance(error, bool) or not isinstance(error, int | float) or not 0 <= error <= 1 + SLACK:
         raise ValueError(f"its sampling_error is {error!r}")
 
 
 def _model(
     params: dict[str, Any], meta: dict[str, Any], arrays: Arrays, X: Any, ensemble: Ensemble
 ) -> Model:
-    """Cells, matchings and geometry follow from the labels and the data."""
+    """Build the model again: cells, matchings and geometry follow from labels and data."""
     method, reference = meta["geometry_method"], meta["reference_run"]
     scoring = Scoring.of(params)
     scoring = replace(scoring, geometry=replace(scoring.geometry, method=method))
     if "totals/sizes" in arrays:
-        check_choice("geometry_method", method, STREAMED)
+        check_choice("geometry_method", method, STREAMED_GEOMETRIES)
         totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
         return summed_model(totals, ensemble, scoring, match_runs(totals), reference)
     check_choice("geometry_method", method, GEOMETRIES)
     X = scoring.check_points(X, len(ensemble.labels))
-    return measure(replace(match_ensemble(ensemble, scoring), reference=reference), X)
+    return with_geometry(replace(match_ensemble(ensemble, scoring), reference=reference), X)
 
 
 def _totals_to_arrays(totals: Totals) -> Arrays:
@@ -266,8 +255,8 @@ def _totals_from_arrays(arrays: Arrays, R: int, d: int) -> Totals:
     )
 
 
-def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
-    """A parameter as JSON knows it."""
+def _storable(name: str, value: Any, ensemble: Ensemble) -> Any:
+    """Return a parameter as JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -275,13 +264,12 @@ def _plain(name: str, value: Any, ensemble: Ensemble) -> Any:
     if isinstance(value, np.random.RandomState):
         return list(ensemble.seeds or ())  # what came of it
     if isinstance(value, list | tuple | range | np.ndarray):
-        return [_plain(name, item, ensemble) for item in value]
+        return [_storable(name, item, ensemble) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(name, item, ensemble) for key, item in value.items()}
+        return {key: _storable(name, item, ensemble) for key, item in value.items()}
     raise ValueError(
-        f"This model cannot be stored: {name}={value!r} is no name or plain value. Give clusterer, "
-        "metric and kernel "
-        "by name, or store the labels alone: cake.ensemble_.save(path)."
+        f"This model cannot be stored: {name}={value!r} is not a name or plain value. Give "
+        "clusterer, metric and kernel by name, or store only the labels: cake.ensemble_.save(path)."
     )
 
 
@@ -307,7 +295,7 @@ def _data_from_arrays(arrays: Arrays) -> Any:
 
 
 def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
-    """The kind of frame and, for pandas, its index: numbers as they are, anything else as text."""
+    """Return the kind of frame and, for pandas, its index: numbers, or anything else as text."""
     if frame is None:
         return None, {}
     if not isinstance(frame, pd.DataFrame):

@@ -1,9 +1,8 @@
-"""X and consensus labels → persistence: how far each label stands when clusters may have their own
-spread and shape.
+"""X and consensus labels → persistence: does a label hold when clusters differ in spread and shape?
 
-Stability and silhouettes judge a point by runs that all draw borders in the same way: k-means cuts
+Stability and silhouettes depend on runs that all draw borders in the same way: k-means cuts
 half-way between two centres, whatever the spreads of the clusters. Here the consensus clusters
-become the components of a Gaussian mixture, a few EM steps let them take their own covariances, and
+become the components of a Gaussian mixture. A few EM steps let them take their own covariances, and
 a uniform background takes the points that none of them explains. Persistence is the posterior that
 the point's own label keeps, averaged over the steps.
 
@@ -29,6 +28,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 
 from clustertrust._parallel import blocks, one_thread
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
@@ -41,19 +41,15 @@ __all__ = [
     "refine",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
-# of EM: borders move to where the spreads want them, and clusters do not yet wander off to others
+# EM steps: enough for borders to follow the spreads, too few for clusters to drift away
 STEPS = 5
-MISTAKEN = 0.05  # share of typical members of the clusters that may be taken for noise, at most
+MISTAKEN = 0.05  # largest share of typical cluster members that may be taken for noise
 
 
 @dataclass(frozen=True)
 class Step:
-    """The mixture of one EM step: shares of the clusters, their means and Cholesky factors, and the
-    noise's share.
-    """
+    """The mixture of one EM step: shares, means and Cholesky factors of the clusters, and noise."""
 
     shares: Floats
     means: Floats
@@ -79,7 +75,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Refinement:
-    """The mixtures of all steps, to judge any points by.
+    """The mixtures of all steps, which give the persistence of any points.
 
     Attributes
     ----------
@@ -97,7 +93,7 @@ class Refinement:
     steps: tuple[Step, ...]
 
     def persistence(self, X: Any, labels: Ints) -> Floats:
-        """Mean posterior of the own label over the steps: (n,).
+        """Return the mean posterior of the own label over the steps: (n,).
 
         0 where the label is -1 or of no component.
         """
@@ -120,12 +116,12 @@ def _positions(clusters: Ints, labels: Ints) -> Ints:
 
 
 def _blocks(n: int, D: int, k: int) -> Iterator[slice]:
-    """Rows that are worked on at a time; of the same sizes in a fit and in a prediction."""
+    """Yield blocks of rows, of the same sizes in a fit and in a prediction."""
     return blocks(n, 8 * (3 * D + 3 * k))
 
 
 def _posterior(joint: Floats, background: float, noise: float) -> Floats:
-    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (b, k), log b and the share w of the noise."""
+    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (b, k), log b and the noise's share w."""
     if noise == 0:
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     joint = joint + np.log1p(-noise)
@@ -147,7 +143,7 @@ def noise_weight(ratios: Floats) -> float:
 
 
 def _largest(holds: Callable[[float], bool], high: float) -> float:
-    """The largest w in [0, high] for which `holds`, by bisection.
+    """Return the largest w in [0, high] for which `holds`, by bisection.
 
     It holds up to some w and not beyond.
     """
@@ -159,12 +155,11 @@ def _largest(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _bounded(weight: float, step: Step, background: float, mistaken: float) -> float:
-    """`weight`, or less: such that of typical members of the clusters at most a share of `mistaken`
-    is called noise.
+    """Return `weight` or less, so that at most `mistaken` of typical members count as noise.
 
-    Where the clusters fill the box (two half-moons, a ring), noise cannot be told from clusters: a
-    uniform density then explains the middle of a cluster as well as a Gaussian does. A typical
-    member is one at the median distance.
+    If the clusters fill the box (two half-moons, a ring), noise and clusters look alike: a uniform
+    density explains the middle of a cluster as well as a Gaussian does. A typical member is one at
+    the median distance.
     """
     typical = np.log(step.shares) + step.peaks - 0.5 * chi2.median(step.means.shape[1])
 
@@ -176,7 +171,7 @@ def _bounded(weight: float, step: Step, background: float, mistaken: float) -> f
     return weight if weight == 0 or (weight < 1 and few(weight)) else _largest(few, weight)
 
 
-def _directions(X: NDArray) -> tuple[Floats, Floats]:
+def _principal_axes(X: NDArray) -> tuple[Floats, Floats]:
     """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
     variance of 1.
     """
@@ -242,7 +237,7 @@ def refine(
     likelihood wants.
     """
     with one_thread():
-        center, axes = _directions(X)
+        center, axes = _principal_axes(X)
         Z = (X - center) @ axes
         clusters = np.unique(labels[labels >= 0])
         P = (labels[:, None] == clusters).astype(np.float64)
@@ -267,7 +262,7 @@ def refine(
 
 
 def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
-    """Raise where there are no coordinates in which a Gaussian could be fitted."""
+    """Raise if there are no coordinates to fit a Gaussian in."""
     if (
         geometry == "kernel"
         or not isinstance(metric, str)
@@ -276,8 +271,7 @@ def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
         what = "geometry='kernel'" if geometry == "kernel" else f"metric={metric!r}"
         raise ValueError(
             f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
-            "not judge by; choose "
-            "metric='euclidean' and another geometry, or fusion='harmonic'."
+            "not use; choose metric='euclidean' and another geometry, or fusion='harmonic'."
         )
     check_dense(X)
 
@@ -287,14 +281,13 @@ def check_dense(X: Any) -> None:
     if sparse.issparse(X):
         raise ValueError(
             "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() "
-            "where that fits, "
-            "fewer columns (for example sklearn.decomposition.TruncatedSVD), or fusion='harmonic'."
+            "where that fits, fewer columns (for example sklearn.decomposition.TruncatedSVD), or "
+            "fusion='harmonic'."
         )
 
 
 def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
-    """Share of its posterior that each point's own label keeps when clusters take their own spread
-    and shape.
+    """Return the posterior that each label keeps when clusters take their own spread and shape.
 
     A Gaussian mixture with a uniform background starts at the clusters of `labels` and takes a few
     EM steps; the posterior of the point's own label is averaged over them. It is low where another

@@ -1,10 +1,9 @@
-"""Label, score, components → one reason a point: why its assignment is kept, or what speaks against
-it.
+"""Label, score, components → one reason per point: why its assignment is kept, or why not.
 
 The reason is one of six (`REASONS`), and every table, page and explanation takes it from here. It
-is made so that it cannot contradict what stands beside it: a point is *core* where it has a label
-and its score is above the threshold, *unassigned* where it has no label or no score, and only other
-points get one of the four doubts.
+never contradicts the columns beside it: a point is *core* if it has a label and its score is above
+the threshold, *unassigned* if it has no label or no score, and only other points get one of the
+four doubts.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_same_length
 
 __all__ = [
@@ -30,19 +30,16 @@ __all__ = [
     "reasons",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
-# Above this a score is kept where the user names no other threshold. It is a place to begin: no
-# number is right for all data, since silhouettes are low wherever there are many dimensions.
+# The default threshold: a score above it is kept. It is a starting point; no number is right for
+# all data, since silhouettes are low in many dimensions.
 THRESHOLD = 0.5
-# From this stability on the runs are said to agree. It is the c of a point that two clusters share
-# 9 to 1 in the votes (0.9² + 0.1² = 0.82), rounded down; one that they share half and half has 0.5.
+# From this stability on, the runs count as agreeing. It is the c of a point whose votes two
+# clusters share 9 to 1 (0.9² + 0.1² = 0.82), rounded down; a point with equal shares has 0.5.
 STABLE = 0.8
-# Above this mean-less-spread of the silhouette a point is said to lie inside its cluster. Kaufman
-# and Rousseeuw, "Finding Groups in Data" (1990), read silhouettes up to 0.25 as no structure worth
-# the name. It is taken of the silhouette itself, not of S̃, so that the normalisation changes no
-# reason.
+# If the silhouette's mean minus spread is above this, a point counts as inside its cluster. Kaufman
+# and Rousseeuw, "Finding Groups in Data" (1990), read silhouettes up to 0.25 as no substantial
+# structure. The rule uses the silhouette itself, not S̃, so the normalisation changes no reason.
 INSIDE = 0.25
 
 REASONS = (
@@ -55,32 +52,31 @@ REASONS = (
 )
 CORE, FRINGE, BOUNDARY, ISOLATED, UNSTABLE, UNASSIGNED = range(len(REASONS))
 
-# What each says. Silhouettes alone cannot tell an outlier from a point at a firm border, so that
-# neither is claimed.
+# Each reason as a sentence. Silhouettes alone cannot distinguish an outlier from a point at a firm
+# border, so no sentence claims either.
 SENTENCES = {
     "core": "its score is above the threshold.",
-    "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above the threshold.",
+    "fringe": "the runs agree on it and it lies inside its cluster, but its score is not above "
+    "the threshold.",
     "boundary": "it does not clearly belong to one cluster more than to another.",
-    "stable but isolated": "the runs agree on it, but its own cluster is hardly nearer to it than the next: it lies "
-    "far from both, or near a border that all runs draw alike.",
-    "compact but unstable": "it lies well inside its cluster, but the runs do not agree on which cluster that is.",
+    "stable but isolated": "the runs agree on it, but its own cluster is hardly nearer to it than "
+    "the next: it lies far from both, or near a border that all runs draw alike.",
+    "compact but unstable": "it lies well inside its cluster, but the runs do not agree on which "
+    "cluster that is.",
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
 }
 
 
-def above(scores: Any, threshold: float) -> NDArray[np.bool_]:
-    """Which scores are kept, the one rule everywhere: score > threshold, strictly, as in Eq.
+def above(scores: Any, threshold: float) -> Bools:
+    """Return which scores are kept: score > threshold, strictly, as in Eq. (11); never NaN.
 
-    (11); NaN never is.
+    Every part of the package uses this rule.
     """
     return np.asarray(scores) > threshold
 
 
 def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
-    """Votes for the label less votes for the rival.
-
-    Who is not there (-1), or not voted on, has none.
-    """
+    """Return votes for the label minus votes for the rival; a missing one (-1) has no votes."""
     votes, labels, rival = np.asarray(votes), np.asarray(labels), np.asarray(rival)
     at = np.arange(len(votes))
     ours, theirs = (np.where(who >= 0, votes[at, who], 0.0) for who in (labels, rival))
@@ -88,13 +84,13 @@ def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
 
 
 def doubts(stability: Floats, placement: Floats) -> NDArray[np.int8]:
-    """What would speak against each point if its score were too low: numbers of `REASONS`.
+    """Return the doubt about each point, in case its score is too low: numbers of `REASONS`.
 
-    `placement` is the mean of the silhouette less its spread. Where the runs agree (c ≥ `STABLE`)
-    and it is above `INSIDE`, nothing does but the threshold: *fringe*. Inside, and the runs do not
-    agree: *compact but unstable*. Not inside, and the runs do not agree, or in some runs another
-    cluster is nearer (it is below 0): *boundary*. What is left, agreed on and not inside: *stable
-    but isolated*; a point alone in its cluster, with silhouette 0, is one.
+    `placement` is the mean of the silhouette minus its spread. If the runs agree (c ≥ `STABLE`) and
+    it is above `INSIDE`, only the threshold excludes the point: *fringe*. Inside, but the runs do
+    not agree: *compact but unstable*. Not inside, and the runs do not agree, or `placement` is
+    below 0 (another cluster is nearer in some runs): *boundary*. The rest, agreed on but not
+    inside: *stable but isolated*; for example a point alone in its cluster, with silhouette 0.
     """
     agreed, inside = stability >= STABLE, placement > INSIDE
     found = np.where(inside, np.where(agreed, FRINGE, UNSTABLE), BOUNDARY)
@@ -111,7 +107,7 @@ def reasons(
     *,
     threshold: float = THRESHOLD,
 ) -> pd.Categorical:
-    """One reason a point.
+    """Return one reason per point.
 
     Parameters
     ----------
@@ -129,7 +125,8 @@ def reasons(
     Examples
     --------
     >>> from clustertrust.reasons import reasons
-    >>> list(reasons([0, 0, 1, -1], [0.8, 0.1, 0.2, float("nan")], [1, 0.5, 1, 0], [0.7, 0.1, 0.2, 0], [0, 0, 0, 0]))
+    >>> scores, stability = [0.8, 0.1, 0.2, float("nan")], [1, 0.5, 1, 0]
+    >>> list(reasons([0, 0, 1, -1], scores, stability, [0.7, 0.1, 0.2, 0], [0, 0, 0, 0]))
     ['core', 'boundary', 'stable but isolated', 'unassigned']
     """
     threshold = check_threshold(threshold)
@@ -139,9 +136,8 @@ def reasons(
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.kind not in "iuf":
             raise ValueError(
-                f"{name} must be one flat sequence of numbers, one a point; its shape is "
-                f"{array.shape} and its type "
-                f"{array.dtype}."
+                f"{name} must be one flat sequence of numbers, one per point; its shape is "
+                f"{array.shape} and its type {array.dtype}."
             )
         check_same_length(name, array, "labels", arrays["labels"])
     labels, scores, stability, mean, std = arrays.values()
@@ -153,7 +149,7 @@ def reasons(
 
 
 def check_threshold(threshold: Any) -> float:
-    """Return a threshold; it may be infinite, as one that keeps every point or none."""
+    """Return a threshold; an infinite one keeps every point or none."""
     if not isinstance(threshold, numbers.Real) or isinstance(threshold, bool | np.bool_):
         raise TypeError(f"threshold={threshold!r} must be a number, such as {THRESHOLD}.")
     if np.isnan(float(threshold)):

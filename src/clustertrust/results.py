@@ -1,4 +1,4 @@
-"""What scoring an ensemble gives: the record, its table, and the reasons for one point in words."""
+"""The results of scoring: the record, its table, and the explanation of one point in words."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
 
 __all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Column:
     ----------
     field : what `Confidence` calls it
     kind : "number"; "cluster", a label that has a name; or "reason"
-    stored : whether it is a field of `Confidence`, or follows from others
+    stored : whether it is a field of `Confidence`; otherwise it follows from other fields
     """
 
     field: str
@@ -39,8 +37,7 @@ class Column:
     stored: bool = True
 
 
-# The one list of the columns of `Confidence.to_frame`, of the files of results and of the
-# annotations of AnnData.
+# The one list of the columns of `Confidence.to_frame`, of result files and of AnnData annotations.
 COLUMNS = {
     "label": Column("labels", "cluster"),
     "score": Column("scores"),
@@ -56,7 +53,7 @@ COLUMNS = {
     "reason": Column("reasons", "reason", stored=False),
 }
 _TYPES = {"number": "f8", "cluster": "i8"}
-# The fields of `Confidence` that have one entry a point, with their types.
+# The fields of `Confidence` that have one entry per point, with their types.
 FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {
     "votes": "f8"
 }
@@ -73,23 +70,23 @@ _WEAK = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one point scored as it did; `str()` says it in words.
+    """The explanation of one point's score; `str()` puts it into words.
 
     Attributes
     ----------
     point : position of the point
     label, score, standard_error, stability, geometry, silhouette_mean, silhouette_std : its values
-    votes : share of the runs voting for each label, largest first, labels without a vote left out
+    votes : share of the runs voting for each label, largest first; labels without votes are omitted
     rival : the label with the second most votes, or, where all votes agree, the nearest other
         cluster of the reference run; None where there is no other cluster
-    margin : votes for the label less votes for the rival
+    margin : votes for the label minus votes for the rival
     reason : one of :data:`clustertrust.reasons.REASONS`, at this `threshold`
     threshold : above this a score is kept
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
-        has it, else the smallest; None for core and unassigned points
+        says, else the smallest; None for core and unassigned points
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     persistence : its persistence; None where that is no part of the score
-    name : what the index of the pandas frame calls the point; None where that only counts rows
+    name : the point's name in the index of the pandas frame; None if that only counts rows
     """
 
     point: int
@@ -131,26 +128,25 @@ class Explanation:
         return "\n".join([*lines, *(self._components() if scored else ()), self._verdict()])
 
     def _components(self) -> list[str]:
-        """What the score is made of, a line each."""
+        """Return the components of the score, one line each."""
         lines = [
             f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
-            "the runs, "
-            f"less its spread of {self.silhouette_std:.3f}.",
+            f"the runs, less its spread of {self.silhouette_std:.3f}.",
         ]
         if self.persistence is not None:
             lines.append(
-                f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take "
-                "their own spread."
+                f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
+                "when each cluster may take its own spread."
             )
         return lines
 
     def _verdict(self) -> str:
-        """The reason as a sentence, with the names of the clusters."""
+        """Return the reason as a sentence, with the names of the clusters."""
         if np.isnan(self.score):
-            return "Unassigned: no score, since fewer than two runs assign this point."
+            return "Unassigned: no score, because fewer than two runs assign this point."
         if self.label is None:
-            return "Unassigned: no cluster, since no run has a vote for this point."
+            return "Unassigned: no cluster, because no run votes on this point."
         name = self.reason.capitalize()
         if self.reason == "core":
             return (
@@ -162,40 +158,46 @@ class Explanation:
             if theirs == 0:
                 shares = f"no run votes for {self.rival}, which lies about as near"
             name = f"{name} between {self.label} and {self.rival} ({shares})"
-        told = f"{name}: {SENTENCES[self.reason]}"
+        sentence = f"{name}: {SENTENCES[self.reason]}"
         if self.reason == "stable but isolated" and self.rival is None:
-            told = f"{name}: the runs agree on it, and there is no other cluster to compare its own with."
+            sentence = (
+                f"{name}: the runs agree on it, and there is no other cluster to compare its own "
+                "with."
+            )
         if self.weak == "persistence":
-            told += " Persistence is weakest: a cluster of another spread or shape explains it better, or none does."
-        return told
+            sentence += (
+                " Persistence is weakest: a cluster of another spread or shape explains it better, "
+                "or none does."
+            )
+        return sentence
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """How far each assignment of an ensemble can be trusted. Arrays have one entry a point.
+    """How far each assignment of an ensemble can be trusted. Arrays have one entry per point.
 
     Attributes
     ----------
     scores : (n,) CAKE score in [0, 1]
     stability : (n,) c, the share of run pairs that agree on the point
-    geometry : (n,) S̃, mean less spread of its silhouette over the runs
+    geometry : (n,) S̃, mean minus spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
-    standard_errors : (n,) jackknife-over-runs standard error of `scores`; 0 is no certainty where
-        the score is 0
-    persistence : (n,) share of its posterior that the label keeps when clusters take their own
-        spread and shape; None where it is no part of the score
+    standard_errors : (n,) jackknife-over-runs standard error of `scores`; where the score is 0, an
+        error of 0 does not mean certainty
+    persistence : (n,) share of its posterior that the label keeps when each cluster may take its
+        own spread and shape; None if the score does not use it
     labels : (n,) consensus label, -1 where no run has a vote
-    label_names : (k,) what the reference run calls each label
+    label_names : (k,) the name of each label in the reference run
     consensus_strength : (n,) share of the runs voting for the label
     votes : (n, k) share of the runs voting for each label
     rival : (n,) label with the second most votes, else the nearest other cluster of the reference
         run; -1: none
-    reference_run : the run whose labels the consensus is told in
-    geometry_method : the geometry used, also where `auto` was asked for
+    reference_run : the run that gives the consensus its labels
+    geometry_method : the geometry used; never `auto`
     ensemble : the runs
     n_runs : their number
-    sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean
-        square over points; 0 where nothing is sampled
+    sampling_error : with `geometry="sampled"`, standard error of a silhouette of one run, root mean
+        square over points; 0 without sampling
     agreement : what stability averages over pairs of runs, "matching" or "jaccard"
     """
 
@@ -222,15 +224,15 @@ class Confidence:
     )  # an empty frame of the kind that came in, with its index
 
     def __repr__(self) -> str:
-        """One line: all arrays would fill a screen."""
-        told = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
-        return f"<Confidence: {told}, {self.geometry_method} silhouettes; scores, labels, to_frame(), summary(), …>"
+        """Return one line: the arrays would fill a screen."""
+        size = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        return (
+            f"<Confidence: {size}, {self.geometry_method} silhouettes; scores, labels, to_frame(), "
+            "summary(), …>"
+        )
 
     def compute(self, rows: slice = slice(None)) -> Confidence:
-        """Return the record with its arrays in memory where they are Dask's, all in one go.
-
-        Of some `rows` alone.
-        """
+        """Return the record, or some of its `rows`, with Dask arrays computed together."""
         if not is_dask(self.scores):
             return self
         names = [
@@ -246,14 +248,12 @@ class Confidence:
 
     @property
     def margin(self) -> Floats:
-        """(n,) votes for the label less votes for the rival."""
+        """(n,) votes for the label minus votes for the rival."""
         whole = self.compute()
         return margins(whole.votes, whole.labels, whole.rival)
 
     def reasons(self, threshold: float = THRESHOLD) -> pd.Categorical:
-        """(n,) why each point is kept, or what speaks against it:
-        :func:`clustertrust.reasons.reasons`.
-        """
+        """Return the reason of each point, (n,); see :func:`clustertrust.reasons.reasons`."""
         whole = self.compute()
         parts = (
             whole.labels,
@@ -265,25 +265,24 @@ class Confidence:
         return reasons(*parts, threshold=threshold)
 
     def to_columns(self, threshold: float = THRESHOLD) -> dict[str, Any]:
-        """The columns of `to_frame`."""
+        """Return the columns of `to_frame`."""
         whole = self.compute()
         found = {name: whole._column(column, threshold) for name, column in COLUMNS.items()}
         return {name: values for name, values in found.items() if values is not None}
 
     def _column(self, column: Column, threshold: float) -> Any:
-        """The values of a column of `to_frame`; None where it is no part of these results."""
+        """Return a column of `to_frame`; None if these results do not have it."""
         if column.kind == "reason":
             return self.reasons(threshold)
         values = getattr(self, column.field)
         return self._named(values) if column.kind == "cluster" else values
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
-        """One row a point, as the kind of frame that came in (pandas with its index, polars), else
-        pandas.
+        """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
-        Of a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason"
-        says why a point is kept, or what speaks against it where its score is not above `threshold`
-        (:mod:`clustertrust.reasons`); no other column depends on that.
+        For a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason"
+        says why a point is kept, or why not if its score is not above `threshold`
+        (:mod:`clustertrust.reasons`). No other column depends on the threshold.
         """
         if is_dask(self.scores):
             return self.compute().to_frame(threshold)
@@ -301,7 +300,7 @@ class Confidence:
         )
 
     def row_names(self) -> pd.Index:
-        """The index of the pandas frame that came in, else positions."""
+        """Return the index of the pandas frame that X was, else positions."""
         if isinstance(self.frame, pd.DataFrame):
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
@@ -316,8 +315,7 @@ class Confidence:
         threshold: float = THRESHOLD,
         embedding: Any = None,
     ) -> None:
-        """Write one HTML page to explore the scores with; :func:`clustertrust.report.write_report`
-        has the parameters.
+        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
 
         Without `X` and `embedding` the scatter shows stability and geometry.
         """
@@ -351,32 +349,27 @@ class Confidence:
         )
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
-        """A short text: quantiles of the scores, a table by cluster, reasons, the `points` most
-        ambiguous points.
-        """
+        """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
         from clustertrust.summary import summarize  # here: it reads this module
 
         return summarize(self, threshold=threshold, points=points)
 
     def _named(self, labels: Ints) -> NDArray:
-        """Labels in the names of the reference run.
-
-        -1 stays -1 for numbers and is None for other names.
-        """
+        """Replace labels by their names; -1 stays -1 for numbers and is None for other names."""
         return with_nothing(self.label_names)[labels]
 
     def _name(self, i: int) -> Any:
-        """What the index calls a point; None where it only counts rows."""
+        """Return a point's name in the index; None if that only counts rows."""
         rows = self.row_names()
         return None if only_counts(rows) else rows[i : i + 1].tolist()[0]
 
     def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
-        """Why a point scored as it did: votes, rival cluster, weak component, reason.
+        """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
         point : int
-            Its position; negative: from the end.
+            Its position; a negative one counts from the end.
         threshold : float
             Above this a score is kept, and the reason is "core".
 
@@ -390,9 +383,8 @@ class Confidence:
             i = operator.index(point)
         except TypeError as error:
             raise TypeError(
-                f"point={point!r} must be a whole number, the position of a point; that of a name "
-                "is "
-                "to_frame().index.get_loc(name)."
+                f"point={point!r} must be a whole number, the position of a point; "
+                "to_frame().index.get_loc(name) finds that of a name."
             ) from error
         if not -n <= i < n:
             raise IndexError(
@@ -444,10 +436,7 @@ class Confidence:
 
 
 def _weakest(reason: str, components: dict[str, float]) -> str | None:
-    """The component to blame: the smallest, of equals the last.
-
-    Of two, the one that the reason names.
-    """
+    """Return the weak component: the one that the reason names, else the smallest."""
     if reason in {"core", "unassigned"}:
         return None
     weakest = min(reversed(components), key=components.__getitem__)
@@ -455,9 +444,7 @@ def _weakest(reason: str, components: dict[str, float]) -> str | None:
 
 
 def frame_of(X: Any) -> Any:
-    """What `to_frame` needs to know of the data: its kind of frame and its index, without its
-    columns.
-    """
+    """Return an empty frame of the same kind and index as X, for `to_frame`."""
     if not is_frame(X):
         return None
     return X[[]] if isinstance(X, pd.DataFrame) else X.clear()

@@ -1,6 +1,4 @@
-"""Scores → a mask of the points to keep: the top share, those above a threshold, or a share that
-the data choose.
-"""
+"""Scores → a mask of the points to keep: a top share, above a threshold, or an adaptive share."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -21,7 +19,7 @@ from clustertrust._validation import (
     check_number,
     check_same_length,
     check_scores,
-    tell,
+    warn_user,
 )
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import assemble
@@ -37,24 +35,19 @@ __all__ = [
     "select_top",
 ]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 COVERAGES = tuple(percent / 100 for percent in range(40, 91, 5))  # the paper's grid
 NEAR = 1e-9  # mean silhouettes this close are equal, and the larger subset wins
 
 
 def plain_mean(s: Floats, labels: Ints) -> float:
-    """Mean of s over the points assigned; 0 where there are none, as for a run with one cluster."""
+    """Return the mean of s over assigned points; 0 without any, as for a run of one cluster."""
     assigned = labels >= 0
     return float(s[assigned].mean()) if assigned.any() else 0.0
 
 
 def macro_mean(s: Floats, labels: Ints) -> float:
-    """Mean over the clusters of the mean of s in each, so that a cluster counts alike whatever its
-    size.
-    """
+    """Return the mean over clusters of the mean of s in each: all clusters count the same."""
     clusters = np.unique(labels[labels >= 0])
     return (
         float(np.mean([s[labels == cluster].mean() for cluster in clusters]))
@@ -90,9 +83,7 @@ class AdaptiveSelection:
     geometry: str
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a coverage: points kept, mean silhouette, that of each restart, and whether it
-        was chosen.
-        """
+        """Return one row per coverage, with the points kept, the silhouettes, and the choice."""
         columns = {"coverage": self.coverages, "size": self.sizes, "silhouette": self.silhouettes}
         columns |= {f"restart_{r}": values for r, values in enumerate(self.by_restart.T)}
         return pd.DataFrame(columns | {"chosen": self.coverages == self.coverage})
@@ -114,8 +105,7 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     Returns
     -------
     (n,) bool array
-        Where fewer points have a score than were asked for, all of those, with a warning: the rest
-        could only be drawn blindly.
+        If fewer points have a score than were asked for, all of those, with a warning.
 
     Examples
     --------
@@ -130,10 +120,9 @@ def select_top(scores: Any, share: float, *, random_state: Any = 0) -> Bools:
     asked = int(np.floor(share * len(scores) + 1e-9))
     scored = int((~np.isnan(scores)).sum())
     if scored < asked:
-        tell(
-            f"share={share!r} asks for {asked} of {len(scores)} points and only {scored} have a "
-            "score; those are kept. "
-            "A point has none (NaN) where fewer than two runs assign it."
+        warn_user(
+            f"share={share!r} asks for {asked} of {len(scores)} points, but only {scored} have a "
+            "score; those are kept. A point has none (NaN) if fewer than two runs assign it."
         )
     return _keep(_ranking(scores, random_state), min(asked, scored))
 
@@ -173,14 +162,12 @@ def select_adaptive(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> AdaptiveSelection:
-    """Keep the top share of the points whose re-fit has the largest mean silhouette, over a grid of
-    shares.
+    """Keep the top share of the points whose re-fit has the largest mean silhouette.
 
-    For each coverage c the m = round(c n) points with the highest scores are clustered anew, a few
-    times, and the silhouettes of these re-fits are averaged (the paper's appendix on adaptive
-    filtering). The rule looks at no labels, and it favours small, compact subsets: it often ends at
-    the lower edge of the grid, where it says so, and there a share fixed in advance may serve
-    better.
+    For each coverage c on a grid, the m = round(c n) points with the highest scores are clustered
+    again, a few times, and the silhouettes of these re-fits are averaged (the paper's appendix on
+    adaptive filtering). The rule uses no labels and favours small, compact subsets: it often
+    chooses the lower edge of the grid, with a warning; then a fixed share may be better.
 
     Parameters
     ----------
@@ -208,7 +195,7 @@ def select_adaptive(
     random_state : int, RandomState, sequence of `n_restarts` seeds or None
         The authors' choice: ``clusterer="kmeans-random", random_state=[123, 124, 125]``.
     n_jobs : int, optional
-        Threads; None: every core. The result is the same for any number.
+        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------
@@ -247,7 +234,7 @@ def select_adaptive(
     for at, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
-        recipe.tell(runs)
+        recipe.warn_of(runs)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
         by_restart[at] = [
@@ -262,34 +249,31 @@ def select_adaptive(
 
 
 def _ranking(scores: Floats, random_state: Any) -> Ints:
-    """Positions by falling score, NaN last, those of equal score in random order."""
+    """Return the positions by falling score, NaN last, those of equal score in random order."""
     shuffled = check_random_state(random_state).permutation(len(scores))
     return shuffled[np.argsort(-scores[shuffled], kind="stable")]
 
 
 def _keep(order: Ints, size: int) -> Bools:
-    """Mask of the first `size` positions of a ranking."""
+    """Return the mask of the first `size` positions of a ranking."""
     mask = np.zeros(len(order), dtype=bool)
     mask[order[:size]] = True
     return mask
 
 
 def _warn_of_edge(grid: Floats, best: int) -> None:
-    """Say where the grid, not the data, may have made the choice.
-
-    Beyond a coverage of 1 there is nothing.
-    """
+    """Warn if the choice is at an edge of the grid, except at a coverage of 1."""
     if len(grid) > 1 and (best == 0 or (best == len(grid) - 1 and grid[best] < 1)):
         side, further = ("smallest", "smaller") if best == 0 else ("largest", "larger")
-        tell(
+        warn_user(
             f"The coverage chosen, {grid[best]:g}, is the {side} of the grid, so the mean "
-            "silhouette may rise still at "
-            f"{further} ones. Look at the curve, widen coverages, or fix the share with select_top."
+            f"silhouette may be larger still at {further} ones. Look at the curve, widen "
+            "coverages, or set the share with select_top."
         )
 
 
 def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
-    """Coverages, rising, and the number of points each keeps."""
+    """Return the coverages, rising, and the number of points each keeps."""
     if isinstance(coverages, str) or not isinstance(coverages, Iterable):
         raise TypeError(
             f"coverages={coverages!r} must be a sequence of shares, such as [0.5, 0.7, 0.9]."
@@ -316,7 +300,7 @@ def _check_coverages(coverages: Any, scores: Floats) -> tuple[Floats, Ints]:
             "(not NaN)."
         )
     if not possible.all():
-        tell(
+        warn_user(
             f"Only {scored} of {n} points have a score (not NaN): coverages "
             f"{grid[~possible].tolist()} are left out."
         )

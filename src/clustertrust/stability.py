@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, tell
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust._validation import check_choice, warn_user
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.record import as_ensemble
 from clustertrust.kernels import backend
@@ -24,8 +25,6 @@ __all__ = [
     "stability",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Overlap = Callable[
     [NDArray, NDArray, NDArray], Floats
 ]  # shared points and the sizes of two clusters → [0, 1]
@@ -95,7 +94,7 @@ class Stability:
     c: Floats
     sums: Floats
     runs: Ints
-    counted: NDArray[np.bool_]
+    counted: Bools
 
 
 def pairs(runs: NDArray) -> Floats:
@@ -106,7 +105,7 @@ def pairs(runs: NDArray) -> Floats:
 def stability(
     cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: str, unassigned: str
 ) -> Stability:
-    """Stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
+    """Return the stability c = Σ_{r<q} A(r, q) / C(R, 2), Eq. (7), for rows (m, R) of labels.
 
     `skip`: runs that do not assign the row leave both sums. `disagree`: all pairs count, and a pair
     with the row absent from either run agrees on nothing.
@@ -123,20 +122,20 @@ def stability(
 
 
 def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
-    """Warn once where matching must leave clusters without a partner."""
+    """Warn once if matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement == "matching" and k.size and k.min() < k.max():
-        tell(
+        warn_user(
             f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
-            "partner agrees "
-            "with nothing. agreement='jaccard' is made for runs of different numbers of clusters."
+            "partner agrees with nothing. agreement='jaccard' is made for runs with different "
+            "numbers of clusters."
         )
 
 
 def pairwise_stability(
     labels: Any, *, agreement: str = "matching", unassigned: str = "skip"
 ) -> Floats:
-    """Share of run pairs that put a point into the same cluster, Eq. (7).
+    """Return the share of run pairs that put a point into the same cluster, Eq. (7).
 
     Parameters
     ----------

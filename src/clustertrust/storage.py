@@ -1,5 +1,6 @@
-"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle, written whole or
-not at all.
+"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle.
+
+Files are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Arrays
+
 __all__ = [
     "check_archive",
     "check_array_file",
@@ -29,7 +32,7 @@ __all__ = [
     "expect_finite",
     "hash_data",
     "leftovers",
-    "pack",
+    "pack_arrays",
     "read_arrays",
     "read_meta",
     "write_arrays",
@@ -38,13 +41,13 @@ __all__ = [
 
 VERSION = 1
 _META = "meta.json"
-# A small file may stand for large arrays: deflate packs a thousand equal bytes into one. What a
-# file unpacks to is refused beyond this many bytes, unless the file is large itself (a share of at
-# least one byte in `DENSEST`).
+# A small file may hold large arrays: deflate packs a thousand equal bytes into one. Files that
+# unpack to more than this many bytes are refused, unless the file itself is large (at least one
+# byte in `DENSEST`).
 LARGEST = 2**31
 DENSEST = 50
-FARTHEST = 1e154  # of any coordinate: its square is still a number
-# What zip, zlib, NumPy and JSON raise over bytes that are not theirs.
+FARTHEST = 1e154  # largest coordinate: its square is still finite
+# Errors of zip, zlib, NumPy and JSON for damaged files.
 DAMAGE: tuple[type[Exception], ...] = (
     *(
         ArithmeticError,
@@ -69,18 +72,18 @@ DAMAGE: tuple[type[Exception], ...] = (
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small text file whole or not at all."""
+    """Write a small text file completely or not at all."""
     _replace(path, lambda file: file.write(text.encode()))
 
 
-def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: dict[str, NDArray]) -> None:
-    """Write arrays and what is said of them; a crash leaves the old file or the new one."""
+def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Write arrays and their description; a crash leaves the old file or the new one."""
     head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
     text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
-    _replace(path, lambda file: pack(file, {_META: text, **arrays}))
+    _replace(path, lambda file: pack_arrays(file, {_META: text, **arrays}))
 
 
-def pack(file: Any, arrays: dict[str, Any]) -> None:
+def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
     """Write an NPZ archive, never by pickling.
 
     NumPy before 2.1 would take `allow_pickle` for the name of an array.
@@ -92,7 +95,7 @@ def pack(file: Any, arrays: dict[str, Any]) -> None:
 
 
 def _replace(path: Path, write: Any) -> None:
-    """Write to a file beside `path`, force it to disk, then put it in its place in one step."""
+    """Write to a file beside `path`, force it to disk, then rename it in one step."""
     for _ in range(2):
         try:
             return _replace_once(path, write)
@@ -124,10 +127,9 @@ def _replace_once(path: Path, write: Any) -> None:
 
 
 def leftovers(folder: Path, names: str) -> list[Path]:
-    """What killed processes left of files whose names match the pattern, before these were in their
-    place.
+    """Return temporary files that killed processes left, for names that match the pattern.
 
-    Some of it may be under work by another process, which writes it again where it is removed.
+    Another process may still be writing one; it writes it again if it is removed.
     """
     return [
         path
@@ -136,17 +138,17 @@ def leftovers(folder: Path, names: str) -> list[Path]:
     ]
 
 
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Read what `write_arrays` wrote; anything else is refused with a clear error."""
+def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], Arrays]:
+    """Read what `write_arrays` wrote; raise for anything else."""
     return _read(path, kind, with_arrays=True)
 
 
 def read_meta(path: Path, kind: str) -> dict[str, Any]:
-    """As `read_arrays`, but for the arrays."""
+    """Read the description that `write_arrays` wrote, without the arrays."""
     return _read(path, kind, with_arrays=False)[0]
 
 
-def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
@@ -172,17 +174,15 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
     if meta.get("version") != VERSION:
         raise ValueError(
             f"{str(path)!r} has version {meta.get('version')!r}, and this clustertrust reads "
-            f"{VERSION}; install the "
-            "version that wrote it."
+            f"{VERSION}; install the version that wrote it."
         )
     return meta, arrays
 
 
 def check_archive(file: Any) -> None:
-    """Raise unless an open .npz file holds plain arrays of the sizes that it claims, and not too
-    much of them.
+    """Raise unless an open .npz file holds plain arrays of the sizes it claims, and not too large.
 
-    Nothing is unpacked for it but the first bytes of each array. The file is left at its start.
+    Only the first bytes of each array are unpacked. The file is left at its start.
     """
     packed = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
@@ -205,10 +205,7 @@ def check_archive(file: Any) -> None:
 
 
 def check_array_file(file: Any) -> None:
-    """Raise unless an open .npy file holds a plain array of the size that it claims.
-
-    Leave it at its start.
-    """
+    """Raise unless an open .npy file holds a plain array of the size it claims; rewind it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     _check_size(file, size, "the array")
@@ -216,9 +213,7 @@ def check_array_file(file: Any) -> None:
 
 
 def _check_size(file: Any, size: int, name: str) -> None:
-    """Raise unless what an array claims to be takes up the bytes that are there: NumPy reserves
-    what it is told.
-    """
+    """Raise if an array claims more bytes than there are: NumPy would allocate them."""
     version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0), (3, 0)}:
         raise ValueError(f"{name} is an array file of the unknown version {version}")
@@ -240,10 +235,8 @@ def _check_size(file: Any, size: int, name: str) -> None:
         )
 
 
-def expect(
-    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], kinds: str = "f"
-) -> NDArray:
-    """The array of this name.
+def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
+    """Return the array of this name.
 
     Raise unless it has this shape (None: any length) and one of these kinds of numbers.
     """
@@ -252,17 +245,18 @@ def expect(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
     if not fits or array.dtype.kind not in kinds:
-        told = "×".join("any" if want is None else str(want) for want in shape)
+        expected = "×".join("any" if want is None else str(want) for want in shape)
         raise ValueError(
-            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {told} is expected"
+            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {expected} is "
+            "expected"
         )
     return array
 
 
 def expect_finite(
-    arrays: dict[str, NDArray], name: str, shape: tuple[int | None, ...], largest: float = np.inf
+    arrays: Arrays, name: str, shape: tuple[int | None, ...], largest: float = np.inf
 ) -> NDArray:
-    """The floats of this name; raise unless all are finite and none is larger than it can be."""
+    """Return the floats of this name; raise unless all are finite and within bounds."""
     array = expect(arrays, name, shape)
     farthest = float(np.abs(array).max(initial=0.0))
     if not np.isfinite(farthest) or farthest > largest:
@@ -273,17 +267,14 @@ def expect_finite(
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:
-    """A sparse matrix from a file as rows.
-
-    Raise where its positions lie outside of it, which compiled loops trust.
-    """
+    """Return a sparse matrix from a file as CSR; raise if its positions lie outside of it."""
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)
     return sparse.csr_array(matrix)
 
 
 def hash_data(X: Any) -> str:
-    """A fingerprint of the data: values, shape and type."""
+    """Return a fingerprint of the data: values, shape and type."""
     digest = hashlib.sha256(
         f"{type(X).__name__ if sparse.issparse(X) else 'dense'} {X.shape} {X.dtype}".encode()
     )

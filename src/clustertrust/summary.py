@@ -1,6 +1,6 @@
 """Results → a short text for a person: quantiles, clusters, reasons, the most ambiguous points.
 
-A :class:`Summary` is taken from a whole table (:func:`summary_of`), or added up over blocks of one
+A :class:`Summary` is made from a whole table (:func:`summary_of`), or summed over its blocks
 (:class:`Tally`).
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
@@ -32,23 +33,23 @@ __all__ = [
     "summary_of",
 ]
 
-# What is shown of each ambiguous point, and the columns whose means are shown of each cluster,
-# where they are there.
+# Columns shown for each ambiguous point, and columns whose means are shown for each cluster, if the
+# table has them.
 SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
 PARTS = ["score", "stability", "geometry", "persistence"]
-QUANTILES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
-AMBIGUOUS = 5  # points that are listed
-BINS = 10_000  # of scores that come in blocks, for their quantiles
+QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
+AMBIGUOUS = 5  # points listed
+BINS = 10_000  # for the quantiles of scores that come in blocks
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A few numbers that stand for many points.
+    """A few numbers that summarise many points.
 
     Attributes
     ----------
     scores : quantiles of the scores
-    clusters : one row a consensus cluster
+    clusters : one row per consensus cluster
     reasons : points by reason
     ambiguous : the points with the lowest scores
     threshold : above this a score is kept
@@ -61,7 +62,7 @@ class Summary:
     threshold: float
 
     def text(self, headline: str) -> str:
-        """The summary in words, below a headline."""
+        """Return the summary in words, below a headline."""
 
         def text(table: Any) -> str:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
@@ -81,7 +82,7 @@ class Summary:
 def summary_of(
     table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
 ) -> Summary:
-    """Sum up a table with the columns of `Confidence.to_frame(threshold)`.
+    """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
     Its index names the points.
     """
@@ -98,7 +99,7 @@ def summary_of(
 def summarize(
     confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
 ) -> str:
-    """Quantiles of the scores, a table by cluster, reasons and the most ambiguous points, as text."""
+    """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
     found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
@@ -106,38 +107,39 @@ def summarize(
 
 
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
-    """How many points, clusters and runs there are, and which silhouettes."""
+    """Return the numbers of points, clusters and runs, and the geometry, as text."""
     counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
-    return f"{points} points, {counted}, {_runs(ensemble)}, {geometry} silhouettes"
+    return f"{points} points, {counted}, {_runs_text(ensemble)}, {geometry} silhouettes"
 
 
 def runs_of(confidence: Confidence) -> str:
-    """How many runs there are, and of how many clusters where they differ."""
-    return _runs(confidence.ensemble)
+    """Return the number of runs as text, with their numbers of clusters if these differ."""
+    return _runs_text(confidence.ensemble)
 
 
-def _runs(ensemble: Ensemble) -> str:
+def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
     return f"{ensemble.n_runs} runs{differ}"
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
-    """Minimum, quartiles and maximum of the scores; NaN left out."""
+    """Return minimum, quartiles and maximum of the scores, without NaN."""
     return _quantiles(confidence.scores)
 
 
 def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """One row a consensus cluster: size, mean score, and the share of its points with a score up to
-    `threshold`.
+    """Return one row per consensus cluster.
+
+    It holds the size, the mean score, and the share of points with a score up to `threshold`.
     """
     return _by_cluster(_table(confidence, threshold), check_threshold(threshold))
 
 
 def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
-    """Points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
+    """Count points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
 
-    Those that no point has are left out.
+    Reasons that no point has are left out.
     """
     return _by_reason(pd.Series(confidence.reasons(threshold)))
 
@@ -145,34 +147,33 @@ def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Ser
 def ambiguous_points(
     confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
 ) -> pd.DataFrame:
-    """The points with the lowest scores, the least sure first.
-
-    Equal scores by how little the runs agree.
-    """
+    """Return the points with the lowest scores, lowest first; ties by the lower stability."""
     return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
-    """Which points have a score that is not above the threshold.
+    """Return which points have a score that is not above the threshold.
 
-    Those without a score are neither kept nor counted.
+    Points without a score are neither kept nor counted.
     """
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
 
 
 def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
-    """The columns of `to_frame` in pandas' frame, whatever the data came in."""
+    """Return the columns of `to_frame` as a pandas frame, whatever the data were."""
     table = pd.DataFrame(confidence.to_columns(threshold))
     table.index = confidence.row_names()
     return table
 
 
-def _quantiles(scores: NDArray[np.float64]) -> pd.Series:
+def _quantiles(scores: Floats) -> pd.Series:
     known = scores[~np.isnan(scores)]
     values = (
-        np.quantile(known, list(QUANTILES.values())) if known.size else [np.nan] * len(QUANTILES)
+        np.quantile(known, list(QUANTILE_NAMES.values()))
+        if known.size
+        else [np.nan] * len(QUANTILE_NAMES)
     )
-    return pd.Series(values, index=list(QUANTILES), name="score")
+    return pd.Series(values, index=list(QUANTILE_NAMES), name="score")
 
 
 def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
@@ -199,7 +200,7 @@ def _ambiguous(table: pd.DataFrame, points: int) -> pd.DataFrame:
 
 @dataclass
 class Tally:
-    """What a summary needs of a table that comes in blocks, in little room."""
+    """The running totals from which a table that comes in blocks is summarised."""
 
     threshold: float
     bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
@@ -210,7 +211,7 @@ class Tally:
     left_out: int = 0
 
     def add(self, table: pd.DataFrame) -> None:
-        """Take in a block of results, named by their ids; rows without a label were left out."""
+        """Add a block of results, indexed by their ids, without the rows that were left out."""
         self.rows += len(table)
         self.left_out += int(table["label"].isna().sum())
         known = table["score"].notna()
@@ -218,8 +219,8 @@ class Tally:
             (table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1
         )
         dropped = not_kept(table["score"], self.threshold).astype(float)
-        # A point that one run alone assigns has a silhouette and no score: each column has a count
-        # of its own.
+        # A point that only one run assigns has a silhouette but no score, so each column has its
+        # own count.
         parts = [name for name in PARTS if name in table]
         counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
         counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
@@ -233,11 +234,11 @@ class Tally:
         )
 
     def summary(self) -> Summary:
-        """The summary so far; quantiles to the width of a bin."""
+        """Return the summary so far; quantiles are exact to the width of a bin."""
         assert self.clusters is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
-        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILES.items()}
+        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()}
         found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
         quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
         sums = self.clusters

@@ -215,7 +215,8 @@ def runs_for_false_stability(
     Examples
     --------
     >>> from clustertrust.theory import runs_for_false_stability
-    >>> [runs_for_false_stability(0.01, 0.8, n_clusters=4, form=form) for form in ("paper", "sharp")]
+    >>> forms = ("paper", "sharp")
+    >>> [runs_for_false_stability(0.01, 0.8, n_clusters=4, form=form) for form in forms]
     [31, 16]
     """
     _check_inside("error", error, 0.0, 1.0)
@@ -360,7 +361,7 @@ def geometry_deviation(n_runs: int, error: float) -> float:
 
 
 def runs_for_geometry(deviation: float, error: float) -> int:
-    """Smallest R ≥ 2 with `geometry_deviation` ≤ deviation.
+    """Return the smallest R ≥ 2 with `geometry_deviation` ≤ deviation.
 
     Parameters
     ----------
@@ -407,8 +408,8 @@ def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:
     if (n_clusters is None) == (expected_agreement is None):
         raise ValueError(
             f"n_clusters={n_clusters!r} and expected_agreement={expected_agreement!r}: give one of "
-            "them, the number of "
-            "clusters for uniform noise or the expected agreement θ of another point."
+            "them, the number of clusters for uniform noise or the expected agreement θ of another "
+            "point."
         )
     if expected_agreement is None:
         return 1 / check_count("n_clusters", n_clusters, at_least=2)

@@ -1,6 +1,6 @@
-"""Rival signals: what else could tell a sure assignment from an unsure one.
+"""Rival signals: other ways to separate sure assignments from unsure ones.
 
-Each function takes the data or an ensemble and returns one confidence a point, (n,), higher is
+Each function takes the data or an ensemble and returns one confidence per point, (n,), higher is
 surer. Only their order is comparable from one signal to another. Defaults are the constants that
 the paper compares CAKE with.
 """

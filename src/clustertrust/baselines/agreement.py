@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.baselines.memberships import one_minus_entropy
 from clustertrust.cells import meet
 from clustertrust.consensus import Votes, count_votes, medoid
@@ -16,11 +16,9 @@ from clustertrust.stability import pairwise_stability
 
 __all__ = ["bootstrap_stability", "consensus_agreement", "entropy_agreement", "subsample_stability"]
 
-Floats = NDArray[np.float64]
-
 
 def _consensus(labels: Any) -> Votes:
-    """Votes on each point in the names of the medoid run.
+    """Return the votes on each point in the names of the medoid run.
 
     Runs that do not assign a point have no vote on it.
     """
@@ -95,8 +93,9 @@ def entropy_agreement(labels: Any) -> Floats:
 
 
 def subsample_stability(labels: Any) -> Floats:
-    """Share of run pairs that agree on the point, Eq. (7), of the pairs with the point in both; 0
-    where there is none.
+    """Return the share of run pairs that agree on the point, Eq. (7), of pairs that both have it.
+
+    It is 0 if there is no such pair.
 
     Parameters
     ----------
@@ -110,7 +109,8 @@ def subsample_stability(labels: Any) -> Floats:
     Examples
     --------
     >>> from clustertrust.baselines import subsample_stability
-    >>> subsample_stability([[0, 0, 1, 1, -1], [5, 5, 7, -1, 7], [0, 0, 0, 1, -1]]).round(3).tolist()
+    >>> labels = [[0, 0, 1, 1, -1], [5, 5, 7, -1, 7], [0, 0, 0, 1, -1]]
+    >>> subsample_stability(labels).round(3).tolist()
     [1.0, 1.0, 0.333, 1.0, 0.0]
     """
     return np.nan_to_num(pairwise_stability(labels, unassigned="skip"), nan=0.0)
@@ -126,8 +126,7 @@ def bootstrap_stability(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> Floats:
-    """Stability over runs on random subsamples: `subsample_stability` of an ensemble that is built
-    here.
+    """Build an ensemble on random subsamples and return its `subsample_stability`.
 
     Parameters
     ----------
@@ -150,7 +149,9 @@ def bootstrap_stability(
     (150,)
     """
     if resample is None:
-        raise ValueError("resample=None is no subsample; give a share such as 0.8 or 'bootstrap'.")
+        raise ValueError(
+            "resample=None is not a subsample; give a share such as 0.8 or 'bootstrap'."
+        )
     ensemble = build_ensemble(
         X,
         clusterer,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count, check_matrix
 
-__all__ = ["check_clusters", "check_dense", "check_seed"]
-
-Floats = NDArray[np.float64]
+__all__ = ["check_clusters", "check_seed", "dense_matrix"]
 
 
 def check_seed(random_state: Any) -> int | None:
@@ -24,7 +22,7 @@ def check_seed(random_state: Any) -> int | None:
     )
 
 
-def check_dense(X: Any) -> Floats:
+def dense_matrix(X: Any) -> Floats:
     """Return X as an array of floats; a sparse matrix is an error."""
     X = check_matrix(X)
     if sparse.issparse(X):

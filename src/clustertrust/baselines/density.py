@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import LocalOutlierFactor
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_count, check_matrix
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
 __all__ = ["local_outlier_confidence", "outlier_confidence"]
 
-Floats = NDArray[np.float64]
 _SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
 _OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
 
 
 def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
-    """Minus the local outlier factor of the point in the whole data set: about -1 for typical
-    points, lower for others.
+    """Return minus the local outlier factor: about -1 for typical points, lower for others.
 
     Parameters
     ----------
@@ -43,8 +41,7 @@ def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
 
 
 def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> Floats:
-    """Mean over runs of 1 / max(1, LOF), LOF the local outlier factor inside the cluster that holds
-    the point.
+    """Return the mean over runs of 1 / max(1, LOF), the outlier factor inside the own cluster.
 
     In a cluster of fewer than three points the confidence is 0.5.
 
@@ -65,7 +62,8 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     --------
     >>> from clustertrust.baselines import local_outlier_confidence
     >>> X = [[0.0], [1.0], [2.0], [3.0], [9.0], [10.0]]
-    >>> local_outlier_confidence(X, [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1]], n_neighbors=2).round(2).tolist()
+    >>> labels = [[0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 1, 1]]
+    >>> local_outlier_confidence(X, labels, n_neighbors=2).round(2).tolist()
     [1.0, 1.0, 1.0, 1.0, 0.37, 0.5]
     """
     X = check_matrix(X)

@@ -8,21 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
+from clustertrust._types import Floats
 from clustertrust._validation import (
     MOST,
     check_choice,
     check_count,
     check_floats,
     check_number,
-    tell,
+    warn_user,
 )
-from clustertrust.baselines.checks import check_clusters, check_dense, check_seed
+from clustertrust.baselines.checks import check_clusters, check_seed, dense_matrix
 
 __all__ = [
     "COVARIANCES",
@@ -35,7 +36,6 @@ __all__ = [
     "one_minus_entropy",
 ]
 
-Floats = NDArray[np.float64]
 COVARIANCES = ("diag", "full", "spherical", "tied")
 _SMALLEST = (
     1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
@@ -54,7 +54,7 @@ def maximum(u: Floats) -> Floats:
 
 
 def margin(u: Floats) -> Floats:
-    """Largest minus second largest u_ℓ."""
+    """Return the largest minus second largest u_ℓ."""
     second, first = np.sort(u, axis=1)[:, -2:].T
     return first - second
 
@@ -73,7 +73,7 @@ SIGNALS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Floats:
-    """How clearly the memberships u of a point speak for one cluster.
+    """Return how clearly the memberships u of a point favour one cluster.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def membership_confidence(memberships: ArrayLike, signal: str = "maximum") -> Fl
     wrong = np.flatnonzero(~((u >= 0).all(axis=1) & (np.abs(u.sum(axis=1) - 1) < 1e-5)))
     if wrong.size:
         raise ValueError(
-            f"memberships[{wrong[0]}]={u[wrong[0]]} is no distribution; rows must not be negative "
-            "and must sum to 1."
+            f"memberships[{wrong[0]}]={u[wrong[0]]} is not a distribution; rows must not be "
+            "negative and must sum to 1."
         )
     return SIGNALS[signal](u)
 
@@ -149,7 +149,7 @@ def fuzzy_memberships(
     >>> u.max(axis=1).round(2).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    X = check_dense(X)
+    X = dense_matrix(X)
     k = check_clusters(n_clusters, len(X))
     max_iter = check_count("max_iter", max_iter, at_least=1)
     fuzziness, tol = check_number("fuzziness", fuzziness), check_number("tol", tol)
@@ -166,7 +166,7 @@ def fuzzy_memberships(
         before, u = u, _fuzzy_step(X, u, fuzziness)
         if np.abs(u - before).max() < tol:
             return u
-    tell(
+    warn_user(
         f"Fuzzy c-means has not settled after max_iter={max_iter} iterations; allow more, or a "
         "larger tol.",
         ConvergenceWarning,
@@ -175,7 +175,7 @@ def fuzzy_memberships(
 
 
 def _fuzzy_step(X: Floats, u: Floats, m: float) -> Floats:
-    """Centres from memberships, then memberships from centres."""
+    """Compute centres from memberships, then memberships from centres."""
     weight = u**m
     centers = weight.T @ X / weight.sum(axis=0)[:, None]
     # Powers by logarithms: for m near 1 the exponent is large, and powers of distances overflow.
@@ -228,8 +228,7 @@ def gmm_memberships(
     n_init: int = 3,
     random_state: int | None = None,
 ) -> Floats:
-    """Posterior probability of each component of a Gaussian mixture: scikit-learn's, with k-means
-    starts.
+    """Return the posterior of each component of scikit-learn's Gaussian mixture, by k-means starts.
 
     Parameters
     ----------
@@ -252,7 +251,7 @@ def gmm_memberships(
     >>> gmm_memberships(load_iris().data, 3, random_state=0).shape
     (150, 3)
     """
-    X = check_dense(X)
+    X = dense_matrix(X)
     check_choice("covariance_type", covariance_type, COVARIANCES)
     mixture = GaussianMixture(
         check_clusters(n_clusters, len(X)),

@@ -6,19 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_matrix
 from clustertrust.baselines.checks import check_seed
 
 __all__ = ["random_confidence", "rank_average"]
 
-Floats = NDArray[np.float64]
-
 
 def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
-    """Uniform random numbers: what any other signal has to beat.
+    """Return uniform random numbers, which any other signal has to beat.
 
     Parameters
     ----------
@@ -39,8 +38,7 @@ def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
 
 
 def rank_average(signals: Iterable[ArrayLike]) -> Floats:
-    """Mean over signals of rank / n, ties at their average rank: one confidence from signals of any
-    scale.
+    """Combine signals of any scale: the mean of rank / n, ties at their average rank.
 
     Parameters
     ----------
@@ -59,7 +57,7 @@ def rank_average(signals: Iterable[ArrayLike]) -> Floats:
     [0.25, 0.9375, 0.625, 0.6875]
     """
     if isinstance(signals, str | bytes) or not isinstance(signals, Iterable):
-        raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one a signal.")
+        raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one per signal.")
     given = [check_floats("signals", signal, "flat arrays of numbers") for signal in signals]
     if not given:
         raise ValueError("signals is empty; give at least one.")

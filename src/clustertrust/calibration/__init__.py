@@ -1,11 +1,11 @@
 """Scores and a few labels → probabilities, a threshold with a guarantee, and training sets.
 
-A score ranks assignments; what 0.6 means in shares of right ones only labels can tell.
-:class:`Calibrator` turns scores into probabilities, :func:`reliability` says how good these are.
-:func:`risk_threshold` finds how many points can be kept with an error that is proven small, from
-labels of a random sample, which :func:`suggest` draws. What counts as right is what
-:func:`map_clusters` says: which class each cluster stands for. :func:`pseudo_labels` and
-:func:`sample_weight` hand clusters to classifiers.
+A score ranks assignments; only labels show what share of the points with score 0.6 is right.
+:class:`Calibrator` turns scores into probabilities, :func:`reliability` measures how good these
+are. :func:`risk_threshold` finds how many points can be kept with a guaranteed small error, from
+labels of a random sample, which :func:`suggest` draws. :func:`map_clusters` defines what is right:
+it assigns a class to each cluster. :func:`pseudo_labels` and :func:`sample_weight` prepare clusters
+for training classifiers.
 """
 
 from clustertrust.calibration.calibrator import METHODS, Calibrator

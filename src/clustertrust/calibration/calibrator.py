@@ -1,4 +1,4 @@
-"""Scores and what is right of some points → the probability that an assignment is right."""
+"""Scores, and some known assignments → the probability that an assignment is right."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from clustertrust._validation import check_choice, check_same_length, check_scores, tell
+from clustertrust._types import Floats
+from clustertrust._validation import check_choice, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_weights
 
 __all__ = ["METHODS", "Calibrator"]
 
-Floats = NDArray[np.float64]
-Curve = Callable[[Floats], Floats]
+ProbabilityOf = Callable[[Floats], Floats]
 
-ENOUGH = 200  # labels from which "auto" lets the data choose the shape of the curve
+ENOUGH = 200  # from this many labels on, "auto" is isotonic
 _LARGEST = 1e150  # score, of which the square is still a number
 
 
@@ -48,13 +47,12 @@ class Steps:
         return np.interp(s, self.s, self.p)
 
 
-def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
+def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
     """P = 1 / (1 + exp(-(a + b s))), b ≥ 0, by maximum likelihood with Platt's targets.
 
-    The targets are (N₊ + 1) / (N₊ + 2) in place of 1 and 1 / (N₋ + 2) in place of 0, N the weighted
-    numbers of right and wrong labels: a few labels that happen to be all right, or told apart
-    without an error, then give no probability of 1. b < 0 would rank points against their scores,
-    and b = 0 is taken instead.
+    The targets are (N₊ + 1) / (N₊ + 2) instead of 1 and 1 / (N₋ + 2) instead of 0, N the weighted
+    numbers of right and wrong labels. So a few labels that are all right, or perfectly separated by
+    score, give no probability of 1. b < 0 would reverse the ranking; then b is 0.
     """
     weights = weights * (len(s) / weights.sum())
     n_right, n_wrong = (weights * right).sum(), (weights * (1 - right)).sum()
@@ -82,44 +80,46 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> Curve:
     return Sigmoid(float(a - b * middle / scale), float(b / scale))
 
 
-def isotonic(s: Floats, right: Floats, weights: Floats) -> Curve:
-    """The rising curve nearest to the labels in squared error, linear between its steps and flat
-    beyond its ends.
+def isotonic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
+    """Return the non-decreasing curve with the smallest squared error.
+
+    It is linear between its steps and flat beyond its ends.
     """
     model = IsotonicRegression(y_min=0.0, y_max=1.0).fit(s, right, sample_weight=weights)
     return Steps(model.X_thresholds_, model.y_thresholds_)
 
 
-METHODS: dict[str, Callable[[Floats, Floats, Floats], Curve]] = {
+METHODS: dict[str, Callable[[Floats, Floats, Floats], ProbabilityOf]] = {
     "isotonic": isotonic,
     "logistic": logistic,
 }
 
 
 class Calibrator(BaseEstimator):
-    """Scores → the probability that the assignment is right, learnt from points whose class is
-    known.
+    """Turn scores into probabilities that the assignment is right.
+
+    The curve is learnt from points whose class is known.
 
     Parameters
     ----------
     method : {"auto", "logistic", "isotonic"}
-        "logistic": a curve of two parameters, which some dozens of labels determine. "isotonic":
-        any rising curve; it needs hundreds of labels, and says 0 or 1 where those around are all
-        wrong or all right. "auto": logistic below 200 labels, isotonic from there: over the paper's
-        data sets the mean Brier score of logistic was the smaller one with 50 labels, that of
-        isotonic with 200, though not on each set.
+        "logistic": a curve with two parameters; a few dozen labels are enough. "isotonic": any
+        non-decreasing curve; it needs hundreds of labels, and gives 0 or 1 where all nearby labels
+        are wrong or right. "auto": logistic below 200 labels, isotonic from there on. Over the
+        paper's data sets, logistic had the smaller mean Brier score with 50 labels and isotonic
+        with 200, though not on every set.
 
     Attributes
     ----------
     method_ : the method used
-    n_labels_ : labels that it was fitted on
+    n_labels_ : number of labels it was fitted on
 
     Notes
     -----
-    Either curve rises, so the ranking of the points stays as it was, but for ties. Labels may be
-    chosen by score, the least sure first for example: that changes how many labels there are at a
-    score, not how many of them are right. The curve holds for points of the same clustering, and
-    says little beyond the scores that were labelled.
+    Neither curve falls, so the ranking of the points stays the same, except for new ties. Labels
+    may be chosen by score, for example the least sure first: that changes the number of labels at a
+    score, not the share that is right. The curve holds for points of the same clustering, and is
+    unreliable beyond the labelled scores.
 
     References
     ----------
@@ -130,7 +130,8 @@ class Calibrator(BaseEstimator):
     Examples
     --------
     >>> from clustertrust.calibration import Calibrator
-    >>> calibrator = Calibrator().fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], [False, False, True, False, True, True])
+    >>> right = [False, False, True, False, True, True]
+    >>> calibrator = Calibrator().fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.9], right)
     >>> calibrator.method_, calibrator.predict([0.0, 0.5, 1.0]).round(2).tolist()
     ('logistic', [0.23, 0.52, 0.8])
     """
@@ -146,7 +147,7 @@ class Calibrator(BaseEstimator):
         scores : (n,) numbers, higher is surer; NaN: the point is left out
         correct : (n,) truth values, None or NaN where not known: the point is left out
         sample_weight : (n,) numbers of at least 0, optional
-            How many points each label stands for. Not needed where labels were chosen by score.
+            How many points each label represents. Not needed if labels were chosen by score.
 
         Returns
         -------
@@ -177,15 +178,15 @@ class Calibrator(BaseEstimator):
         self._curve = METHODS[self.method_](values, right, weights[known])
         ends = self._curve(np.array([values.min(), values.max()]))
         if values.min() < values.max() and 0 < right.mean() < 1 and np.ptp(ends) < 1e-6:
-            tell(
-                f"Among these {self.n_labels_} labels higher scores are not right more often, so "
-                "every point gets the "
-                f"probability {ends[0]:.3f}. Label more points, or take another score."
+            warn_user(
+                f"Among these {self.n_labels_} labels, higher scores are not right more often, so "
+                f"every point gets the probability {ends[0]:.3f}. Label more points, or use "
+                "another score."
             )
         return self
 
     def predict(self, scores: Any) -> Floats:
-        """Probability that each assignment is right.
+        """Return the probability that each assignment is right.
 
         Parameters
         ----------

@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def check_correct(correct: Any, *, name: str = "correct") -> Floats:
-    """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one a point."""
+    """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one per point."""
     values = np.asarray(correct)
     if values.dtype.kind not in "biuf":
-        values = np.asarray(correct, dtype=object)  # NumPy would have made text of True beside text
+        values = np.asarray(correct, dtype=object)  # NumPy would turn True beside text into text
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one flat sequence of truth values, one a point; its shape is "
+            f"{name} must be one flat sequence of truth values, one per point; its shape is "
             f"{values.shape}."
         )
     missing = np.asarray(pd.isna(values), dtype=bool)
@@ -36,9 +33,9 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     if not (valid | missing).all():
         at = int(np.argmin(valid | missing))
         raise ValueError(
-            f"{name} has {values[at]!r} at position {at}; give True or False, and None where it is "
-            "not known. Which "
-            "assignments are right: map_clusters(labels, classes).correct(positions, classes)."
+            f"{name} has {values[at]!r} at position {at}; give True or False, or None if it is not "
+            "known. map_clusters(labels, classes).correct(positions, classes) finds which "
+            "assignments are right."
         )
     out = np.full(len(values), np.nan)
     out[~missing] = values[~missing].astype(np.float64)

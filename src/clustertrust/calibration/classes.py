@@ -1,6 +1,4 @@
-"""Clusters and some known classes → which class each cluster stands for, and so which assignments
-are right.
-"""
+"""Clusters and some known classes → the class of each cluster, and which assignments are right."""
 
 from __future__ import annotations
 
@@ -12,28 +10,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_choice, check_label_vector, check_same_length, tell
+from clustertrust._types import Bools, Ints
+from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
 
 __all__ = ["MAPPINGS", "ClusterMap", "map_clusters"]
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 
 def majority(table: Ints) -> Ints:
-    """The commonest class of each cluster, the one seen first where two tie.
-
-    Several clusters may share a class.
-    """
+    """Return the most common class of each cluster, the first seen on ties; clusters may share."""
     return np.where(table.any(axis=1), table.argmax(axis=1), -1)
 
 
 def matching(table: Ints) -> Ints:
-    """One class for each cluster and one cluster for each class, as many labels as possible on
-    matched pairs.
-    """
+    """Match clusters and classes one to one, with as many labels as possible on matched pairs."""
     partner = best_match(table)
     return np.where((partner >= 0) & table.any(axis=1), partner, -1)
 
@@ -43,14 +34,14 @@ MAPPINGS: dict[str, Callable[[Ints], Ints]] = {"majority": majority, "matching":
 
 @dataclass(frozen=True)
 class ClusterMap:
-    """Which class each cluster stands for.
+    """The class that each cluster represents.
 
     Attributes
     ----------
     names : dict, the class of each cluster; clusters without one are not in it
     shares : dict, the share of the cluster's known points that are of that class; empty for a map
         fixed by hand
-    used : (u,) positions of the points whose classes made the map: they cannot judge it
+    used : (u,) positions of the points whose classes made the map: they cannot test it
     """
 
     names: dict[Any, Any]
@@ -59,21 +50,21 @@ class ClusterMap:
     labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
 
     def assign(self) -> NDArray:
-        """(n,) class of each point by its cluster; None where the cluster has none."""
+        """Return the class of each point by its cluster, (n,); None if the cluster has none."""
         out = np.empty(len(self.labels), dtype=object)
         out[:] = [self.names.get(label) for label in self.labels]
         return out
 
     def correct(self, positions: Any, classes: Any) -> Bools:
-        """Whether the assignment of some points is right.
+        """Return whether the assignment of some points is right.
 
         Points of a cluster without a class, and points without a cluster, are wrong.
 
         Parameters
         ----------
         positions : (m,) positions of the points, each once
-            One whose class made the map is an error: it would be right more often than others, and
-            a threshold from it too low.
+            Points whose class made the map raise an error: they are right more often than others,
+            and would give too low a threshold.
         classes : (m,) their classes, in the same order
 
         Returns
@@ -91,9 +82,8 @@ class ClusterMap:
         twice = np.intersect1d(at, self.used)
         if twice.size:
             raise ValueError(
-                f"{twice.size} of the positions, {twice[0]} for one, made this map and cannot say "
-                "whether it is right. "
-                "Label other points: suggest(scores, n, exclude=cluster_map.used)."
+                f"{twice.size} of the positions, such as {twice[0]}, made this map and cannot test "
+                "it. Label other points: suggest(scores, n, exclude=cluster_map.used)."
             )
         assigned = self.assign()[at]
         return np.array(
@@ -105,18 +95,18 @@ class ClusterMap:
 def map_clusters(
     labels: Any, classes: Any, positions: Any = None, *, method: str = "majority"
 ) -> ClusterMap:
-    """Say which class each cluster stands for, from points whose class is known, or by hand.
+    """Find the class of each cluster from points whose class is known, or take it from a dict.
 
     Parameters
     ----------
     labels : (n,) cluster of each point, of any kind
         Negative numbers and missing values mean that the point is not assigned.
-    classes : (m,) classes of the points at `positions`, or of all n points, missing where not
-        known; or a dict A dict {cluster: class} fixes the map by hand: it uses up no labels.
+    classes : (m,) classes of the points at `positions`, or (n,) of all points; or a dict
+        Missing where not known. A dict {cluster: class} sets the map by hand and needs no labels.
     positions : (m,) positions of the points with a known class, optional
     method : {"majority", "matching"}
-        The commonest class of each cluster, which clusters may share; or one cluster for each
-        class, the matching of the paper's Eq. (5).
+        The most common class of each cluster, which clusters may share; or one cluster for each
+        class, by the matching of the paper's Eq. (5).
 
     Returns
     -------
@@ -156,9 +146,9 @@ def map_clusters(
     found = MAPPINGS[method](table)
     if (found < 0).any():
         lost = [own[c] for c in np.flatnonzero(found < 0)]
-        tell(
-            f"Clusters {lost} have no class: no known class fell to them. Their points count as "
-            "wrong; label some."
+        warn_user(
+            f"Clusters {lost} have no class: none of their points has a known class. Their points "
+            "count as wrong; label some."
         )
     named = [(own[c], int(c), int(k)) for c, k in enumerate(found) if k >= 0]
     kinds = class_names.tolist() if isinstance(class_names, np.ndarray) else list(class_names)
@@ -169,11 +159,10 @@ def map_clusters(
 def _by_hand(
     names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str
 ) -> ClusterMap:
-    """A map that the user fixed."""
+    """Return a map that the user set by hand."""
     if positions is not None or method != "majority":
         raise ValueError(
-            "classes is a map fixed by hand, which needs no positions and no method; leave them "
-            "out."
+            "classes is a dict, which needs no positions and no method; leave them out."
         )
     unknown = [cluster for cluster in names if cluster not in clusters]
     if unknown:
@@ -182,19 +171,19 @@ def _by_hand(
         )
     lost = [cluster for cluster in clusters if cluster not in names]
     if lost:
-        tell(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
+        warn_user(f"Clusters {lost} have no class in the map given. Their points count as wrong.")
     return ClusterMap(dict(names), {}, np.array([], dtype=np.int64), of_point)
 
 
 def _check_classes(classes: Any) -> NDArray:
-    """One flat array of objects; a class is whatever is not missing."""
+    """Return one flat array of objects; every value that is not missing is a class."""
     values = np.asarray(
         classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,
         object,
     )
     if values.ndim != 1:
         raise ValueError(
-            "classes must be one flat sequence, one a point, or a dict; its shape is "
+            "classes must be one flat sequence, one per point, or a dict; its shape is "
             f"{values.shape}."
         )
     return values

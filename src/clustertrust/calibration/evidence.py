@@ -1,8 +1,7 @@
-"""How strongly a labelled sample speaks against "more than a share alpha of the kept points is
-wrong".
+"""Evidence of a labelled sample against "more than a share alpha of the kept points is wrong".
 
-Each function returns p-values: where that is true, p ≤ u has a probability of at most u, for every
-u. They rest on how the sample was drawn; nothing is assumed of scores or errors.
+Each function returns p-values: if the claim is true, p ≤ u has a probability of at most u, for
+every u. They depend on how the sample was drawn; nothing is assumed about scores or errors.
 
 References
 ----------
@@ -14,14 +13,12 @@ hypotheses", Journal of Biopharmaceutical Statistics 15 (2005) 929-942.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom, hypergeom
+
+from clustertrust._types import Bools, Floats, Ints
 
 __all__ = ["binomial_p", "hypergeometric_p", "in_sequence", "too_many", "weighted_p"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
 TILTS = np.geomspace(0.02, 60.0, 64)
@@ -103,7 +100,7 @@ def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: 
 
 
 def in_sequence(p: Floats, shares: Floats, delta: float) -> tuple[Bools, Floats]:
-    """Which claims are rejected, tested in the order given, and the level at which each was tested.
+    """Return which claims are rejected, tested in order, and the level of each test.
 
     Each claim is tested at δ times its share, plus the level of the one before if that was
     rejected. With all of the share on one claim this is fixed-sequence testing from there; with

@@ -1,6 +1,4 @@
-"""Probabilities against what happened: reliability diagram, Brier score, expected calibration
-error.
-"""
+"""Predicted probabilities against outcomes: reliability, Brier score, calibration error."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import beta
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -24,16 +22,13 @@ from clustertrust.calibration.checks import check_correct
 
 __all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEVEL = 0.95  # of the intervals in a diagram
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """What happened where a probability was foretold. One entry a bin that has points, bins by
-    rising probability.
+    """Predicted probabilities and outcomes, one entry per non-empty bin, by rising probability.
 
     Attributes
     ----------
@@ -41,8 +36,8 @@ class Reliability:
     observed : (b,) share of the points that are right
     low, high : (b,) Clopper and Pearson's 95 % interval of that share
     counts : (b,) points
-    brier_score : mean of (probability - right)²; 0 is perfect, and 0.25 is what always saying 0.5
-        gives
+    brier_score : mean of (probability - right)²; 0 is perfect, 0.25 is that of always
+        predicting 0.5
     expected_calibration_error : mean over the points of |observed - predicted| of their bin
     """
 
@@ -55,16 +50,16 @@ class Reliability:
     expected_calibration_error: float
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a bin."""
+        """Return one row per bin."""
         names = ("predicted", "observed", "low", "high", "counts")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
 def equal_counts(p: Floats, n_bins: int) -> Ints:
-    """Bin of each point: the lowest n / n_bins points, and so on upwards; equal probabilities stay
-    together.
+    """Return the bin of each point: the lowest n / n_bins points, then the next, and so on.
 
-    What is left over at the top is a bin of its own only if it has half as many points.
+    Equal probabilities stay together. The rest at the top is a bin of its own only if it has at
+    least half as many points.
     """
     _, of, counts = np.unique(p, return_inverse=True, return_counts=True)
     full = len(p) / n_bins
@@ -80,7 +75,7 @@ def equal_counts(p: Floats, n_bins: int) -> Ints:
 
 
 def equal_widths(p: Floats, n_bins: int) -> Ints:
-    """Bin of each point, the bins of width 1 / n_bins; 1 is in the last."""
+    """Return the bin of each point, the bins of width 1 / n_bins; 1 is in the last."""
     return np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
 
 
@@ -93,16 +88,16 @@ STRATEGIES: dict[str, Callable[[Floats, int], Ints]] = {
 def reliability(
     probability: Any, correct: Any, *, n_bins: int = 10, strategy: str = "quantile"
 ) -> Reliability:
-    """Compare foretold probabilities with what happened, in bins.
+    """Compare predicted probabilities with outcomes, in bins.
 
     Parameters
     ----------
     probability : (n,) numbers from 0 to 1
         That the assignment is right, as :meth:`Calibrator.predict` gives it; NaN: the point is left
-        out. Points that the calibrator was fitted on flatter it: give others.
+        out. Do not give points that the calibrator was fitted on: they make it look too good.
     correct : (n,) truth values; None or NaN: the point is left out
     n_bins : int
-        Bins at most.
+        Largest number of bins.
     strategy : {"quantile", "uniform"}
         Bins with about equal numbers of points, or of equal width.
 
@@ -114,8 +109,10 @@ def reliability(
     --------
     >>> from clustertrust.calibration import reliability
     >>> found = reliability([0.2, 0.2, 0.2, 0.8, 0.8], [False, False, True, True, True], n_bins=2)
-    >>> found.observed.round(3).tolist(), round(found.expected_calibration_error, 3), round(found.brier_score, 3)
-    ([0.333, 1.0], 0.16, 0.16)
+    >>> found.observed.round(3).tolist()
+    [0.333, 1.0]
+    >>> round(found.expected_calibration_error, 3), round(found.brier_score, 3)
+    (0.16, 0.16)
     """
     check_choice("strategy", strategy, STRATEGIES)
     n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
@@ -138,8 +135,7 @@ def reliability(
 
 
 def brier_score(probability: Any, correct: Any) -> float:
-    """Mean of (p - right)²: 0 is perfect, p (1 - p) is what the overall share p for every point
-    gives.
+    """Mean of (p - right)²: 0 is perfect, p (1 - p) is that of the overall share p everywhere.
 
     Parameters
     ----------
@@ -165,8 +161,8 @@ def expected_calibration_error(
 ) -> float:
     """Σ_b n_b / n |observed_b - predicted_b| over bins.
 
-    It is never 0 by chance: with n points in b bins even perfect probabilities give about 0.8 √(b p
-    (1 - p) / n).
+    Chance alone makes it positive: with n points in b bins, perfect probabilities give about
+    0.8 √(b p (1 - p) / n).
 
     Parameters
     ----------
@@ -189,7 +185,7 @@ def expected_calibration_error(
 
 
 def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
-    """Probabilities and correctness of the points that have both."""
+    """Return probabilities and correctness of the points that have both."""
     p, right = check_scores(probability), check_correct(correct)
     check_same_length("probability", p, "correct", right)
     known = ~np.isnan(p) & ~np.isnan(right)
@@ -202,7 +198,6 @@ def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
     if ((p < 0) | (p > 1)).any():
         raise ValueError(
             f"probability has {p[(p < 0) | (p > 1)][0]!r}; probabilities lie from 0 to 1. "
-            "Calibrator.predict(scores) "
-            "makes them of scores."
+            "Calibrator.predict(scores) turns scores into probabilities."
         )
     return p, right

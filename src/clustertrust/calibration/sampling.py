@@ -1,6 +1,4 @@
-"""Scores → which points to label: a random sample that a guarantee can rest on, or the points to
-look at first.
-"""
+"""Scores → which points to label: a random sample for a guarantee, or the points to review."""
 
 from __future__ import annotations
 
@@ -11,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
 __all__ = ["DESIGNS", "PURPOSES", "Sample", "suggest"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PURPOSES = ("review", "threshold")
 DESIGNS = ("random", "stratified")
@@ -43,15 +40,12 @@ class Sample:
 
     @property
     def guaranteed(self) -> bool:
-        """Whether a threshold from these labels carries a guarantee: chance chose the points."""
+        """Whether a threshold from these labels has a guarantee: the points are a random sample."""
         return self.purpose == "threshold"
 
     @property
     def weights(self) -> Floats:
-        """(m,) points that each label stands for: 1 / inclusion.
-
-        For a review 1: its labels stand for nothing else.
-        """
+        """(m,) number of points that each label represents: 1 / inclusion; 1 for a review."""
         return 1.0 / self.inclusion[self.positions]
 
 
@@ -64,28 +58,28 @@ def suggest(
     exclude: Any = None,
     random_state: Any = 0,
 ) -> Sample:
-    """Say which n points to label.
+    """Choose n points to label.
 
     Parameters
     ----------
     scores : (N,) numbers, higher is surer
         Points without a score (NaN) are never suggested.
     n : int
-        Labels that can be had.
+        Number of labels that you can get.
     purpose : {"threshold", "review"}
         "threshold": a random sample, for :func:`risk_threshold`. "review": the n points with the
-        lowest scores, where most errors are and where a label, about a coin's throw, tells most;
-        they stand for no other points, and no threshold from them is guaranteed.
+        lowest scores, where most errors are and a label is most informative; they do not represent
+        other points, and no threshold from them is guaranteed.
     design : {"random", "stratified"}
-        How a sample for a threshold is drawn: each n points as likely as any other; or in five
-        bands of equal size by score, with shares of the labels as 5 : 4 : 3 : 2 : 1 from the surest
-        down, since the surest are those to be kept. For a threshold take "random": its test is
-        exact. Bands keep less, since a guarantee has to hold where their labels are fewest, in the
-        lowest band a third of those of a random sample. They give every part of the scores its
-        labels, which serves a :class:`Calibrator`.
+        How to draw a sample for a threshold: "random", all sets of n points are equally likely; or
+        "stratified", in five bands of equal size by score, with labels in the ratio
+        5 : 4 : 3 : 2 : 1 from the surest down, since the surest are those to be kept. For a
+        threshold use "random": its test is exact. Bands keep fewer points, because the guarantee
+        must hold where labels are fewest: the lowest band has a third of those of a random sample.
+        They give labels to every range of scores, which suits a :class:`Calibrator`.
     exclude : sequence of positions, optional
-        Points that are not to be drawn, such as those whose classes are known and named the
-        clusters. What `risk_threshold` says is then about the other points.
+        Points not to draw, such as those whose known classes named the clusters. The guarantee of
+        `risk_threshold` is then about the other points.
     random_state : int, RandomState or None
 
     Returns
@@ -127,7 +121,9 @@ def suggest(
     if design == "random":
         return Sample(np.sort(drawn[:m]), _chances(values, [(pool, m)]), purpose, design)
     if m < BANDS:
-        raise ValueError(f"n={m} labels cannot be dealt to {BANDS} bands; use design='random'.")
+        raise ValueError(
+            f"n={m} labels cannot be divided among {BANDS} bands; use design='random'."
+        )
     bands = np.array_split(by_score, BANDS)
     sizes = deal(m, np.arange(1, BANDS + 1), np.array([len(band) for band in bands]))
     chosen = [
@@ -138,12 +134,12 @@ def suggest(
 
 
 def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
-    """Deal m to places by `shares`, at least one and at most `room` each.
+    """Distribute m by `shares`, at least one and at most `room` each.
 
-    The rest, one by one, to who has least.
+    The rest goes, one by one, to the place with the least.
     """
     out = np.clip(np.floor(m * shares / shares.sum()).astype(np.int64), 1, room)
-    while out.sum() > m:  # those that got one without a claim to it, at the cost of the largest
+    while out.sum() > m:  # the minimum of one exceeded m: take from the largest
         out[np.argmax(out)] -= 1
     while out.sum() < m:
         behind = np.where(out < room, shares / (out + 1.0), -1.0)
@@ -152,7 +148,7 @@ def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
 
 
 def _chances(values: Floats, drawn: list[tuple[Ints, int]]) -> Floats:
-    """(n,) inclusion probabilities of groups of points from which so many were drawn."""
+    """Return inclusion probabilities (n,), from groups of points and how many were drawn."""
     out = np.zeros(len(values))
     for points, size in drawn:
         out[points] = size / len(points)

@@ -1,4 +1,4 @@
-"""Scores and random labels → how many points can be kept with an error that is proven small."""
+"""Scores and random labels → how many points can be kept with a guaranteed small error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_floats, check_same_length, check_scores, tell
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
@@ -19,34 +20,32 @@ from clustertrust.selection import select_above
 
 __all__ = ["RiskThreshold", "risk_threshold"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
-STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
-# Testing begins at the first set whose labels would forgive one error, and begins anew, after a
-# failure, where they would forgive eight: among few labels one error too many is common, and would
-# be the end of larger sets as well.
+TESTED_SETS = 100  # sets of kept points to test: the surest 1 %, 2 %, …
+# Testing starts at the first set whose labels allow one error. After a failure it starts again
+# where they allow eight: among few labels, one error too many is common, and would rule out larger
+# sets too.
 FORGIVEN = (1, 8)
-# Where nothing is known of the scores before the labels: thresholds fixed for all data, with five
-# places to begin.
+# If nothing is known about the scores before the labels: thresholds fixed for all data, with five
+# starting points.
 FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
 STARTS = (0.8, 0.6, 0.4, 0.2, -np.inf)
 
 
 @dataclass(frozen=True)
 class RiskThreshold:
-    """The largest kept set whose error is at most `alpha`, with confidence 1 - `delta`; `str()`
-    says it in words.
+    """The largest kept set whose error is at most `alpha`, with confidence 1 - `delta`.
+
+    `str()` puts it into words.
 
     Attributes
     ----------
     threshold : keep scores above it; -inf keeps every point, inf none: no set could be certified
     alpha, delta : as asked for
-    guaranteed : whether the labels were a random sample; if not, the labelled points speak for
-        themselves alone
-    n_points : points that the statement is about; None: points to come, drawn like the labelled
-        ones
+    guaranteed : whether the labels were a random sample; if not, the result is only about the
+        labelled points
+    n_points : number of points that the result is about; None: future points, drawn like the
+        labelled ones
     thresholds : (t,) the thresholds tested, in the order of the tests, from high to low
     kept : (t,) points kept at each; where `n_points` is None, labelled ones
     labelled, errors : (t,) labels among them, and how many of these are wrong
@@ -85,11 +84,11 @@ class RiskThreshold:
         return int(np.flatnonzero(self.thresholds == self.threshold)[0])
 
     def keep(self, scores: Any) -> Bools:
-        """Mask of the points to keep: those with score > threshold; NaN is never kept."""
+        """Return a mask of the points to keep: score > threshold; NaN is never kept."""
         return select_above(scores, self.threshold)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a tested set, in the order of the tests."""
+        """Return one row per tested set, in the order of the tests."""
         names = ("thresholds", "kept", "labelled", "errors", "p_values", "levels")
         table = pd.DataFrame({name: getattr(self, name) for name in names})
         return table.assign(
@@ -101,10 +100,13 @@ class RiskThreshold:
         if not self.certified:
             most = int(self.labelled.max(initial=0))
             needed = int(np.ceil(np.log(self.delta) / np.log1p(-self.alpha)))
-            text = f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} of them errors."
+            text = (
+                f"No threshold can be certified ({claim}): {most} labels, {int(self.errors[-1])} "
+                "of them errors."
+            )
             if most < needed:
                 text += (
-                    f" Even without an error about {needed} labels are needed; label more points."
+                    f" Even without errors, about {needed} labels are needed; label more points."
                 )
             else:
                 text += " Label more points, or ask for a larger alpha or delta."
@@ -120,11 +122,14 @@ class RiskThreshold:
                 if self.n_points is None
                 else f"{self.kept[at]} of {self.n_points} points"
             )
-            text = f"{which}: {among}, {claim}.\nOf {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+            text = (
+                f"{which}: {among}, {claim}.\n"
+                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+            )
         return (
             text
             if self.guaranteed
-            else f"{text}\nNOT GUARANTEED: of points without a label this says nothing."
+            else f"{text}\nNOT GUARANTEED: this holds only for the labelled points."
         )
 
 
@@ -143,44 +148,43 @@ def risk_threshold(
     ----------
     scores : (n,) numbers, higher is surer
         Of all points, labelled or not; points with NaN are never kept.
-    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,), in the order of
-        its positions Whether the assignment is right, see :func:`map_clusters`. Where one or more
-        are not known, the guarantee is about the n points given, and those known must be a random
-        sample of them. Where all are known, the n points must be a random sample of a population,
-        with scores from 0 to 1, and the guarantee is about that population: points to come.
+    correct : (n,) truth values, None or NaN where not known; with `sample`, (m,) in its order
+        Whether the assignment is right, see :func:`map_clusters`. If some are not known, the
+        guarantee is about the n points given, and the known ones must be a random sample of them.
+        If all are known, the n points must be a random sample of a population, with scores from 0
+        to 1, and the guarantee is about that population: future points.
     alpha : float
         Largest share of errors among the points kept.
     delta : float
-        Largest chance, over the draw of the labels, that the share of errors is larger than alpha
-        all the same.
+        Largest chance, over the draw of the labels, that the share of errors is larger than alpha.
     sample : Sample, optional
-        What :func:`suggest` drew. After a review, which is not random, the result is the threshold
-        of the labelled points alone; it carries no guarantee for others, and says so.
+        The sample that :func:`suggest` drew. After a review, which is not random, the result is
+        only about the labelled points and has no guarantee; a warning says so.
     inclusion : (n,) probabilities in [0, 1], optional
-        For labels drawn otherwise: the chance of each point to be labelled. Points of equal chance
-        must have been drawn alike, each independently or as a simple random sample. 0: the point is
-        not spoken of.
+        For labels drawn in another way: the chance of each point to be labelled. Points of equal
+        chance must have been drawn alike, each independently or as a simple random sample. 0: the
+        result is not about this point.
 
     Returns
     -------
     RiskThreshold
-        Where no set can be certified, `certified` is False and the threshold keeps nothing.
+        If no set can be certified, `certified` is False and the threshold keeps nothing.
 
     Notes
     -----
     Whatever scores and errors look like, P[error of the kept points > alpha] ≤ delta, because
 
-    1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin
-       are fixed by scores and the number of labels alone: the smallest sets in which chance would
-       put enough labels to forgive one error, and eight;
+    1. the tested sets (the surest 1 %, 2 %, … of the points), their order, and the starting points
+       depend only on the scores and the number of labels; the starting points are the smallest sets
+       that are expected to have enough labels to allow one error, and eight;
     2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a
        random sample, binomial for a population, a Chernoff bound for unequal inclusion
        (:mod:`clustertrust.calibration.evidence`);
-    3. testing goes on to the next set only after a rejection, at the level so far, and delta is
-       dealt to the places to begin (the fallback procedure): the chance of a false rejection is at
-       most delta. With thresholds fixed in advance, for a population, there are five such places.
+    3. testing continues to the next set only after a rejection, at the current level, and delta is
+       divided among the starting points (the fallback procedure): the chance of a false rejection
+       is at most delta. With thresholds fixed in advance, for a population, there are five.
 
-    The labels that say which class a cluster stands for must be others than these.
+    These labels must not be the ones that gave the clusters their classes.
 
     References
     ----------
@@ -216,12 +220,12 @@ def risk_threshold(
     if sample is None and inclusion is None and not np.isnan(right).any():
         return _of_population(values, right, alpha, delta)
     if sample is not None and not sample.guaranteed:
-        tell(
-            f"sample was drawn for purpose={sample.purpose!r}: scores, not chance, chose its "
-            "points, so nothing is "
-            "guaranteed. For one that is, label suggest(scores, n, purpose='threshold')."
+        warn_user(
+            f"sample was drawn for purpose={sample.purpose!r}: its points were chosen by score, "
+            "not at random, so nothing is guaranteed. For a guarantee, label suggest(scores, n, "
+            "purpose='threshold')."
         )
-        # The labelled points speak for themselves alone: no threshold may look like more than that.
+        # The result is only about the labelled points, and must not look like more.
         return _of_points(
             np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False
         )
@@ -232,15 +236,14 @@ def risk_threshold(
 
 
 def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
-    """For points to come: all are labelled, thresholds are the same for all data."""
+    """Find the threshold for future points: all are labelled, thresholds are fixed."""
     known = ~np.isnan(values)
     s, wrong = values[known], right[known] == 0
     if not s.size or ((s < 0) | (s > 1)).any():
         raise ValueError(
-            "Where every point is labelled, the thresholds are fixed in advance and scores must "
-            "lie from 0 to 1. Give "
-            "all scores, with None in correct for points without a label, to have them taken from "
-            "the scores."
+            "If every point is labelled, the thresholds are fixed in advance and scores must lie "
+            "from 0 to 1. To take thresholds from the scores, give all scores, with None in "
+            "correct for points without a label."
         )
     n = np.array([(s > t).sum() for t in FIXED])
     x = np.array([wrong[s > t].sum() for t in FIXED])
@@ -260,9 +263,9 @@ def _of_points(
     equal: bool = True,
     guaranteed: bool = True,
 ) -> RiskThreshold:
-    """For the points given, of which a random sample is labelled.
+    """Find the threshold for the given points, of which a random sample is labelled.
 
-    `chances` None: all points alike.
+    `chances` None: all points had the same chance.
     """
     there = ~np.isnan(values) if chances is None else ~np.isnan(values) & (chances > 0)
     if not there.any():
@@ -305,17 +308,16 @@ def _of_points(
 
 
 def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: float) -> Floats:
-    """The hypergeometric test for tables with one group."""
+    """Run the hypergeometric test for tables with one group."""
     return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
 
 
 def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
-    """(t,) shares of delta, equal ones at the places to begin: where the labels expected would
-    forgive 1 and 8 errors.
+    """Return shares of delta (t,), equal at the starting points and 0 elsewhere.
 
-    Each at its share of delta. Where there are too few labels for both there is one; else one that
-    forgives no error; else the last set. The answers play no part, so that the shares are fixed
-    before the tests.
+    These are where the expected labels allow 1 and 8 errors, each at its share of delta. With too
+    few labels for both there is one; else one that allows no error; else the last set. No label is
+    read, so the shares are fixed before the tests.
     """
     shares = np.zeros(len(one_error))
     for forgiven in [*(FORGIVEN[:c] for c in range(len(FORGIVEN), 0, -1)), (0,)]:
@@ -328,13 +330,12 @@ def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) 
 
 
 def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
-    """Sizes of the sets to test and their thresholds, from sorted scores; points of equal score
-    stay together.
+    """Return sizes and thresholds of the sets to test; points of equal score stay together.
 
-    A threshold is half-way to the next lower score, so that `>` and `≥` mean the same here.
+    A threshold is half-way to the next lower score, so `>` and `≥` mean the same.
     """
     N = len(s)
-    wanted = np.unique(np.ceil(np.arange(1, STEPS + 1) / STEPS * N).astype(np.int64))
+    wanted = np.unique(np.ceil(np.arange(1, TESTED_SETS + 1) / TESTED_SETS * N).astype(np.int64))
     sizes = np.unique(N - np.searchsorted(s[::-1], s[wanted - 1], side="left"))
     above, below = s[sizes - 1], np.append(s, -np.inf)[sizes]
     middle = above / 2 + below / 2
@@ -365,8 +366,8 @@ def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
         if np.isnan(given).any():
             raise ValueError(
                 f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points "
-                "of the sample. To "
-                "leave those out would bias it: count them as wrong (False), or find out."
+                "of the sample. Leaving them out would bias it: count them as wrong (False), or "
+                "label them."
             )
         right = np.full(len(values), np.nan)
         right[sample.positions] = given
@@ -376,15 +377,16 @@ def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
 
 
 def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
-    """(n,) inclusion probabilities of which labels can come."""
+    """Return inclusion probabilities (n,); raise if a labelled point has none."""
     if inclusion is None:
         return None
     chances = check_floats(
-        "inclusion", inclusion, "one flat sequence of probabilities, one a point"
+        "inclusion", inclusion, "one flat sequence of probabilities, one per point"
     )
     if chances.ndim != 1:
         raise ValueError(
-            f"inclusion has shape {chances.shape}; give one flat sequence, one probability a point."
+            f"inclusion has shape {chances.shape}; give one flat sequence, one probability per "
+            "point."
         )
     check_same_length("correct", right, "inclusion", chances)
     if not ((chances >= 0) & (chances <= 1)).all():
@@ -395,7 +397,6 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     if impossible.size:
         raise ValueError(
             f"The point at position {impossible[0]} is labelled though its inclusion is 0; give "
-            "the probability with "
-            "which it was drawn, or None in correct."
+            "the probability with which it was drawn, or None in correct."
         )
     return chances

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._validation import check_label_vector, check_same_length, check_scores, tell
+from clustertrust._types import Bools, Floats
+from clustertrust._validation import check_label_vector, check_same_length, check_scores, warn_user
 from clustertrust.selection import select_above, select_top
 
 __all__ = ["pseudo_labels", "sample_weight"]
-
-Floats = NDArray[np.float64]
 
 
 def pseudo_labels(
@@ -24,9 +23,9 @@ def pseudo_labels(
     share: float | None = None,
     random_state: Any = 0,
 ) -> NDArray:
-    """Labels of the sure points, and -1, scikit-learn's sign for unlabelled, for all others.
+    """Return the labels of the sure points, and -1 (unlabelled in scikit-learn) for all others.
 
-    Train a classifier on the points that are not -1, or hand all of them to
+    Train a classifier on the points that are not -1, or pass all of them to
     `sklearn.semi_supervised`.
 
     Parameters
@@ -35,20 +34,20 @@ def pseudo_labels(
         Points that are not assigned (negative, missing) get -1.
     scores : (n,) numbers, higher is surer; NaN gets -1
     threshold : float, optional
-        Keep scores above it, such as :attr:`RiskThreshold.threshold`. A cluster that has none is
-        told in a warning.
+        Keep scores above it, such as :attr:`RiskThreshold.threshold`. A warning lists clusters that
+        have none.
     share : float, optional
-        Keep this share of each cluster, its surest points, and at least one: clusters differ in how
-        high they score, and of the surest points of all some clusters would have none, so that a
-        classifier never saw them. Exactly one of `threshold` and `share` must be given.
+        Keep this share of each cluster, its surest points, at least one. Clusters differ in how
+        high they score: among the surest points of all, some clusters may have none, and a
+        classifier would never see them. Give exactly one of `threshold` and `share`.
     random_state : int, RandomState or None
-        With `share`: which of the points that tie at the cut are kept.
+        With `share`: chooses among points that tie at the cut.
 
     Returns
     -------
     (n,) array
-        Of whole numbers where labels are, else of objects (text, and -1), as
-        `SelfTrainingClassifier` wants it.
+        Whole numbers if labels are, else objects (text and -1), as `SelfTrainingClassifier`
+        expects.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def pseudo_labels(
         kept = select_above(values, threshold) & (codes >= 0)
         lost = [name for code, name in enumerate(names.tolist()) if not kept[codes == code].any()]
         if lost:
-            tell(
+            warn_user(
                 f"No point of the clusters {lost} scores above threshold={threshold!r}; use share, "
                 "or a lower one."
             )
@@ -79,12 +78,8 @@ def pseudo_labels(
     return out
 
 
-def _surest_of_each(
-    codes: NDArray, values: Floats, share: Any, random_state: Any
-) -> NDArray[np.bool_]:
-    """Mask of the surest ⌊share · size⌋ points of each cluster, at least one of those that have a
-    score.
-    """
+def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: Any) -> Bools:
+    """Return a mask of the surest ⌊share · size⌋ points of each cluster, at least one."""
     if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
         raise ValueError(
             f"share={share!r} must be above 0 and at most 1; 0.6 keeps 60 % of each cluster."
@@ -99,11 +94,10 @@ def _surest_of_each(
 
 
 def sample_weight(scores: Any) -> Floats:
-    """Weights s / mean(s) for `fit(X, labels, sample_weight=…)`: 1 on average, and 0 where the
-    score s is missing.
+    """Return weights s / mean(s) for `fit(X, labels, sample_weight=…)`; 0 for a missing score.
 
-    A classifier then heeds points as far as they are sure. Probabilities of a :class:`Calibrator`
-    do as well as scores.
+    A classifier then gives more weight to surer points. Probabilities of a :class:`Calibrator` work
+    as well as scores.
 
     Parameters
     ----------

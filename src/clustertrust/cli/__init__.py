@@ -30,11 +30,11 @@ class Commands(click.Group):
     """Commands whose errors are one or two lines on standard error."""
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        """Run, and exit with the code that tells how it went."""
+        """Run, and exit with the code for the outcome."""
         state: dict[str, bool] = {}
         extra |= {"standalone_mode": False, "obj": state}
         try:
-            with _told_warnings(), _ended_in_order():
+            with _notes_for_warnings(), _ended_in_order():
                 code = super().main(args, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             click.echo(STOPPED, err=True)
@@ -42,12 +42,12 @@ class Commands(click.Group):
         except Exception as error:
             if state.get("debug"):
                 traceback.print_exc()
-            code = _tell(error)
+            code = _report_error(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(error: Exception) -> int:
-    """Say what went wrong and what to do; return the exit code."""
+def _report_error(error: Exception) -> int:
+    """Print what went wrong and what to do; return the exit code."""
     code, hint = 1, ""
     message = str(error) or type(error).__name__
     if isinstance(error, click.ClickException):
@@ -57,7 +57,7 @@ def _tell(error: Exception) -> int:
     elif not isinstance(error, EXPECTED):
         message, hint = (
             f"{type(error).__name__}: {error}",
-            "This should not have happened; --debug shows where it did.",
+            "This is a bug in clustertrust; --debug shows where it happened.",
         )
     click.echo(f"Error: {as_typed(message)}", err=True)
     if hint:
@@ -66,14 +66,14 @@ def _tell(error: Exception) -> int:
 
 
 @contextmanager
-def _told_warnings() -> Iterator[None]:
-    """Show each warning that is meant for a user once, as a note of one line."""
-    told: set[str] = set()
+def _notes_for_warnings() -> Iterator[None]:
+    """Show each warning for users once, as a note on one line."""
+    shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         text = as_typed(str(message))
-        if text not in told:
-            told.add(text)
+        if text not in shown:
+            shown.add(text)
             click.echo(f"Note: {text}", err=True)
 
     with warnings.catch_warnings():
@@ -85,9 +85,7 @@ def _told_warnings() -> Iterator[None]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Leave through the same doors when the system asks the process to end, so that stand-ins are
-    removed.
-    """
+    """Exit in order when the system ends the process, so that temporary files are removed."""
 
     def leave(*_: Any) -> None:
         sys.exit(TERMINATED)

@@ -1,4 +1,4 @@
-"""`clustertrust choose-k`: read, `clustertrust.choose_k`, write, tell."""
+"""`clustertrust choose-k`: read, call `clustertrust.choose_k`, write, print."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.options import Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.printing import as_json as as_json
+from clustertrust.cli.printing import name_of, print_json, print_summary, print_table, records, say
 from clustertrust.cli.request import Request
-from clustertrust.cli.telling import as_json as told_as_json
-from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
 from clustertrust.cli.writing import save_figure
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
 from clustertrust.null.reference import VERDICT
 
-__all__ = ["Asked", "check_method", "check_table", "choose"]
+__all__ = ["Asked", "check_choosing_method", "check_table", "choose"]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command asks beside the method: the numbers of clusters, and what they are compared
-    with.
-    """
+    """The options of the command besides the method: numbers of clusters and the comparison."""
 
     ks: tuple[int, ...]
     null: bool
@@ -39,17 +37,17 @@ class Asked:
     standardize: bool
 
 
-def check_method(method: Method) -> None:
+def check_choosing_method(method: Method) -> None:
     """Raise for a clusterer that finds the number of clusters itself."""
     finds = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is None]
     if finds:
         raise click.UsageError(
-            f"{finds[0]} finds the number of clusters itself; take another --clusterer."
+            f"{finds[0]} finds the number of clusters itself; use another --clusterer."
         )
 
 
 def check_table(out: Path | None) -> None:
-    """Raise for a file that cannot hold the table, before the work."""
+    """Raise for a file that cannot hold the table, before the work starts."""
     if out is None or out.suffix.lower() == ".json":
         return
     try:
@@ -59,7 +57,8 @@ def check_table(out: Path | None) -> None:
     need(wanted)
     if FORMATS[wanted].write is None:
         raise click.UsageError(
-            f"--out {out}: one row a number of clusters is no {wanted}; choose another suffix."
+            f"--out {out}: the table has one row per number of clusters, which {wanted} cannot "
+            "hold; choose another suffix."
         )
 
 
@@ -67,20 +66,19 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
     points = read_points(data, request.columns, standardize=asked.standardize)
-    judged = min(int(points.kept.sum()), asked.max_points)
-    if asked.ks[-1] >= judged:
+    used = min(int(points.kept.sum()), asked.max_points)
+    if asked.ks[-1] >= used:
         raise ValueError(
-            f"--k goes up to {asked.ks[-1]}; stay below the number of points to judge, {judged}."
+            f"--k goes up to {asked.ks[-1]}; stay below the number of points used, {used}."
         )
     if isinstance(method.resample, float) and asked.ks[-1] > (
-        left := int(method.resample * judged + 1e-9)
+        left := int(method.resample * used + 1e-9)
     ):
         raise ValueError(
             f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run "
-            f"{left} of {judged} "
-            "points; stay below that, or give a larger share."
+            f"{left} of {used} points; stay below that, or give a larger share."
         )
-    say(f"Judging {judged:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
+    say(f"Scoring {used:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
     how = method.building() | method.scoring()
     del how["n_clusters"]
     profile = choose_k(
@@ -92,49 +90,49 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         level=asked.level,
         max_points=asked.max_points,
     )
-    told = {"input": data, "rows": len(points.kept)} | numbers_of(profile)
-    told |= {"settings": settings_of(how, asked, points)}
+    printed = {"input": data, "rows": len(points.kept)} | profile_fields(profile)
+    printed |= {"settings": choice_settings(how, asked, points)}
     table = profile.to_frame().reset_index()
     with staged(paths) as at:
         if "--out" in at and paths["--out"].suffix.lower() == ".json":
-            at["--out"].write_text(told_as_json(told, paths) + "\n", encoding="utf-8")
+            at["--out"].write_text(as_json(printed, paths) + "\n", encoding="utf-8")
         elif "--out" in at:
             write_table(table, at["--out"])
         if "--plot" in at:
-            draw(at["--plot"], profile)
+            draw_profile(at["--plot"], profile)
     if request.as_json:
-        tell_json(told, paths)
+        print_json(printed, paths)
         return
     if request.to_stdout:
         print_table(table)
     left = int((~points.kept).sum())
-    tell(
+    print_summary(
         request, profile.summary(), left, len(points.kept), "have missing values and were left out"
     )
 
 
-def numbers_of(profile: KProfile) -> dict[str, Any]:
-    """The profile as JSON has it."""
+def profile_fields(profile: KProfile) -> dict[str, Any]:
+    """Return the profile as JSON."""
     names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
     return {name: getattr(profile, name) for name in names} | {
         "profile": records(profile.to_frame(), "n_clusters")
     }
 
 
-def settings_of(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
-    """All that is needed to make the profile again."""
+def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
+    """Return all settings that are needed to make the profile again."""
     settings = {
         name: value for name, value in how.items() if value is not None and name != "n_jobs"
     }
     settings |= asdict(asked)
-    if not asked.null:  # then they are not options that could be given again
+    if not asked.null:  # then these options could not be given
         del settings["n_surrogates"], settings["level"]
     impute = bool(points.preparation and points.preparation.impute)
     return settings | {"impute": impute, "rows_left_out": int((~points.kept).sum())}
 
 
-def draw(path: Path, profile: KProfile) -> None:
-    """Scores over k, beside those of data without clusters."""
+def draw_profile(path: Path, profile: KProfile) -> None:
+    """Draw scores over k, beside those of data without clusters."""
     from matplotlib.figure import Figure  # no window, no state
 
     from clustertrust.displays import KProfileDisplay

@@ -30,7 +30,7 @@ __all__ = ["COMMANDS"]
 
 
 class OneFile(click.Path):
-    """A file that is there; a folder is told, with what to do."""
+    """An existing file; the error for a folder says what to do."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -68,7 +68,7 @@ threshold_option = click.option(
     default=0.5,
     show_default=True,
     metavar="T",
-    help="Scores above this are kept; counts and reasons go by it.",
+    help="Scores above this are kept; counts and reasons depend on it.",
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else."
@@ -77,7 +77,7 @@ json_option = click.option(
 
 @click.command(
     cls=Sections,
-    short_help="Cluster a table, and say how far each assignment can be trusted.",
+    short_help="Cluster a table and score how far to trust each assignment.",
     epilog="""\b
     clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
     clustertrust score data.csv --labels runs.csv --out scores.parquet""",
@@ -87,7 +87,7 @@ json_option = click.option(
     "--out",
     type=OUTPUT,
     metavar="FILE",
-    help="Write the scores, one row a point; - prints them as CSV.",
+    help="Write the scores, one row per point; - prints them as CSV.",
 )
 @click.option(
     "--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores."
@@ -97,7 +97,7 @@ json_option = click.option(
     "--model",
     type=OUTPUT,
     metavar="FILE",
-    help="Keep the fitted model, for `clustertrust predict`.",
+    help="Save the fitted model, for `clustertrust predict`.",
 )
 @click.option(
     "--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first."
@@ -106,19 +106,20 @@ json_option = click.option(
     "--labels",
     type=STORED,
     metavar="FILE",
-    help="Score these partitions: one column a run, no others.",
+    help="Score these partitions instead: one column per run.",
 )
 @click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
-    help="Memory for data under work. Files of more than a quarter are gone through in blocks.  [default: 1024]",
+    help="Memory for the data in use. Files larger than a quarter of it are read in blocks."
+    "  [default: 1024]",
 )
 @click.option(
     "--checkpoint",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Keep finished runs there, and go on from them.",
+    help="Keep finished runs there, and resume from them.",
 )
 @click.option(
     "--scheduler",
@@ -152,13 +153,13 @@ def score(
 
     DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for
     standard input, or a folder of CSV, TSV, Parquet or Arrow files. Folders, and files larger than
-    --memory allows, are gone through in blocks. Every column that is not named by --id or --drop
-    must hold numbers. --out and --report take their format from the suffix of FILE; no file is ever
-    written over DATA or --labels.
+    --memory allows, are read in blocks. Every column must hold numbers, except those named by --id
+    or --drop. The suffix of FILE sets the format of --out and --report. DATA and --labels are never
+    overwritten.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     if labels is not None:
         refused = [_typed(ctx, name) for name in (*BUILDING, "checkpoint") if _is_given(ctx, name)]
@@ -201,7 +202,7 @@ def score(
 
 @click.command(
     cls=Sections,
-    short_help="Judge new rows by a model that `score --model` kept.",
+    short_help="Label and score new rows with a saved model.",
     epilog="clustertrust predict model new.csv --id name --out labels.csv",
 )
 @click.argument("model", type=STORED)
@@ -216,16 +217,15 @@ def score(
 def predict(
     model: str, data: str, out: str | None, threshold: float, as_json: bool, columns: Columns
 ) -> None:
-    """Give the rows of DATA the labels and scores of a MODEL that `clustertrust score --model`
-    kept.
+    """Label and score the rows of DATA with a MODEL that `clustertrust score --model` saved.
 
     DATA must have the columns that the model was fitted on, in any order; leave out others with
-    --drop or name the rows by one with --id. Columns are standardised, and missing values filled
-    in, as they were for the fit. A row that the model was fitted on is judged as if it were new, so
-    that its score may differ a little from the first.
+    --drop, or name the rows by one with --id. Columns are standardised, and missing values filled
+    in, as they were for the fit. A row that the model was fitted on counts as new, so its score may
+    differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     if columns.use:
         raise click.UsageError("--use: the model knows its columns; leave out others with --drop.")
@@ -263,16 +263,15 @@ def predict(
 def report(
     scores: str, data: str, out: str, title: str | None, threshold: float, columns: Columns
 ) -> None:
-    """Make a page to explore from SCORES, a file that `clustertrust score --out` wrote, and the
-    data.
+    """Make a page to explore, from SCORES that `clustertrust score --out` wrote, and the data.
 
-    Rows belong together by their names where --id says which column of the data has them, otherwise
-    by their place.
+    Rows are matched by name if --id says which column of the data has the names, otherwise by
+    position.
     """
     paths = {
         "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
     }
-    _check_reading(columns)
+    _check_columns(columns)
     from clustertrust.cli import jobs
 
     loaded()
@@ -285,7 +284,7 @@ def report(
 @click.command(
     "choose-k",
     cls=Sections,
-    short_help="Find how many clusters a table bears.",
+    short_help="Find how many clusters a table supports.",
     epilog="""\b
     clustertrust choose-k data.csv --k 2:12 --plot k.png
     clustertrust choose-k data.csv --k 2,3,5,8 --no-null --out k.csv""",
@@ -304,7 +303,7 @@ def report(
     "--out",
     type=OUTPUT,
     metavar="FILE",
-    help="Write the table, one row a number; - prints it as CSV.",
+    help="Write the table, one row per number; - prints it as CSV.",
 )
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
 @click.option(
@@ -314,7 +313,7 @@ def report(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. Without, it is some forty times faster and says less.",
+    help="Compare with data without clusters. --no-null is some forty times faster and says less.",
 )
 @click.option(
     "--surrogates",
@@ -339,7 +338,7 @@ def report(
     default=2000,
     show_default=True,
     metavar="N",
-    help="Of more rows a random sample of this size is judged.",
+    help="From more rows, a random sample of this size is used.",
 )
 @profile_options
 @column_options
@@ -361,15 +360,14 @@ def choose_k(
     method: Method,
     columns: Columns,
 ) -> None:
-    """Cluster the rows of DATA with each number of clusters, beside data without clusters, and
-    recommend one.
+    """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    The recommendation is 1 where no number stands out from one cloud. DATA is read as by
-    `clustertrust score`, but not in blocks. --out and --plot take their format from the suffix of
-    FILE; .json holds what --json prints.
+    Each number is compared with data without clusters. The recommendation is 1 if no number stands
+    out from one cloud. DATA is read as by `clustertrust score`, but not in blocks. The suffix of
+    FILE sets the format of --out and --plot; .json holds what --json prints.
     """
     paths = check_outputs({"--out": out, "--plot": plot}, {"DATA": data})
-    _check_reading(columns)
+    _check_columns(columns)
     _check_streams(out, as_json)
     refused = [
         _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
@@ -381,7 +379,7 @@ def choose_k(
     from clustertrust.cli import choosing, jobs
 
     loaded()
-    choosing.check_method(method)
+    choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
@@ -402,11 +400,10 @@ def choose_k(
 )
 @debug_option
 def demo(out: str | None) -> None:
-    """Score three clusters of the 150 Iris flowers, print the summary, and explain the least sure
-    flower.
+    """Score three clusters of the 150 Iris flowers, and explain the least sure flower.
 
-    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, to try the
-    commands on.
+    --out FOLDER writes the data as CSV, the scores, a page to explore and the model, so that you
+    can try the commands.
     """
     from clustertrust.cli import jobs
 
@@ -414,7 +411,7 @@ def demo(out: str | None) -> None:
     jobs.demo(out)
 
 
-def _check_reading(columns: Columns) -> None:
+def _check_columns(columns: Columns) -> None:
     if columns.impute is not None and columns.drop_missing:
         raise click.UsageError(
             "--impute and --drop-missing are two ways to treat missing values; choose one."
@@ -436,7 +433,7 @@ def _is_given(ctx: click.Context, name: str) -> bool:
 
 
 def _typed(ctx: click.Context, name: str) -> str:
-    """What a user types for a parameter."""
+    """Return the option that a user types for a parameter."""
     return next(param.opts[0] for param in ctx.command.params if param.name == name)
 
 

@@ -1,7 +1,7 @@
-"""What the library says of its parameters, in the options that stand for them.
+"""Messages of the library, with its parameters turned into options of the command.
 
-This is the one place where parameters become options. The library writes a parameter with its value
-(`fusion='sum'`), or with … where none is meant (`drop=…`).
+This is the only place that does so. The library writes a parameter with its value (`fusion='sum'`),
+or with … for no specific value (`drop=…`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
 
 
 def as_typed(message: str) -> str:
-    """One line, with parameters as the options that stand for them: fusion='sum' is --fusion sum."""
+    """Put a message on one line and turn parameters into options: fusion='sum' → --fusion sum."""
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param for param in params if param.name in PARAMETERS}
     message = message.replace(
@@ -45,22 +45,22 @@ def as_typed(message: str) -> str:
 
 
 def _option(param: click.Parameter, value: str) -> str:
-    """An option with its value, as a shell takes it."""
+    """Return an option with its value, quoted for a shell."""
     if value == "…" or (value == "True" and param.secondary_opts):
         return param.opts[0]
     if value == "False" and param.secondary_opts:
         return param.secondary_opts[0]
-    return f"{param.opts[0]} {shlex.quote(_plain(value))}"
+    return f"{param.opts[0]} {shlex.quote(_as_words(value))}"
 
 
-def _plain(value: str) -> str:
-    """A value of Python's as it is typed: without quotes, and with commas between those of a list."""
+def _as_words(value: str) -> str:
+    """Write a Python value as users type it: no quotes, commas between the items of a list."""
     if value[0] not in "'\"[":
         return value
     try:
         given: Any = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
-    if value[0] in "'\"":  # a tab stays \t, which the command takes too
+    if value[0] in "'\"":  # a tab stays \t, which the command accepts
         return value[1:-1]
     return ",".join(map(str, given))

@@ -1,4 +1,4 @@
-"""What the commands do: read, one library call, write, tell."""
+"""What the commands do: read, call the library once, write, print."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clustertrust import CAKE, __version__, confidence
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, read_points, spread
-from clustertrust.cli.request import Request, ScoreRequest
-from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import (
+from clustertrust.cli.points import ROW, Points, on_all_rows, read_points
+from clustertrust.cli.printing import (
     name_of,
-    numbers_of,
+    print_json,
+    print_summary,
     print_table,
     say,
-    settings_of,
-    tell,
-    tell_json,
+    score_settings,
+    summary_fields,
 )
-from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
+from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.writing import KEY, draw_scores, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
@@ -40,17 +40,15 @@ __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
-    """Raise for a file whose format is not known, does not fit, or needs a package that is not
-    there.
-    """
-    if data != "-" and Path(data).is_dir():  # its files tell
+    """Raise for a file whose format is unknown, unsuitable, or needs a missing package."""
+    if data != "-" and Path(data).is_dir():  # its files show the format
         return
     try:
         given = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
         if Path(data).suffix.lower() in {".xlsx", ".xls", ".ods"}:
             raise click.UsageError(f"{data} is a spreadsheet; save the sheet as CSV.") from error
-        raise click.UsageError(f"{error} Say with --format which it is.") from error
+        raise click.UsageError(f"{error} Name it with --format.") from error
     need(given)
     out = paths.get("--out")
     if out is not None:
@@ -68,9 +66,7 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
 
 
 def check_method(method: Method, *, for_model: bool) -> None:
-    """Raise for a number of clusters that is missing or not wanted, and for a model that could not
-    be kept.
-    """
+    """Raise if a number of clusters is missing or unwanted, or if a model cannot be saved."""
     from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter, fit_run
     from clustertrust.ensemble.run_files import can_be_stored
 
@@ -86,24 +82,24 @@ def check_method(method: Method, *, for_model: bool) -> None:
         return
     sample = np.random.default_rng(0).normal(
         size=(24, 2)
-    )  # what a run leaves behind does not depend on the data
+    )  # what a run can store does not depend on the data
     for name in method.clusterer:
         run = fit_run(sample, name, CLUSTERERS[name](2), 0, vary={}, resample=None, left_out="skip")
         if not can_be_stored(run.placer):
             raise click.UsageError(
-                f"--model: runs of {name} cannot be kept in a file; take another --clusterer."
+                f"--model: runs of {name} cannot be saved; use another --clusterer."
             )
 
 
 def score(request: ScoreRequest) -> None:
-    """Score points, or given partitions of them."""
+    """Score points, or given partitions."""
     source = None if request.labels is not None else large_source(request)
     if source is not None:
         score_large(request, source)
         return
     if request.scheduler is not None:
         raise click.UsageError(
-            "--scheduler reads CSV and Parquet files that every worker can read, and no --labels."
+            "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
     points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
@@ -121,9 +117,9 @@ def score(request: ScoreRequest) -> None:
         runs = _read_partitions(request.labels, request.columns.id, points)
         scored = confidence(points.X, runs, **method.scoring())
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
-    settings = settings_of(request, scored, points)
+    settings = score_settings(request, scored, points)
     found = scored.to_frame(threshold)
-    table = spread(found, points)
+    table = on_all_rows(found, points)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -133,39 +129,37 @@ def score(request: ScoreRequest) -> None:
             assert cake is not None
             save(at["--model"], cake, points.preparation)
         if "--plot" in at:
-            draw(at["--plot"], scored, points)
+            draw_scores(at["--plot"], scored, points)
         if "--report" in at:
             write_page(at["--report"], scored, points, settings, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {
+        printed = {
             "input": data,
             "rows": len(points.kept),
             "scored": len(found),
             "runs": scored.n_runs,
         }
-        told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
-        tell_json(told, paths)
+        printed |= {"geometry": scored.geometry_method} | summary_fields(summary)
+        print_json(printed | {"settings": settings}, paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
-    tell(request, summary.text(line), len(table) - len(found), len(table))
+    print_summary(request, summary.text(line), len(table) - len(found), len(table))
 
 
 def predict(model: str, request: Request) -> None:
-    """Label and score new points by a stored model."""
+    """Label and score new points with a stored model."""
     data, columns, paths, threshold = (
         request.data,
         request.columns,
         request.paths,
         request.threshold,
     )
-    cake, fitted = _load(model)
+    cake, fitted = _load_model(model)
     if fitted is None and columns.impute is not None:
-        raise ValueError(
-            f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing."
-        )
+        raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
     names = getattr(cake, "feature_names_in_", None)
     points = read_points(
         data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True
@@ -176,7 +170,7 @@ def predict(model: str, request: Request) -> None:
             f"{cake.n_features_in_}."
         )
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
-    table = spread(found, points)
+    table = on_all_rows(found, points)
     with staged(paths) as at:
         if "--out" in at:
             write_scores(
@@ -184,19 +178,21 @@ def predict(model: str, request: Request) -> None:
             )
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
-        told = {
+        printed = {
             "input": data,
             "model": model,
             "rows": len(points.kept),
             "scored": len(found),
             "runs": cake.n_runs_,
         }
-        tell_json(told | {"geometry": cake.geometry_method_} | numbers_of(summary), paths)
+        print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    tell(request, summary.text(f"{line}; judged by {model}"), len(table) - len(found), len(table))
+    print_summary(
+        request, summary.text(f"{line}; scored by {model}"), len(table) - len(found), len(table)
+    )
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -211,18 +207,15 @@ def report(scores: str, request: Request, title: str | None) -> None:
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
-            "were scored, or name "
-            "the column that both have with --id."
+            "were scored, or name the column that both have with --id."
         )
     table = table[points.kept]
     unscored = (
         table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
-    )  # left out when they were scored
+    )  # rows that scoring left out
     values = points.unscaled[~unscored]
     if isinstance(values, pd.DataFrame):
-        values = values.set_axis(
-            table.index[~unscored], axis=0
-        )  # they belong together: by name, or by place
+        values = values.set_axis(table.index[~unscored], axis=0)  # matched by name or by position
     settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
     with staged(paths) as at:
         write_report(
@@ -237,7 +230,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
 
 
 def demo(folder: str | None) -> None:
-    """Score Iris, and explain the point that is least sure."""
+    """Score Iris, and explain the least sure point."""
     from sklearn.datasets import load_iris
 
     from clustertrust.report import write_report
@@ -283,7 +276,7 @@ def demo(folder: str | None) -> None:
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:
-    """Where the files of the example go: to names that are free."""
+    """Return the paths of the example's files; raise if one exists."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         "data": "iris.csv",
@@ -294,23 +287,20 @@ def _demo_files(folder: Path) -> dict[str, Path]:
     for name in files.values():
         if (folder / name).exists():
             raise click.UsageError(
-                f"--out {folder}: there is a file {name} already; name another folder."
+                f"--out {folder}: the file {name} exists already; name another folder."
             )
     return {option: folder / name for option, name in files.items()}
 
 
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
-    """Partitions of the points that are used: one column a run, and perhaps the one that names the
-    rows.
-    """
+    """Read partitions of the used points: one column per run, and perhaps one of row names."""
     runs = read_table(path, Reading(text=() if id is None else (id,))).data
     if not isinstance(runs, pd.DataFrame):
-        raise ValueError(f"{path} holds a sparse matrix; give a table with one column a run.")
+        raise ValueError(f"{path} holds a sparse matrix; give a table with one column per run.")
     if len(runs) != len(points.kept):
         raise ValueError(
             f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label "
-            "the same rows in the "
-            "same order."
+            "the same rows in the same order."
         )
     if id is not None and id in runs:
         names = runs.pop(id).map(str).to_numpy()
@@ -318,8 +308,7 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
         if differ.size:
             raise ValueError(
                 f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
-                f"{points.ids[differ[0]]!r}; "
-                "partitions label the same rows in the same order."
+                f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
             )
     if runs.shape[1] < 2:
         raise ValueError(
@@ -329,17 +318,14 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
     if distinct:
         raise ValueError(
-            f"{path}: the column {str(distinct[0])!r} has another value in every row, which is no "
-            "partition. Leave it "
-            "out of the file; names of rows are told by --id."
+            f"{path}: the column {str(distinct[0])!r} has a different value in every row, so it is "
+            "not a partition. Remove it from the file, or name the rows by it with --id."
         )
     return runs[points.kept].reset_index(drop=True)
 
 
 def _read_scores(path: str) -> pd.DataFrame:
-    """A table of scores as `score --out` wrote it, its first column, or the names of cells, as the
-    index.
-    """
+    """Read a table that `score --out` wrote; its first column or cell names become the index."""
     if format_of(path) == "h5ad":
         found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
         table = found.filter(regex=f"^{KEY}_").rename(
@@ -352,27 +338,27 @@ def _read_scores(path: str) -> pd.DataFrame:
             and table.shape[1] > 1
             and table.columns[0] not in COLUMNS
         )
-        if named:  # again, with the names as the text they are
+        if named:  # again, with the names as text
             first = str(table.columns[0])
             table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(
                 first
             )
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
-            f"{path} has no columns label and score; give a file that `clustertrust score --out` "
-            "wrote."
+            f"{path} lacks the columns label and score; give a file that `clustertrust score "
+            "--out` wrote."
         )
     return table
 
 
 def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
-    """Rows of scores in the order of the data."""
+    """Return rows of scores in the order of the data."""
     theirs = table.set_axis(table.index.map(str), axis=0)
     ours = ids.map(str)
     if not theirs.index.is_unique or not ours.is_unique:
         raise ValueError(
-            f"--id {ids.name}: its values occur more than once, so that rows cannot be told apart "
-            "by them."
+            f"--id {ids.name}: some of its values occur more than once, so it does not identify "
+            "the rows; name another column."
         )
     missing = ours[~ours.isin(theirs.index)]
     if len(missing):
@@ -383,7 +369,7 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
     return theirs.loc[ours].set_axis(ids, axis=0)
 
 
-def _load(path: str) -> tuple[CAKE, Preparation | None]:
+def _load_model(path: str) -> tuple[CAKE, Preparation | None]:
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "This model was fitted on standardised columns"

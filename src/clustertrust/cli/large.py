@@ -1,6 +1,4 @@
-"""`clustertrust score` on files and folders larger than memory: in blocks of rows, scores written
-as they come.
-"""
+"""`clustertrust score` for data larger than memory: read and write blocks of rows."""
 
 from __future__ import annotations
 
@@ -23,10 +21,17 @@ from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import ROW, Points, check_free
 from clustertrust.cli.preparing import prepared
+from clustertrust.cli.printing import (
+    name_of,
+    print_json,
+    print_summary,
+    say,
+    score_settings,
+    summary_fields,
+)
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import name_of, numbers_of, say, settings_of, tell, tell_json
-from clustertrust.cli.writing import draw, write_page
+from clustertrust.cli.writing import draw_scores, write_page
 from clustertrust.files.appending import Append
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
@@ -40,7 +45,7 @@ from clustertrust.files.sources import (
 from clustertrust.files.tables import bytes_in_memory, column_names, open_source
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
-from clustertrust.streaming.passes import Passes, Sample, passes_over
+from clustertrust.streaming.passes import Passes, SampledRows, passes_over
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
 
@@ -48,10 +53,7 @@ __all__ = ["large_source", "score_large"]
 
 
 def large_source(request: ScoreRequest) -> Source | None:
-    """The table in blocks, where DATA is a folder, too large to be loaded, or for a scheduler.
-
-    Else None.
-    """
+    """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
         return None
@@ -61,12 +63,12 @@ def large_source(request: ScoreRequest) -> Source | None:
             return None
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
-    _check_reading(data, columns)
+    _check_blockwise(data, columns)
     return open_source(data, **columns.choice(column_names(path) or ()))
 
 
-def _check_reading(data: str, columns: Columns) -> None:
-    """Raise for ways of reading that blocks do not know."""
+def _check_blockwise(data: str, columns: Columns) -> None:
+    """Raise for reading options that do not work with blocks."""
     check_free(columns.id, data)
     given = {
         "--separator": columns.separator,
@@ -80,8 +82,7 @@ def _check_reading(data: str, columns: Columns) -> None:
         refused.append(f"--format {columns.format}")
     if refused:
         raise ValueError(
-            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no "
-            "room for "
+            f"{data} is read in blocks, in the format of its suffix, which does not allow "
             f"{', '.join(refused)}; allow more --memory, or prepare the file first."
         )
 
@@ -98,21 +99,21 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
             passes.remedy = (
-                "Without --scheduler a file of at most a quarter of --memory is judged whole"
+                "Without --scheduler, a file of at most a quarter of --memory is read whole"
             )
         else:
-            passes.remedy = "A single file of at most a quarter of --memory is judged whole"
+            passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         tally = Tally(threshold)
         points = _points(source, streamed.built.sample, preparation)
-        scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
+        scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         with staged(paths) as at:
             blocks = (
-                (block, streamed.confidence(judged)) for block, judged in streamed.scores(passes)
+                (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
             )
             write_blocks(at.get("--out"), points.ids.name, blocks, tally)
-            settings = settings_of(request, scored, points)
+            settings = score_settings(request, scored, points)
             settings |= {
                 "rows": tally.rows,
                 "rows_left_out": tally.left_out,
@@ -131,24 +132,27 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
             if "--plot" in at:
-                draw(at["--plot"], scored, points)
+                draw_scores(at["--plot"], scored, points)
             if "--report" in at:
                 shown = (
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
                 write_page(at["--report"], scored, points, settings, threshold, shown)
-    _tell(request, scored, tally, settings)
+    _print_outcome(request, scored, tally, settings)
 
 
 def _check_large(request: ScoreRequest) -> None:
-    """Raise for what is not done in blocks, or not on many machines."""
+    """Raise for options that do not work in blocks, or not on many machines."""
     if request.to_stdout:
-        raise click.UsageError("--out -: scores of data larger than memory go to a file.")
+        raise click.UsageError(
+            "--out -: scores of data larger than memory cannot be printed; name a file."
+        )
     out = request.paths.get("--out")
     if out is not None:
         if FORMATS[format_of(out)].append is None:
             raise click.UsageError(
-                f"--out {out}: scores of data larger than memory go to {suffixes('append')}."
+                f"--out {out}: scores of data larger than memory need a file of type "
+                f"{suffixes('append')}."
             )
         need(format_of(out))
     columns = request.columns
@@ -160,17 +164,14 @@ def _check_large(request: ScoreRequest) -> None:
     refused = [option for option, value in given.items() if value]
     if request.scheduler is not None and refused:
         raise click.UsageError(
-            f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files "
-            "first."
+            f"--scheduler does not work with {', '.join(refused)}; prepare the files first."
         )
 
 
 def write_blocks(
     path: Path | None, name: Any, blocks: Iterable[tuple[Block, Confidence]], tally: Tally
 ) -> None:
-    """Write the results of the blocks one below the other, rows that were left out empty, and sum
-    them up.
-    """
+    """Write the results block by block, with empty rows for those left out, and add them up."""
     at = 0
     with _appended(path) as write:
         for block, scored in blocks:
@@ -184,7 +185,7 @@ def write_blocks(
 
 
 def _appended(path: Path | None) -> AbstractContextManager[Append]:
-    """What writes frames one below the other, or nowhere."""
+    """Return a context that writes frames to a file, or nowhere."""
     if path is None:
         return contextlib.nullcontext(lambda frame: None)
     append = FORMATS[format_of(path)].append
@@ -192,33 +193,35 @@ def _appended(path: Path | None) -> AbstractContextManager[Append]:
     return append(path)
 
 
-def _tell(
+def _print_outcome(
     request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]
 ) -> None:
     summary, points, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
-        told = {"input": request.data, "rows": tally.rows, "scored": points, "runs": scored.n_runs}
-        told |= {"geometry": scored.geometry_method, "passes": passes}
-        tell_json(told | numbers_of(summary) | {"settings": settings}, request.paths)
+        printed = {
+            "input": request.data,
+            "rows": tally.rows,
+            "scored": points,
+            "runs": scored.n_runs,
+        }
+        printed |= {"geometry": scored.geometry_method, "passes": passes}
+        print_json(printed | summary_fields(summary) | {"settings": settings}, request.paths)
         return
     line = headline(points, len(summary.clusters), scored.ensemble, scored.geometry_method)
     line += f"; {passes} passes over {name_of(request.data)}"
-    tell(request, summary.text(line), tally.left_out, tally.rows)
+    print_summary(request, summary.text(line), tally.left_out, tally.rows)
 
 
 @contextmanager
 def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
-    """The same files, read by the workers of a Dask scheduler.
-
-    The runs on the sample go to them too.
-    """
+    """Let the workers of a Dask scheduler read the files and fit the runs on the sample."""
     if not isinstance(source, CsvSource | ParquetSource):
         raise click.UsageError(
             "--scheduler reads CSV, TSV and Parquet files; write the table as one of these."
         )
     if len({path.suffix.lower() for path in source.paths} & COMPRESSED.keys()) > 1:
         raise click.UsageError(
-            "--scheduler reads files that are compressed alike; compress all of them in one way."
+            "--scheduler needs files with the same compression; compress all of them in one way."
         )
     try:
         distributed, frames = (
@@ -243,12 +246,12 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
             usecols=columns,
             blocksize=None
             if source.paths[0].suffix.lower() in COMPRESSED
-            else "default",  # it cannot be cut
+            else "default",  # it cannot be split
             **EXACT,  # as without a scheduler
             **text,
         )
-        # A column that begins with whole numbers may go on with others, which Dask refuses unless
-        # it is told.
+        # A column may start with whole numbers and continue with others, which Dask refuses unless
+        # the type is given.
         whole = [
             name
             for name, dtype in read(dtype=kinds).dtypes.items()
@@ -260,7 +263,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
 
 
 def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
-    """The columns that `score --out` writes, of some rows; those that were left out are empty."""
+    """Return the columns that `score --out` writes for a block, empty where rows are left out."""
     table = pd.DataFrame(columns)
     if block.kept is None:
         return table
@@ -270,8 +273,8 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
     return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
 
 
-def _points(source: Source, sample: Sample, preparation: Preparation | None) -> Points:
-    """The sample as points, for what shows them."""
+def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:
+    """Return the sample as points, for page and plot."""
     name = source.id if isinstance(source, FrameSource) and source.id else ROW
     ids = pd.Index(sample.names, name=name)
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]

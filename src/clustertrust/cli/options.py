@@ -1,7 +1,7 @@
-"""The options that commands share, as click has them and as the records that commands get.
+"""The options that commands share, for click and as the records that commands get.
 
-Nothing heavy is imported here: help and shell completion stay fast. Names of methods come from the
-library's own tables when they are first asked for.
+Nothing heavy is imported here, so help and shell completion stay fast. Names of methods come from
+the library's own tables when they are first needed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class TableChoice(click.Choice):
-    """A choice among the names of one of the library's tables, and a few more or less."""
+    """A choice among the names of one of the library's tables, with a few added or removed."""
 
     def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
         self.where, self.more, self.without, self.case_sensitive = where, more, without, True
@@ -41,10 +41,7 @@ class TableChoice(click.Choice):
         return tuple(sorted({*names, *self.more} - {*self.without}))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a name.
-
-        Shell completion, which reads half-typed commands, need not wait for the table.
-        """
+        """Check a name; shell completion reads half-typed commands and skips the table."""
         return (
             value
             if ctx is not None and ctx.resilient_parsing
@@ -64,7 +61,7 @@ class TableOption(click.Option):
 
 
 class Sections(click.Command):
-    """A command whose help lists its many options under headings; options without one come first."""
+    """A command whose help lists its options under headings; those without one come first."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, heading by heading."""
@@ -84,7 +81,7 @@ class Sections(click.Command):
 
 
 class Between(click.FloatRange):
-    """A number in a range; `nan`, which compares with nothing, is in none."""
+    """A number in a range; `nan` is in none."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -93,7 +90,7 @@ class Between(click.FloatRange):
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(
-                f"{value!r} is no number; give one in the range {self._describe_range()}.",
+                f"{value!r} is not a number; give one in the range {self._describe_range()}.",
                 param,
                 ctx,
             )
@@ -104,10 +101,10 @@ class Numbers(click.ParamType):
     """Numbers of clusters to try: 2:12 is from 2 to 12, 2,3,5 are these three."""
 
     name = "numbers"
-    most = 1000  # and no more: a slip of the finger shall not fill the memory
+    most = 1000  # so that a typing error does not fill the memory
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "LOW:HIGH|K,K,…"
 
     def convert(
@@ -121,7 +118,7 @@ class Numbers(click.ParamType):
             ends = part.strip().split(":")
             if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
                 self.fail(
-                    f"{value!r} names no numbers of clusters; give a range such as 2:12, or 2,3,5.",
+                    f"{value!r} is not a list of numbers; give a range such as 2:12, or 2,3,5.",
                     param,
                     ctx,
                 )
@@ -143,7 +140,7 @@ class Numbers(click.ParamType):
 
 
 class Runs(click.ParamType):
-    """A number of runs, or auto where the library can find it."""
+    """A number of runs, or auto if the library can find it."""
 
     name = "runs"
 
@@ -151,7 +148,7 @@ class Runs(click.ParamType):
         self.auto = auto
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "N|auto" if self.auto else "N"
 
     def convert(
@@ -162,17 +159,17 @@ class Runs(click.ParamType):
             return value
         if not str(value).isdecimal() or int(value) < 2:
             or_auto = ", or auto" if self.auto else ""
-            self.fail(f"{value!r} is no number of runs; give 2 or more{or_auto}.", param, ctx)
+            self.fail(f"{value!r} is not a number of runs; give 2 or more{or_auto}.", param, ctx)
         return int(value)
 
 
-class Clusters(click.ParamType):
+class ClusterNumber(click.ParamType):
     """A number of clusters, or the first and last of a range from which each run draws its own."""
 
     name = "clusters"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "K|FIRST:LAST"
 
     def convert(
@@ -184,8 +181,8 @@ class Clusters(click.ParamType):
         typed = str(value).split(":")
         if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
             self.fail(
-                f"{value!r} is no number of clusters; give 1 or more, such as 3, or a range such "
-                "as 8:12.",
+                f"{value!r} is not a number of clusters; give 1 or more, such as 3, or a range "
+                "such as 8:12.",
                 param,
                 ctx,
             )
@@ -205,7 +202,7 @@ class Resample(click.ParamType):
     name = "resample"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """Return the placeholder in help."""
         return "SHARE|bootstrap"
 
     def convert(
@@ -220,7 +217,8 @@ class Resample(click.ParamType):
             share = 0.0
         if not 0 < share < 1:
             self.fail(
-                f"{value!r} is no share; give a number between 0 and 1, such as 0.8, or bootstrap.",
+                f"{value!r} is not a share; give a number between 0 and 1, such as 0.8, or "
+                "bootstrap.",
                 param,
                 ctx,
             )
@@ -229,7 +227,7 @@ class Resample(click.ParamType):
 
 @dataclass(frozen=True)
 class Columns:
-    """How a file of points is read: its format, its columns, what happens to missing values."""
+    """How to read a file of points: its format, its columns, its missing values."""
 
     format: str | None
     separator: str | None
@@ -243,9 +241,7 @@ class Columns:
     drop_missing: bool
 
     def choice(self, names: Sequence[str]) -> dict[str, Any]:
-        """What `files.columns.choose_features` takes: columns were typed one by one, or several
-        with commas between.
-        """
+        """Return the arguments of `files.columns.choose_features`, with names split at commas."""
         known = set(names)
 
         def expand(typed: Sequence[str]) -> list[str]:
@@ -256,8 +252,8 @@ class Columns:
         ids = [] if self.id is None else expand([self.id])
         if len(ids) > 1:
             raise ValueError(
-                f"--id {self.id} names {len(ids)} columns; one names the rows, leave out the "
-                "others."
+                f"--id {self.id} names {len(ids)} columns; only one can name the rows, leave out "
+                "the others."
             )
         return {"id": self.id, "use": expand(self.use), "drop": expand(self.drop)}
 
@@ -276,12 +272,12 @@ COLUMN_OPTIONS = [
         "--use",
         multiple=True,
         metavar="COL",
-        help="Columns to use, no others. Repeat it, or use commas.",
+        help="Columns to use instead of all. Repeat it, or use commas.",
     ),
     click.option(
         "--impute",
         type=click.Choice(["mean"]),
-        help="Put the column's mean in place of missing values.",
+        help="Replace missing values by the mean of the column.",
     ),
     click.option(
         "--drop-missing",
@@ -293,7 +289,7 @@ COLUMN_OPTIONS = [
         cls=TableOption,
         type=TableChoice("files:FORMATS"),
         metavar="NAME",
-        help="Format of the data where the suffix does not tell; of standard input it is csv.",
+        help="Format of the data, if the suffix does not show it; for standard input it is csv.",
     ),
     click.option(
         "--separator", metavar="CHAR", help="What separates the fields of CSV, such as ';'."
@@ -334,11 +330,11 @@ class Method:
     n_jobs: int | None
 
     def scoring(self) -> dict[str, Any]:
-        """The parameters that `confidence` has too."""
+        """Return the parameters that `confidence` has too."""
         return {name: getattr(self, name) for name in SCORING}
 
     def building(self) -> dict[str, Any]:
-        """The parameters that make the runs."""
+        """Return the parameters that make the runs."""
         one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
         made = {name: getattr(self, name) for name in BUILDING} | {"clusterer": one}
         if isinstance(self.n_clusters, range):
@@ -362,15 +358,16 @@ CLUSTERS_OPTION = click.option(
     "--k",
     "--clusters",
     "n_clusters",
-    type=Clusters(),
-    help="Number of clusters; 8:12 lets each run draw its own from 8 to 12 (then --agreement jaccard).",
+    type=ClusterNumber(),
+    help="Number of clusters. 8:12 lets each run draw its own from 8 to 12"
+    " (then --agreement jaccard).",
 )
 
 
 def _shared_options(*, whole: bool) -> list[Callable]:
-    """How points are clustered and scored.
+    """Return the options of clustering and scoring.
 
-    `whole`: where nothing but points and a number of runs will do.
+    `whole`: for commands that need points and a fixed number of runs.
     """
     return [
         click.option(
@@ -381,7 +378,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             multiple=True,
             default=("kmeans",),
             show_default=True,
-            help="Method of the runs. Repeat it for a mix: runs are dealt in turn.",
+            help="Method of the runs. Repeat it for a mix: runs take the methods in turn.",
         ),
         click.option(
             "--runs",
@@ -417,14 +414,14 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             type=click.Choice(["raise", "drop"]),
             default="raise",
             show_default=True,
-            help="Whether a run that fails ends the work.",
+            help="Whether a failing run stops the work.",
         ),
         click.option(
             "--fusion",
             type=TableChoice("fusion:FUSIONS"),
             default="harmonic",
             show_default=True,
-            help="How the components make a score; refined takes a third, persistence.",
+            help="How the components are combined; refined adds a third, persistence.",
         ),
         click.option(
             "--geometry",
@@ -437,14 +434,14 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--metric",
             default="euclidean",
             show_default=True,
-            help="Distance of exact silhouettes, any that scikit-learn knows.",
+            help="Distance for exact silhouettes, any that scikit-learn has.",
         ),
         click.option(
             "--kernel",
             type=TableChoice("geometry:KERNELS", without=("precomputed",) if whole else ()),
             default="self-tuning",
             show_default=True,
-            help="Kernel of kernel silhouettes.",
+            help="Kernel for kernel silhouettes.",
         ),
         click.option(
             "--normalization",
@@ -465,21 +462,21 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             type=TableChoice("stability:UNASSIGNED"),
             default="skip",
             show_default=True,
-            help="Runs that do not assign a point: left out, or counted against it.",
+            help="Runs that do not assign a point: ignored, or counted against it.",
         ),
         click.option(
             "--consensus",
             type=TableChoice("consensus:CONSENSUS"),
             default="medoid",
             show_default=True,
-            help="Which run's labels the consensus is told in.",
+            help="Which run gives the consensus its labels.",
         ),
         click.option(
             "--jobs",
             "n_jobs",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Threads; all cores if left out. Never changes a result.",
+            help="Number of threads; default: one per core. It does not change the result.",
         ),
     ]
 
@@ -497,9 +494,7 @@ HEADINGS = {
 def _bundled(
     name: str, record: type, options: Sequence[Callable], **fixed: Any
 ) -> Callable[[Callable], Callable]:
-    """Give a command these options, and hand them to it as one record, in which `fixed` is not
-    asked for.
-    """
+    """Give a command these options, and pass them to it as one record, with `fixed` values."""
 
     def decorate(command: Callable) -> Callable:
         @functools.wraps(command)

@@ -1,8 +1,7 @@
-"""Where results go: paths are checked before the work starts; files appear whole, once all are
-there, or not at all.
+"""Where results go: paths are checked first; files appear together and complete, or not at all.
 
 The system renames one file at a time. A process that is killed between two renames leaves some
-outputs in place and the others in the hidden folder; since `--out` comes last, where it is new all
+outputs in place and the others in the hidden folder. `--out` comes last, so if it is new, all
 others are.
 """
 
@@ -21,7 +20,7 @@ import click
 __all__ = ["check_outputs", "staged"]
 
 PICTURES = (".png", ".svg", ".pdf")
-LAST = "--out"  # to take its place: where it is new, so are the others
+LAST = "--out"  # renamed last: if it is new, so are the others
 PAGES = (".html", ".htm")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -29,9 +28,9 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]
 ) -> dict[str, Path]:
-    """Return where each output goes, by option.
+    """Return the path of each output, by option.
 
-    Raise for one that cannot be written or would harm another file.
+    Raise for one that cannot be written or would overwrite another file.
     """
     paths = {option: Path(given) for option, given in outputs.items() if given not in (None, "-")}
     read = {what: Path(given) for what, given in inputs.items() if given not in (None, "-")}
@@ -54,7 +53,7 @@ def check_outputs(
 
 
 def _same(a: Path, b: Path) -> bool:
-    """Whether two paths are one file, also through links."""
+    """Return whether two paths are one file, also through links."""
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
@@ -66,13 +65,12 @@ def _check_suffix(option: str, path: Path) -> None:
 
 @contextmanager
 def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
-    """Stand-ins for the paths, to be written; they take their places together when all are there,
-    or none does.
+    """Give temporary paths to write to; when all are written, they replace the real ones.
 
-    A stand-in has the suffixes of its file and lies in a hidden folder beside it, so that it moves
-    in one step.
+    If writing fails, none does. A temporary file has the suffixes of the real one and lies in a
+    hidden folder beside it, so that it moves in one step.
     """
-    # A link stays a link: what it points to is replaced.
+    # A link stays a link: its target is replaced.
     targets = {option: path.resolve() for option, path in paths.items()}
     folders: dict[Path, Path] = {}
     try:
@@ -94,9 +92,9 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        told = ", ".join(str(path) for path in paths.values())
+        names = ", ".join(str(path) for path in paths.values())
         raise OSError(
-            f"{os.strerror(error.errno)}: {told} could not be written, and nothing of it is left."
+            f"{os.strerror(error.errno)}: {names} could not be written, and nothing of it is left."
         ) from error
     finally:
         for folder in folders.values():
@@ -104,7 +102,7 @@ def staged(paths: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
 
 
 def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, else those of any new file."""
+    """Return the permissions of the file to replace, else those of any new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     umask = os.umask(0)

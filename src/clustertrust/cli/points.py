@@ -1,4 +1,4 @@
-"""A file → points: which columns are features, what names the rows, what happens to missing values."""
+"""A file → points: its feature columns, the names of its rows, its missing values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Bools
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation, measure, moments_of
@@ -21,9 +21,9 @@ from clustertrust.files.columns import check_there, choose_features, listed
 from clustertrust.files.delimited import is_number
 from clustertrust.results import COLUMNS
 
-__all__ = ["ROW", "Points", "check_free", "read_file", "read_points", "spread"]
+__all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
 
-ROW = "row"  # what rows are called where nothing names them
+ROW = "row"  # name of the index, if nothing else names the rows
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Points:
 
     Attributes
     ----------
-    X : frame or CSR array of the rows that are used, as they are clustered
-    unscaled : the same as the file has them: filled in, but not standardised
+    X : frame or CSR array of the used rows, as they are clustered
+    unscaled : the same rows as in the file: filled in, but not standardised
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
-    preparation : what happened to the columns; None for sparse data
-    adata : the AnnData object, where the file is one
+    preparation : what was done to the columns; None for sparse data
+    adata : the AnnData object, if the file is one
     """
 
     X: Any
     unscaled: Any
     ids: pd.Index
-    kept: NDArray[np.bool_]
+    kept: Bools
     preparation: Preparation | None
     adata: Any = None
 
@@ -71,44 +71,41 @@ def read_points(
     fitted: Preparation | None = None,
     to_score: bool = False,
 ) -> Points:
-    """Read points; `known` and `fitted` are the features and the preparation of a model that shall
-    judge them.
+    """Read points; `known` and `fitted` are features and preparation of the model to score them.
 
-    `to_score`: results go beside the names of the rows, so that no column of results may have that
-    name.
+    `to_score`: results are written beside the names of the rows, so the column of names may not be
+    called like a result.
     """
     table = read_file(path, columns)
-    told = "The input" if path == "-" else path
+    source_name = "The input" if path == "-" else path
     if table.data.shape[0] == 0:
-        raise ValueError(f"{told} has column names but no rows.")
+        raise ValueError(f"{source_name} has column names but no rows.")
     if sparse.issparse(table.data):
         if fitted is not None and fitted.scales is not None:
             raise ValueError(
-                f"{told} is a sparse matrix, and the model standardises columns; give a dense "
-                "table."
+                f"{source_name} is a sparse matrix, and the model standardises columns; give a "
+                "dense table."
             )
         return _sparse_points(table, columns, standardize)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
-        columns = replace(
-            columns, id=None
-        )  # the index that a file of pandas' carries names the rows anyway
+        columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame = (
-        _features(table.data, columns, told)
+        _features(table.data, columns, source_name)
         if known is None
-        else _known(table.data, columns, told, known)
+        else _known(table.data, columns, source_name, known)
     )
     ids = _ids(table, columns)
     if to_score:
-        check_free(ids.name, told)
+        check_free(ids.name, source_name)
     try:
         check_whole_numbers(frame)
     except ValueError as error:
-        raise ValueError(f"{told}: {error}") from error
-    frame = _numbers(frame, told)
+        raise ValueError(f"{source_name}: {error}") from error
+    frame = _numbers(frame, source_name)
     values = frame.to_numpy()
     if fitted is not None and values.shape[1] != len(fitted.means):
         raise ValueError(
-            f"{told} has {values.shape[1]} columns to use; the model was fitted on "
+            f"{source_name} has {values.shape[1]} columns to use; the model was fitted on "
             f"{len(fitted.means)}."
         )
     finite = np.isfinite(values)
@@ -117,10 +114,11 @@ def read_points(
         fitted is not None and fitted.impute and not columns.drop_missing
     )
     if not impute and not columns.drop_missing and not kept.all():
-        raise ValueError(_told_missing(told, list(frame.columns), finite))
+        raise ValueError(_missing_text(source_name, list(frame.columns), finite))
     if not impute and not kept.any():
         raise ValueError(
-            f"{told} has no row without missing values; try --impute mean, or --drop columns."
+            f"{source_name} has no row without missing values; try --impute mean, or --drop "
+            "columns."
         )
     preparation = fitted
     if preparation is None:
@@ -134,10 +132,8 @@ def read_points(
     return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
 
 
-def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """A table of the used rows as one of all rows: names first, the rows that were left out empty
-    and unassigned.
-    """
+def on_all_rows(table: pd.DataFrame, points: Points) -> pd.DataFrame:
+    """Extend a table of the used rows to all rows: names first, empty where rows were left out."""
     if not points.kept.all():
         whole = {
             name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)
@@ -173,22 +169,23 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
 
 
 def _ids(table: Table, columns: Columns) -> pd.Index:
-    """What names the rows: the column asked for, else what the file carries, else positions from 0."""
+    """Return row names: the column asked for, else the file's own, else positions from 0."""
     if columns.id is None:
         return _carried(table)
     return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)
 
 
-def check_free(name: Any, told: str) -> None:
-    """Raise where rows are named by a column that has the name of a result."""
+def check_free(name: Any, source_name: str) -> None:
+    """Raise if the column that names the rows is called like a result."""
     if name in COLUMNS:
         raise ValueError(
-            f"The column {name!r} of {told} has the name of a result; rename it to use it as --id."
+            f"The column {name!r} of {source_name} has the name of a result; rename it to use it "
+            "as --id."
         )
 
 
 def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
-    """Columns by their names as text, which is how they are typed."""
+    """Return columns by their names as text, as users type them."""
     return {str(name): name for name in frame.columns}
 
 
@@ -198,41 +195,42 @@ def _carried(table: Table) -> pd.Index:
     return table.names.rename(str(table.names.name or "id"))
 
 
-def _features(frame: pd.DataFrame, columns: Columns, told: str) -> pd.DataFrame:
-    """The columns to cluster."""
+def _features(frame: pd.DataFrame, columns: Columns, source_name: str) -> pd.DataFrame:
+    """Return the columns to cluster."""
     named = _by_text(frame)
-    chosen = choose_features(list(named), told, **columns.choice(list(named)))
+    chosen = choose_features(list(named), source_name, **columns.choice(list(named)))
     return frame[[named[name] for name in chosen]]
 
 
-def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str]) -> pd.DataFrame:
-    """The columns that a model knows, in its order; nothing may be missing or left over."""
+def _known(
+    frame: pd.DataFrame, columns: Columns, source_name: str, known: Sequence[str]
+) -> pd.DataFrame:
+    """Return the columns that a model knows, in its order; raise if some are missing or extra."""
     named = _by_text(frame)
     choice = columns.choice(list(named))
     given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
-    check_there(list(named), told, **given)
+    check_there(list(named), source_name, **given)
     apart = {named[name] for name in (*given["id"], *given["drop"])}
     left = dict.fromkeys(
         name for name in frame.columns if name not in apart
-    )  # known by a glance, also 10⁵ of them
+    )  # a dict, for fast lookup of 10⁵ columns
     missing = [name for name in known if name not in left]
     if missing:
         raise ValueError(
-            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
-            "their names."
+            f"{source_name} lacks columns that the model was fitted on: {listed(missing)}. Give "
+            "them their names."
         )
     surplus = [name for name in left if name not in set(known)]
     if surplus:
         raise ValueError(
-            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them "
-            "out with --drop, or "
-            "name the rows by one with --id."
+            f"{source_name} has columns that the model was not fitted on: {listed(surplus)}. Leave "
+            "them out with --drop, or name the rows by one with --id."
         )
     return frame[list(known)]
 
 
-def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
-    """The columns as floats; text is an error that says where."""
+def _numbers(frame: pd.DataFrame, source_name: str) -> pd.DataFrame:
+    """Return the columns as floats; raise for text, with its place."""
     text = []
     for name in frame.columns:
         column = frame[name]
@@ -245,10 +243,9 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
     if text:
         commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
         raise ValueError(
-            f"{told} has columns that are not numbers: {listed(text)}. Name the one that "
-            "identifies rows with --id, "
-            "leave others out with --drop, or list the columns to use with --use."
-            + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
+            f"{source_name} has columns that are not numbers: {listed(text)}. Name the one that "
+            "identifies rows with --id, leave others out with --drop, or list the columns to use "
+            "with --use." + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
         )
     single = all(dtype == np.float32 for dtype in frame.dtypes)
     values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
@@ -256,18 +253,17 @@ def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
 
 
 def _is_finite(text: str) -> bool:
-    """Whether a text is a number. pandas.to_numeric dies of 1e99999999999."""
+    """Return whether a text is a number. pandas.to_numeric crashes on 1e99999999999."""
     return is_number(text) and bool(np.isfinite(float(text)))
 
 
-def _told_missing(told: str, names: Sequence[Any], finite: NDArray[np.bool_]) -> str:
+def _missing_text(source_name: str, names: Sequence[Any], finite: Bools) -> str:
     counts = [
         f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
     ]
     rows = int((~finite.all(axis=1)).sum())
     return (
-        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
-        f"{listed(counts)}. Choose "
-        "--impute mean (the column's mean in their place) or --drop-missing (such rows get no "
-        "score)."
+        f"{source_name} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
+        f"{listed(counts)}. Choose --impute mean (replace them by the column's mean) or "
+        "--drop-missing (such rows get no score)."
     )

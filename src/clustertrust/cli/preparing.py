@@ -1,7 +1,6 @@
-"""A table in blocks → its columns as they are clustered: missing values filled in or left out,
-columns standardised.
+"""A table in blocks → its columns as clustered: missing values treated, columns standardised.
 
-The same as `cli.points` does to a table in memory.
+`cli.points` does the same to a table in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["prepared"]
 def prepared(
     source: Source, columns: Columns, standardize: bool, n_jobs: int | None
 ) -> tuple[Source, Preparation | None]:
-    """The table as it is clustered, and what was done to it; measuring the columns takes a pass."""
+    """Return the table as clustered, and its preparation; measuring the columns takes a pass."""
     table = Complete(source) if columns.drop_missing else source
     if not standardize and columns.impute is None:
         return table, None
@@ -38,7 +37,7 @@ def _moments(block: Block) -> Moments:
 
 
 class _Around(Source):
-    """A table with something done to it."""
+    """A table that changes the blocks of another."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -49,43 +48,41 @@ class _Around(Source):
         )
 
     def read(self, rows: int) -> Iterator[Block]:
-        """The blocks of the table."""
+        """Yield the blocks of the table."""
         yield from self.source.read(rows)
 
 
 class Unchecked(_Around):
-    """A table whose missing values may pass, to be measured."""
+    """A table in which missing values are allowed, to measure it."""
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """Blocks as they are read."""
+        """Yield blocks as they are read."""
         yield from self.read(rows)
 
 
 class Prepared(_Around):
-    """A table with means in place of missing values, where those are filled in, and with columns
-    standardised.
-    """
+    """A table with missing values filled in and columns standardised, as prepared."""
 
     def __init__(self, source: Source, preparation: Preparation) -> None:
         super().__init__(source)
         self.preparation = preparation
 
     def read(self, rows: int) -> Iterator[Block]:
-        """Fill in and scale what the table gives."""
+        """Fill in and scale each block."""
         for block in self.source.read(rows):
             X = self.preparation.fill(block.X) if self.preparation.impute else block.X
             yield block._replace(X=self.preparation.scale(X))
 
 
 class Complete(_Around):
-    """The rows of a table without missing values; blocks tell the names of the others too."""
+    """The rows of a table without missing values; blocks also hold the names of the others."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.n_rows = None  # only reading tells
+        self.n_rows = None  # known only after reading
 
     def read(self, rows: int) -> Iterator[Block]:
-        """Leave out rows; every block has at least one row left, unless the table has none."""
+        """Leave out rows; every block keeps at least one row, unless the table has none."""
         held: Block | None = None
         at = 0
         for block in self.source.read(rows):
@@ -101,9 +98,7 @@ class Complete(_Around):
         if held is not None and len(held.X):
             yield held
         elif held is not None:
-            raise ValueError(
-                "No row is without missing values; try --impute mean, or --drop columns."
-            )
+            raise ValueError("Every row has missing values; try --impute mean, or --drop columns.")
 
 
 def _joined(one: Block, two: Block) -> Block:

@@ -1,4 +1,4 @@
-"""What a command is asked for, as one record from what was typed to the work."""
+"""What the user asked a command to do, as one record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Request", "ScoreRequest"]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What every command that reads a table is asked for.
+    """The request to a command that reads a table.
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest(Request):
-    """What `score` is asked for.
+    """The request to `score`.
 
     Attributes
     ----------
     method : how points are clustered and scored
     standardize : whether columns get mean 0 and standard deviation 1 first
-    labels : path of partitions to score, where nothing is clustered
+    labels : path of partitions to score; then nothing is clustered
     checkpoint : folder that keeps finished runs
     scheduler : address of a Dask cluster that does the work
     """

@@ -1,6 +1,4 @@
-"""Means and scales of columns: measured over a table in memory or over its blocks, and what is done
-by them.
-"""
+"""Means and scales of columns, measured over a table or its blocks, and how they are applied."""
 
 from __future__ import annotations
 
@@ -11,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Moments", "Preparation", "measure", "moments_of"]
+from clustertrust._types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Moments", "Preparation", "measure", "moments_of"]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What was done to the columns before the fit, to be done to new rows as well.
+    """What was done to the columns before the fit, and must be done to new rows as well.
 
     Attributes
     ----------
@@ -32,25 +30,25 @@ class Preparation:
     impute: bool
 
     def fill(self, X: NDArray) -> NDArray:
-        """Values with the means in place of those that are missing."""
+        """Replace missing values by the means."""
         return np.where(np.isfinite(X), X, self.means.astype(X.dtype))
 
     def scale(self, X: Any) -> Any:
-        """Values as they were clustered."""
+        """Return values as they were clustered."""
         return X if self.scales is None else (X - self.means) / self.scales
 
     def unscale(self, X: Any) -> Any:
-        """Values as the file has them, of those that were clustered."""
+        """Return clustered values as they are in the file."""
         return X if self.scales is None else X * self.scales + self.means
 
     def to_json(self) -> dict[str, Any]:
-        """What a model's file keeps."""
+        """Return what is stored in a model file."""
         scales = None if self.scales is None else self.scales.tolist()
         return {"means": self.means.tolist(), "scales": scales, "impute": self.impute}
 
     @classmethod
     def from_json(cls, kept: Any) -> Preparation | None:
-        """What a model's file kept; None where it was saved without."""
+        """Read what is stored in a model file; None if it has no preparation."""
         if kept is None:
             return None
         scales = None if kept["scales"] is None else np.array(kept["scales"])
@@ -58,10 +56,7 @@ class Preparation:
 
 
 class Moments(NamedTuple):
-    """Of some rows: their number.
-
-    Of each column the known values, their mean, and their squares around it.
-    """
+    """The number of some rows; the known values, mean and squares around it, for each column."""
 
     rows: int
     known: NDArray
@@ -70,7 +65,7 @@ class Moments(NamedTuple):
 
 
 def moments_of(X: NDArray) -> Moments:
-    """The moments of the columns of X (b, d). Values that are missing take no part."""
+    """Return the moments of the columns of X (b, d), without missing values."""
     finite = np.isfinite(X)
     known = finite.sum(axis=0)
     X = np.where(finite, X, 0.0).astype(np.float64, copy=False)
@@ -81,10 +76,10 @@ def moments_of(X: NDArray) -> Moments:
 def measure(
     parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool, impute: bool
 ) -> Preparation:
-    """Means and, where asked for, standard deviations of the columns from the moments of blocks
-    (Chan's formula).
+    """Return means, and standard deviations if asked for, from the moments of blocks.
 
-    Values that are missing take no part in the means, and stand at the mean in the deviations.
+    It uses Chan's formula. Missing values do not count in the means, and count as the mean in the
+    deviations.
     """
     d = len(names)
     rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)

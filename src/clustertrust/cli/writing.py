@@ -14,15 +14,15 @@ from clustertrust.cli.points import Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
 
-__all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_scores"]
+__all__ = ["draw_scores", "save", "save_figure", "votes_of", "write_page", "write_scores"]
 
-KEY = "cake"  # what the names of results in AnnData files begin with
+KEY = "cake"  # prefix of result names in AnnData files
 
 
 def write_scores(
     path: Path, table: pd.DataFrame, points: Points, settings: Mapping[str, Any]
 ) -> None:
-    """Write a table of scores: into the annotations of AnnData, or as it is."""
+    """Write a table of scores, or its columns as annotations of AnnData."""
     if format_of(path) == "h5ad":
         from clustertrust.anndata import annotate
 
@@ -33,13 +33,13 @@ def write_scores(
 
 
 def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
-    """As `cake.save`, and in the same file what was done to the columns before the fit."""
+    """Save a model, with the preparation of its columns in the same file."""
     cake.set_params(verbose=False)  # progress was for this run of the command
     cake.save(path, preparation=None if preparation is None else preparation.to_json())
 
 
-def draw(path: Path, scored: Confidence, points: Points) -> None:
-    """Scores where the points lie, beside sorted bars of each cluster."""
+def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
+    """Draw the scores at the points, beside sorted bars of each cluster."""
     from matplotlib.figure import Figure  # no window, no state
 
     from clustertrust.displays import ScoreBarsDisplay, ScoreScatterDisplay
@@ -52,9 +52,7 @@ def draw(path: Path, scored: Confidence, points: Points) -> None:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write a picture, the same bytes each time: without the date, and with ids that follow from
-    what is drawn.
-    """
+    """Write a picture, the same bytes each time: without date or random ids."""
     import matplotlib
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -86,9 +84,7 @@ def write_page(
 
 
 def _standardised_view(points: Points) -> pd.DataFrame | None:
-    """The principal components of the columns as they were clustered, while the page shows them as
-    they were read.
-    """
+    """Return principal components of the standardised columns; the page shows the raw ones."""
     if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
         return None
     names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
@@ -96,5 +92,5 @@ def _standardised_view(points: Points) -> pd.DataFrame | None:
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:
-    """Shares of the runs voting for each cluster, by name."""
+    """Return the share of runs voting for each cluster, by name."""
     return pd.DataFrame(scored.votes, index=scored.row_names(), columns=scored.label_names.tolist())

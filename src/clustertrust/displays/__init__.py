@@ -1,4 +1,4 @@
-"""Plots, in scikit-learn's Display form: one class a figure.
+"""Plots, in scikit-learn's Display form: one class per figure.
 
 ``from_estimator(cake, …)`` and ``from_confidence(confidence, …)`` compute and draw; the display
 keeps the numbers as attributes and the artists as attributes with a trailing underscore, and

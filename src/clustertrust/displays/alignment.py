@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import meet
 from clustertrust.displays.shared import (
@@ -27,11 +28,9 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 _LONGEST_ROW = 40  # characters below the table; more are slanted
-_MOST_NUMBERED = 12  # clusters of a run, up to which the counts are written into the cells
+_MOST_COUNTED = 12  # clusters of a run, up to which the counts are written into the cells
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def run_labels(confidence: Confidence, r: int) -> NDArray:
 
 
 def least_like(ensemble: Ensemble, reference: int) -> int:
-    """The run that agrees least with the reference."""
+    """Return the run that agrees least with the reference."""
     agreement = match_runs(meet(ensemble.labels)).agreement[reference].copy()
     agreement[reference] = np.inf
     return int(np.argmin(agreement))
@@ -143,14 +142,15 @@ class AlignmentDisplay(Display):
     texts_ : the counts in its cells, where there are at most 12 clusters
     partners_ : frames around the cells of matched clusters
     colorbar_ : the scale of shares
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
     >>> from clustertrust.displays import AlignmentDisplay
-    >>> display = AlignmentDisplay.from_labels(list("aaabb"), [7, 7, 5, 5, 5], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = AlignmentDisplay.from_labels(list("aaabb"), [7, 7, 5, 5, 5], ax=ax)
     >>> display.alignment.column_names, display.alignment.counts.tolist()
     (['7', '5'], [[2, 1], [0, 2]])
     """
@@ -225,9 +225,10 @@ class AlignmentDisplay(Display):
             self.image_, ax=ax, label="share of the row's points"
         )
         self.texts_ = []
-        if max(rows, columns) <= _MOST_NUMBERED:
+        if max(rows, columns) <= _MOST_COUNTED:
             for (a, b), count in np.ndenumerate(table.counts):
-                color = "white" if shares[a, b] > 0.5 else "black" if count else "0.75"
+                on_white = "black" if count else "0.75"
+                color = "white" if shares[a, b] > 0.5 else on_white
                 self.texts_.append(
                     ax.text(b, a, f"{count:,}", ha="center", va="center", color=color, size="small")
                 )
@@ -244,14 +245,14 @@ class AlignmentDisplay(Display):
             ax.tick_params(axis="x", labelrotation=45)
             for label in ax.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
-        if max(rows, columns) > _MOST_NUMBERED:
+        if max(rows, columns) > _MOST_COUNTED:
             ax.tick_params(labelsize="small")
         ax.set(
             xlabel=f"cluster of {written(self.column_title)}",
             ylabel=f"cluster of {written(self.row_title)}",
             title=f"Agreement after matching: {table.agreement:.1%}",
         )
-        self._tell(
+        self._add_notes(
             f"{table.left_out:,} points are not assigned in both and are left out"
             if table.left_out
             else ""

@@ -1,16 +1,17 @@
-"""Scores by cluster: their distribution, and one bar a point."""
+"""Scores by cluster: their distribution, and one bar per point."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
+    FEW_NAMES,
     LOW_COLOR,
     MISSING_COLOR,
     RASTER_POINTS,
@@ -19,28 +20,23 @@ from clustertrust.displays.shared import (
     check_confidence,
     confidence_of,
     groups_of,
+    keep_apart,
     missing_note,
     require_matplotlib,
     scale_top,
-    spread,
 )
 from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
-_FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 _MOST_BARS = 2_000  # of a cluster: more than a screen has lines
 _ROW = 0.85  # height of the tallest bar; the next row begins at 1
 
 
 def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
-    """Scores of the points that have one, and their clusters, whose members are positions among
-    these points.
-    """
+    """Return known scores, and their clusters as positions among these points."""
     there = ~np.isnan(confidence.scores)
     return confidence.scores[there], groups_of(confidence.labels[there], confidence.label_names)
 
@@ -59,15 +55,15 @@ class ScoreDistributionDisplay(Display):
         Points in each bin; the first row is of all points.
     medians : (rows,) array
     row_names : list of str
-    colors : list of str, one a row
+    colors : list of str, one per row
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     rows_ : artist of each row, the first of all points
     medians_ : artist of the lines at the medians
-    note_ : what is said below the plot
+    note_ : the note below the plot
     ax_, figure_ : where it was drawn
 
     Examples
@@ -76,7 +72,8 @@ class ScoreDistributionDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import ScoreDistributionDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> display = ScoreDistributionDisplay.from_confidence(record, n_bins=5, ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = ScoreDistributionDisplay.from_confidence(record, n_bins=5, ax=ax)
     >>> display.row_names, display.counts[0].tolist()
     (['all (5)', 'a (3)', 'b (2)'], [1, 0, 0, 0, 4])
     """
@@ -155,13 +152,14 @@ class ScoreDistributionDisplay(Display):
             ylabel="cluster (points)",
             title="Scores, of all points and by cluster",
         )
-        self._tell("line: median; each row is scaled to its own tallest bar", self.missing)
+        self._add_notes("line: median; each row is scaled to its own tallest bar", self.missing)
         return self
 
 
 def thinned(scores: Floats) -> tuple[Floats, Floats]:
-    """Values and edges of bars for sorted scores: one a point, or 2,000 of them, each the middle of
-    a few points.
+    """Return values and edges of bars for sorted scores.
+
+    There is one bar per point, or 2,000 bars, each the middle of a few points.
     """
     bars = min(scores.size, _MOST_BARS)
     edges = np.linspace(0, scores.size, bars + 1).round()
@@ -169,7 +167,7 @@ def thinned(scores: Floats) -> tuple[Floats, Floats]:
 
 
 class ScoreBarsDisplay(Display):
-    """One bar a point, sorted by score within each cluster, as in a silhouette plot.
+    """One bar per point, sorted by score within each cluster, as in a silhouette plot.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. The height of a cluster is its number of
     points.
@@ -182,14 +180,14 @@ class ScoreBarsDisplay(Display):
         Name of each cluster, in the same order.
     colors : list of str
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     bars_ : artist of each cluster; `get_data()` has the scores and their edges. Above 2,000 points
         of a cluster a bar stands for several, and the figure says so
     mean_ : artist of the line at the mean of all scores
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -270,7 +268,7 @@ class ScoreBarsDisplay(Display):
             if largest > _MOST_BARS
             else ""
         )
-        self._tell(several, self.missing)
+        self._add_notes(several, self.missing)
         return self
 
     def _write_names(self, middle: Floats, height: float) -> None:
@@ -278,9 +276,9 @@ class ScoreBarsDisplay(Display):
 
         Those of small clusters move apart, with a line back to their place.
         """
-        letters = 10.0 if len(self.names) <= _FEW_NAMES else 8.0
+        letters = 10.0 if len(self.names) <= FEW_NAMES else 8.0
         tall = 72 * self.ax_.bbox.height / self.figure_.dpi  # of the axes, in points of print
-        at = spread(middle, 1.4 * letters * height / tall, 0.0, height)
+        at = keep_apart(middle, 1.4 * letters * height / tall, 0.0, height)
         sizes = [row.size for row in self.scores]
         labels = [f"{name} ({size:,})" for name, size in zip(self.names, sizes, strict=True)]
         self.ax_.set_yticks(at, labels)

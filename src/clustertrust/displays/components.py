@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.displays.shared import (
     MAX_POINTS,
     Display,
@@ -28,9 +28,8 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
-_STABILITY = {
+_STABILITY_LABELS = {
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
 }
@@ -70,7 +69,7 @@ class StabilityGeometryDisplay(Display):
     contours_ : the lines of equal score, or None
     colorbar_ : the scale of scores, or None
     shown_ : positions of the points drawn, in the order they were drawn
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -152,7 +151,8 @@ class StabilityGeometryDisplay(Display):
         ax : matplotlib axes, optional
             None: a new figure.
         max_points : int, optional
-            Above this many points, so many are drawn at random, and the figure says so; None: all.
+            If there are more points, a random sample of this size is drawn, and a note says so.
+            None: all.
         scatter_kw : dict, optional
             For the `scatter` of matplotlib, such as ``{"s": 5}``.
 
@@ -186,10 +186,10 @@ class StabilityGeometryDisplay(Display):
         )
         ax.set(
             xlabel="geometry: how far inside its cluster",
-            ylabel=f"stability: {_STABILITY[self.agreement]}",
+            ylabel=f"stability: {_STABILITY_LABELS[self.agreement]}",
             title=title,
         )
-        self._tell(sample_note(len(self.scores), len(order)), missing_note(self.scores))
+        self._add_notes(sample_note(len(self.scores), len(order)), missing_note(self.scores))
         return self
 
     def _draw_contours(self) -> Any:

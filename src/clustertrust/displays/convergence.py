@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.shared import (
@@ -28,14 +28,12 @@ from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
-from clustertrust.scoring.settling import TOLERANCE
+from clustertrust.scoring.settling import SETTLED
 from clustertrust.stability import stability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 TRACED = 30  # points whose scores are followed
 _MOST_PREFIXES = 40
@@ -106,7 +104,7 @@ class ConvergenceDisplay(Display):
     settled : float
         The median standard error below which ``n_runs="auto"`` stops.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
@@ -116,7 +114,7 @@ class ConvergenceDisplay(Display):
     traces_ : artists of the points followed
     settled_ : artist of the line at `settled`, or None
     colorbar_ : the scale of final scores, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -126,7 +124,8 @@ class ConvergenceDisplay(Display):
     >>> from clustertrust import CAKE
     >>> from clustertrust.displays import ConvergenceDisplay
     >>> cake = CAKE(3, n_runs=12, random_state=0).fit(load_iris().data)
-    >>> display = ConvergenceDisplay.from_estimator(cake, n_runs=[2, 4, 8], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = ConvergenceDisplay.from_estimator(cake, n_runs=[2, 4, 8], ax=ax)
     >>> display.n_runs.tolist(), float(display.distances[-1])
     ([2, 4, 8, 12], 0.0)
     """
@@ -175,8 +174,7 @@ class ConvergenceDisplay(Display):
         if not isinstance(model.clusters, Cells):
             raise ValueError(
                 "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
-                "to follow run by run; "
-                "fit a sample of the rows that fits into memory."
+                "to follow run by run; fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
         return cls._of(confidence, s, model.scoring, n_runs).plot(ax, quantity=quantity)
@@ -231,9 +229,9 @@ class ConvergenceDisplay(Display):
     ) -> ConvergenceDisplay:
         if scoring.refines:
             raise ValueError(
-                f"fusion={scoring.fusion!r}: persistence hangs on the consensus of all runs and is "
-                "not followed run by "
-                "run; score with fusion='harmonic' to see how stability and geometry settle."
+                f"fusion={scoring.fusion!r}: persistence depends on the consensus of all runs and "
+                "is not followed run by run; score with fusion='harmonic' to see how stability and "
+                "geometry settle."
             )
         labels, final = confidence.ensemble.labels, confidence.scores
         at = check_prefixes(n_runs, confidence.n_runs)
@@ -241,9 +239,8 @@ class ConvergenceDisplay(Display):
         if not np.allclose(again, final, rtol=0, atol=1e-8, equal_nan=True):
             raise ValueError(
                 "X, silhouettes and the options given do not lead to the scores of the record; "
-                "give the data and the "
-                "options that it was made with, and for a metric, kernel or centers of your own "
-                "silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
+                "give the data and the options that it was made with, and for a metric, kernel or "
+                "centers of your own silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
             )
         there = np.flatnonzero(~np.isnan(final))
         ranked = there[np.argsort(final[there], kind="stable")]
@@ -262,7 +259,7 @@ class ConvergenceDisplay(Display):
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=TOLERANCE * float(np.diff(_quantiles(final, [0.25, 0.75]))[0]),
+            settled=SETTLED * float(np.diff(_quantiles(final, [0.25, 0.75]))[0]),
             missing=missing_note(final),
         )
 
@@ -296,7 +293,7 @@ class ConvergenceDisplay(Display):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_xlabel("number of runs R")
         ax.set_ylim(bottom=0)
-        self._tell(*notes, self.missing)
+        self._add_notes(*notes, self.missing)
         return self
 
     def _plot_errors(self) -> tuple[str, ...]:
@@ -328,7 +325,7 @@ class ConvergenceDisplay(Display):
             self.settled,
             color="0.3",
             linestyle=":",
-            label=f"settled: {TOLERANCE:g} of the interquartile range",
+            label=f"settled: {SETTLED:g} of the interquartile range",
         )
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         ax.legend(fontsize="small")
@@ -354,7 +351,7 @@ class ConvergenceDisplay(Display):
 
 
 def _silhouettes(confidence: Confidence, X: Any, given: Any) -> Floats:
-    """The silhouettes given, or those of X in the runs of the record."""
+    """Return the silhouettes given, or those of X in the runs of the record."""
     if (X is None) == (given is None):
         raise ValueError(
             "X and silhouettes are "

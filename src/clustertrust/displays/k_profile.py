@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.displays.shared import Display, require_matplotlib
 from clustertrust.k_profile.profile import KProfile
 
 __all__ = ["KProfileDisplay"]
-
-Floats = NDArray[np.float64]
 
 
 class KProfileDisplay(Display):

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.calibration import Calibrator, Reliability, reliability
 from clustertrust.displays.shared import Display, require_matplotlib
 
 __all__ = ["ReliabilityDisplay"]
 
-Floats = NDArray[np.float64]
-
 
 class ReliabilityDisplay(Display):
-    """Share of right assignments over the probability foretold, one point a bin, beside the
+    """Share of right assignments over the probability foretold, one point per bin, beside the
     diagonal of a perfect one.
 
     Parameters
@@ -37,8 +36,8 @@ class ReliabilityDisplay(Display):
     --------
     >>> from matplotlib.figure import Figure
     >>> from clustertrust.displays import ReliabilityDisplay
-    >>> p, right = [0.2, 0.2, 0.8, 0.8], [False, False, True, True]
-    >>> ReliabilityDisplay.from_predictions(p, right, n_bins=2, ax=Figure().add_subplot()).observed.tolist()
+    >>> p, right, ax = [0.2, 0.2, 0.8, 0.8], [False, False, True, True], Figure().add_subplot()
+    >>> ReliabilityDisplay.from_predictions(p, right, n_bins=2, ax=ax).observed.tolist()
     [0.0, 1.0]
     """
 

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_matrix, check_same_rows, is_frame
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.shared import (
+    FEW_NAMES,
     MAX_POINTS,
     MISSING_COLOR,
     NOT_ASSIGNED,
@@ -33,11 +35,6 @@ from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
-
-_FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 
 
 def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
@@ -109,7 +106,7 @@ class ScoreScatterDisplay(Display):
     cluster_texts_ : names of the clusters, written at the member nearest to the cluster's median
     colorbar_ : the scale of scores, or None
     shown_ : positions of the points drawn, in the order they were drawn
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -220,7 +217,8 @@ class ScoreScatterDisplay(Display):
         ax : matplotlib axes, optional
             None: a new figure.
         max_points : int, optional
-            Above this many points, so many are drawn at random, and the figure says so; None: all.
+            If there are more points, a random sample of this size is drawn, and a note says so.
+            None: all.
         scatter_kw : dict, optional
             For the `scatter` of matplotlib, such as ``{"s": 5, "vmax": 0.5}``.
 
@@ -262,7 +260,7 @@ class ScoreScatterDisplay(Display):
             self.figure_.colorbar(self.points_, ax=ax, label="score") if scored.any() else None
         )
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title="Score of each point")
-        self._tell(sample_note(len(self.scores), len(self.shown_)))
+        self._add_notes(sample_note(len(self.scores), len(self.shown_)))
         return self
 
     def _scatter(self, positions: Ints, look: dict[str, Any]) -> Any:
@@ -280,7 +278,7 @@ class ScoreScatterDisplay(Display):
         if not groups:
             return []
         places = np.array([middle_member(self.points[group.members]) for group in groups])
-        size = 10.0 if len(groups) <= _FEW_NAMES else 8.0
+        size = 10.0 if len(groups) <= FEW_NAMES else 8.0
         self.ax_.autoscale_view()
         at = (
             self.ax_.transData.transform(places) * 72 / self.figure_.dpi

@@ -1,9 +1,7 @@
-"""What the displays share: axes, colours, names of clusters, samples of points, and notes below a
-plot.
+"""What the displays share: axes, colours, names of clusters, samples of points, and notes.
 
-Colours stay apart for every kind of colour vision: scores on viridis, and where clusters follow one
-another two blues in turn, with the name written beside each. A legend of 26 hues would be legible
-for nobody.
+Colours can be distinguished with every kind of colour vision: scores on viridis, and clusters side
+by side in two alternating blues, with the name beside each. Nobody could read a legend of 26 hues.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.estimator import CAKE
 from clustertrust.results import Confidence
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.text import Annotation
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 SCORE_COLORS = "viridis"
 CLUSTER_COLORS = ("#0072B2", "#56B4E9")
@@ -34,8 +31,9 @@ MISSING_COLOR = "#999999"
 LOW_COLOR = "#D55E00"
 NOT_ASSIGNED = "not assigned"
 
-# above this, points are stored as pixels also in PDF and SVG files, and overlap is spoken of
+# Above this, PDF and SVG files store points as pixels, and a note mentions overlap
 RASTER_POINTS = 5_000
+FEW_NAMES = 12  # clusters, up to which their names are in larger letters
 MAX_POINTS = 100_000  # above this, points are drawn at random
 _LONGEST_NAME = 24
 _NOTE = "clustertrust-note"
@@ -59,7 +57,7 @@ class Display:
         self.ax_, self.figure_, self.note_ = ax, ax.figure, None
         return ax
 
-    def _tell(self, *notes: str) -> None:
+    def _add_notes(self, *notes: str) -> None:
         """Write what the reader must know in small letters below the axis.
 
         Earlier notes there stay.
@@ -99,9 +97,9 @@ def check_axes(ax: Any) -> None:
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
-        told = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
+        given = f"an array of shape {ax.shape}" if isinstance(ax, np.ndarray) else repr(ax)
         raise TypeError(
-            f"ax is {told}; give the axes of one plot, such as plt.subplots()[1], or None."
+            f"ax is {given}; give the axes of one plot, such as plt.subplots()[1], or None."
         )
 
 
@@ -111,31 +109,28 @@ def require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            'Displays are drawn with matplotlib, which is not there; pip install "clustertrust[plot]".'
+            "Displays are drawn with matplotlib, which is not installed; "
+            'pip install "clustertrust[plot]".'
         ) from error
 
 
 def confidence_of(cake: Any) -> Confidence:
-    """The record inside a fitted CAKE, in memory."""
+    """Return the record inside a fitted CAKE, in memory."""
     if not isinstance(cake, CAKE):
         raise TypeError(
-            f"cake={cake!r} must be a fitted CAKE; of a Pipeline give the last step, pipeline[-1], "
-            "and to a "
-            "Confidence record use from_confidence."
+            f"cake={cake!r} must be a fitted CAKE; for a Pipeline give its last step, "
+            "pipeline[-1], and for a Confidence record use from_confidence."
         )
     check_is_fitted(cake)
     return cake.confidence_.compute()
 
 
 def check_confidence(confidence: Any) -> Confidence:
-    """Return the record, in memory also where it is of Dask data, or say what was given in its
-    place.
-    """
+    """Return the record, in memory; raise if it is something else."""
     if not isinstance(confidence, Confidence):
         raise TypeError(
             f"confidence={confidence!r} must be the record that clustertrust.confidence returns; "
-            "for a CAKE use "
-            "from_estimator."
+            "for a CAKE use from_estimator."
         )
     return confidence.compute()
 
@@ -157,9 +152,7 @@ class Group:
 
 
 def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
-    """The clusters that have points, by name, and last the points that are not assigned, if there
-    are any.
-    """
+    """Return the non-empty clusters by name, and last the points that are not assigned, if any."""
     found = [
         Group(written(label_names[label]), np.flatnonzero(labels == label))
         for label in by_name(label_names)
@@ -169,7 +162,7 @@ def groups_of(labels: Ints, label_names: NDArray) -> list[Group]:
 
 
 def by_name(names: NDArray) -> list[int]:
-    """Positions of the names in their order; text where numbers and text are mixed."""
+    """Return the positions of the names in their order; text where numbers and text are mixed."""
     plain = names.tolist()
     try:
         return sorted(range(len(plain)), key=lambda i: plain[i])
@@ -178,7 +171,7 @@ def by_name(names: NDArray) -> list[int]:
 
 
 def written(name: Any) -> str:
-    """A name of the user's as one short line that matplotlib takes for text, not for a formula."""
+    """Return a name as one short line that matplotlib does not read as a formula."""
     text = " ".join(str(name).split())
     if len(text) > _LONGEST_NAME:
         text = text[: _LONGEST_NAME - 1] + "…"
@@ -206,7 +199,7 @@ def check_max_points(max_points: Any) -> int | None:
 
 
 def draw_order(n: int, max_points: int | None) -> Ints:
-    """Positions of the points to draw, all or `max_points`, in random order.
+    """Return the positions of the points to draw, all or `max_points`, in random order.
 
     Where points lie on one another, what is on top is then a fair sample of what is there; with the
     least sure on top a dense cluster would look as bad as its worst points.
@@ -215,14 +208,14 @@ def draw_order(n: int, max_points: int | None) -> Ints:
 
 
 def sample_note(n: int, shown: int) -> str:
-    """What the figure says of the points that are drawn; nothing where they are few."""
+    """Return the note on the points drawn; empty if they are few."""
     if shown < n:
         return f"{shown:,} of {n:,} points, chosen at random"
     return f"{n:,} points, drawn in random order" if n > RASTER_POINTS else ""
 
 
 def missing_note(scores: Floats) -> str:
-    """What the figure says of points without a score that it leaves out."""
+    """Return the note on points without a score, which are left out."""
     missing = int(np.isnan(scores).sum())
     return (
         f"{missing:,} of {scores.size:,} points have no score and are left out" if missing else ""
@@ -230,12 +223,12 @@ def missing_note(scores: Floats) -> str:
 
 
 def marker_area(n: int) -> float:
-    """Size of a point among n, in square points of print."""
+    """Return the size of a point among n, in square points of print."""
     return float(np.clip(20.0 * np.sqrt(1000.0 / max(n, 1)), 2.0, 25.0))
 
 
 def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
-    """Options of a scatter of this many points, coloured by score."""
+    """Return the options of a scatter of this many points, coloured by score."""
     return {
         "cmap": SCORE_COLORS,
         "vmin": 0.0,
@@ -247,7 +240,7 @@ def scatter_look(scores: Floats, shown: int) -> dict[str, Any]:
 
 
 def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, Any]) -> Any:
-    """Points coloured by score.
+    """Draw points coloured by score.
 
     What matplotlib does not take is an error that names `scatter_kw`.
     """
@@ -255,7 +248,7 @@ def draw_points(ax: Axes, x: Floats, y: Floats, scores: Floats, look: dict[str, 
         return ax.scatter(x, y, c=scores, **look)
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"scatter_kw has something that matplotlib's scatter does not take: {error}."
+            f"scatter_kw has an option that matplotlib's scatter does not accept: {error}."
         ) from error
 
 
@@ -270,7 +263,7 @@ def check_scatter_kw(scatter_kw: Any) -> dict[str, Any]:
     return scatter_kw
 
 
-def spread(positions: Floats, least: float, low: float, high: float) -> Floats:
+def keep_apart(positions: Floats, least: float, low: float, high: float) -> Floats:
     """Increasing positions moved as little as it takes for neighbours to be `least` apart, between
     `low` and `high`.
 

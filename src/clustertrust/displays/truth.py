@@ -1,12 +1,12 @@
-"""Scores against the truth: risk and accuracy over coverage, and accuracy by decile of the score."""
+"""Scores against the truth: risk and accuracy over coverage, accuracy by decile of the score."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_flag
 from clustertrust.displays.shared import (
     CLUSTER_COLORS,
@@ -32,20 +32,16 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 # Four that differ in lightness as well as in hue, so that they stay apart in grey.
 CURVE_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7")
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
-_MOST_NUMBERED = 12  # bins, up to which accuracies and scores are written beside the bars
+_MOST_LABELLED = 12  # bins, up to which accuracies and scores are written beside the bars
 
 
-def judged(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Scores of the points that have one, and whether each is right after the best matching of
-    these points.
-    """
+def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
+    """Return known scores, and whether each point is right after the best matching of these."""
     confidence = check_confidence(confidence)
     scores = confidence.scores
     truth = np.asarray(y)
@@ -76,13 +72,13 @@ class RiskCoverageDisplay(Display):
     aurc : float
         Area under the curve.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     line_ : artist of the curve
     chance_, ideal_ : artists of the lines that frame it, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -91,7 +87,8 @@ class RiskCoverageDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import RiskCoverageDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> display = RiskCoverageDisplay.from_confidence(record, [0, 0, 1, 1, 1], ax=Figure().add_subplot())
+    >>> ax = Figure().add_subplot()
+    >>> display = RiskCoverageDisplay.from_confidence(record, [0, 0, 1, 1, 1], ax=ax)
     >>> display.curve.value.tolist()
     [0.0, 0.0, 0.0, 0.0, 0.2]
     """
@@ -129,7 +126,7 @@ class RiskCoverageDisplay(Display):
         references: bool = True,
     ) -> RiskCoverageDisplay:
         """Compare a record with the classes y; the other arguments are those of :meth:`plot`."""
-        scores, correct = judged(confidence, y)
+        scores, correct = scores_and_correct(confidence, y)
         display = cls(
             curve=risk_coverage_curve(scores, correct),
             ideal=risk_coverage_curve(correct.astype(np.float64), correct),
@@ -182,7 +179,7 @@ class RiskCoverageDisplay(Display):
         top = max(0.01, *(np.asarray(line.get_ydata(), dtype=float).max() for line in ax.lines))
         ax.set_ylim(-0.02 * top, 1.05 * top)  # a risk of 0 stays visible above the axis
         ax.legend(fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self
 
 
@@ -198,13 +195,13 @@ class CoverageAccuracyDisplay(Display):
     accuracy : float
         Of all points that have a score.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     line_ : artist of the curve
     all_ : artist of the line at the accuracy of all points, or None
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -214,7 +211,8 @@ class CoverageAccuracyDisplay(Display):
     >>> from clustertrust.displays import CoverageAccuracyDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
     >>> y, ax = [0, 0, 1, 1, 1], Figure().add_subplot()
-    >>> CoverageAccuracyDisplay.from_confidence(record, y, coverages=[0.8, 1.0], ax=ax).curve.value.tolist()
+    >>> display = CoverageAccuracyDisplay.from_confidence(record, y, coverages=[0.8, 1.0], ax=ax)
+    >>> display.curve.value.tolist()
     [1.0, 0.8]
     """
 
@@ -267,11 +265,11 @@ class CoverageAccuracyDisplay(Display):
         y : (n,) true classes
         coverages : sequence of numbers in (0, 1]
         alignment : {"global", "subset"}
-            Clusters matched with classes once, or anew among the points kept.
+            Match clusters with classes once, or again among the points kept.
         ax, name, references
             As for :meth:`plot`.
         """
-        _, correct = judged(confidence, y)
+        _, correct = scores_and_correct(confidence, y)
         display = cls(
             curve=coverage_accuracy_curve(
                 confidence.scores, confidence.labels, y, coverages=coverages, alignment=alignment
@@ -317,12 +315,12 @@ class CoverageAccuracyDisplay(Display):
         if ax.get_ylim()[1] > 1.02:  # around one value matplotlib leaves room on both sides
             ax.set_ylim(top=1.02, auto=None)  # further curves may still move the lower end
         ax.legend(fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self
 
 
 def draw_curve(ax: Axes, curve: Curve, label: str, marker: str = "") -> Any:
-    """One more curve on these axes, in a colour and a dash of its own."""
+    """Draw one more curve on these axes, in its own colour and dash."""
     drawn = sum(line.get_gid() == _CURVE for line in ax.lines)
     (line,) = ax.plot(
         curve.coverage,
@@ -357,13 +355,13 @@ class DecileDisplay(Display):
     accuracy : float
         Of all points that have a score.
     missing : str
-        What is said below the plot of points without a score.
+        Note below the plot about points without a score.
 
     Attributes
     ----------
     bars_ : artist of the bars
     all_ : artist of the line at the accuracy of all points
-    note_ : what is said below the plot, or None
+    note_ : the note below the plot, or None
     ax_, figure_ : where it was drawn
 
     Examples
@@ -372,7 +370,9 @@ class DecileDisplay(Display):
     >>> from clustertrust import confidence
     >>> from clustertrust.displays import DecileDisplay
     >>> record = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
-    >>> DecileDisplay.from_confidence(record, [0, 0, 1, 1, 1], n_bins=5, ax=Figure().add_subplot()).accuracies.tolist()
+    >>> ax = Figure().add_subplot()
+    >>> display = DecileDisplay.from_confidence(record, [0, 0, 1, 1, 1], n_bins=5, ax=ax)
+    >>> display.accuracies.tolist()
     [0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
@@ -396,7 +396,7 @@ class DecileDisplay(Display):
         cls, confidence: Confidence, y: Any, *, n_bins: int = 10, ax: Axes | None = None
     ) -> DecileDisplay:
         """Compare a record with the classes y in `n_bins` bins."""
-        scores, correct = judged(confidence, y)
+        scores, correct = scores_and_correct(confidence, y)
         display = cls(
             accuracies=accuracy_by_bin(scores, correct, n_bins=n_bins),
             highest=highest_by_bin(scores, n_bins),
@@ -417,7 +417,7 @@ class DecileDisplay(Display):
         self.all_ = ax.axhline(
             self.accuracy, color=LOW_COLOR, linestyle="--", label=f"all points: {self.accuracy:.3f}"
         )
-        kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_NUMBERED
+        kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_LABELLED
         if few:
             texts = ax.bar_label(
                 self.bars_,
@@ -441,5 +441,5 @@ class DecileDisplay(Display):
             yticks=np.arange(6) / 5,
         )
         ax.legend(loc="upper left", fontsize="small")
-        self._tell(self.missing)
+        self._add_notes(self.missing)
         return self

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
+from clustertrust._types import Floats, Result
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
@@ -46,8 +47,6 @@ __all__ = [
     "squared_distances",
 ]
 
-Floats = NDArray[np.float64]
-Result = TypeVar("Result")
 Reduce = Callable[
     [Any, Floats], Result
 ]  # (positions of b points, means (K, b)) → what is kept of them
@@ -138,7 +137,7 @@ class Pairwise(Dissimilarity):
         self.params = fixed_parameters(X, metric) | dict(metric_params or {})
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         if is_name(self.metric, "precomputed"):
             raise ValueError(
                 "metric='precomputed' cannot score unseen points: their distances are not known."
@@ -151,7 +150,7 @@ class Pairwise(Dissimilarity):
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances among the training points."""
+        """Return the distances among the training points."""
         return self._split(
             self.X.shape[0],
             lambda rows: self._matrix_means(self._own_distances(rows)),
@@ -165,7 +164,7 @@ class Pairwise(Dissimilarity):
         )
 
     def _own_distances(self, rows: slice) -> NDArray:
-        """Rows of the distance matrix.
+        """Return the rows of the distance matrix.
 
         Whatever the metric says, a point is at distance 0 from itself.
         """
@@ -174,7 +173,10 @@ class Pairwise(Dissimilarity):
             matrix = np.asarray(self.X[rows])
             fine = np.isfinite(matrix) & (matrix >= 0)
             fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
-            what = "distance; distances are finite and not negative, and a point is at distance 0 from itself"
+            what = (
+                "distance; distances are finite and not negative, and a point is at distance 0 "
+                "from itself"
+            )
             check_entries(matrix, rows.start, fine, what)
         else:
             matrix = self._distances(self.X[rows])
@@ -191,7 +193,7 @@ def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None
     if bad.size:
         i, j = bad[0]
         raise ValueError(
-            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is no {what}."
+            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is not a valid {what}."
         )
 
 
@@ -209,7 +211,7 @@ class Euclidean(Dissimilarity):
         self.X = X
 
     def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -243,7 +245,7 @@ class Euclidean(Dissimilarity):
 
 
 def is_name(value: Any, name: str) -> bool:
-    """Whether a metric or kernel, which may be a callable, is this name."""
+    """Return whether a metric or kernel, which may be a callable, is this name."""
     return isinstance(value, str) and value == name
 
 
@@ -263,8 +265,8 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
         if np.linalg.matrix_rank(covariance) < len(covariance):
             raise ValueError(
                 "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
-                "metric_params={'VI': …}"
-                " or reduce the columns of X first (for example with sklearn.decomposition.PCA)."
+                "metric_params={'VI': …} or reduce the columns of X first (for example with "
+                "sklearn.decomposition.PCA)."
             )
         return {"VI": np.linalg.inv(covariance).T}
     return {}
@@ -305,13 +307,13 @@ class Centers(Dissimilarity):
         )
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._split(
             X.shape[0], lambda rows: self._means(X[rows]), reduce, 16 * len(self.centers)
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points; the same as for any others."""
+        """Return the distances of the training points; the same as for any others."""
         return self.map(self.X, reduce)
 
     def _means(self, X: Any) -> Floats:
@@ -349,11 +351,11 @@ class Cosine(Dissimilarity):
         )  # 1 for rows of zeros: they have no direction
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         return self._map_directions(_directions(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points."""
+        """Return the distances of the training points."""
         return self._map_directions(self.X, reduce)
 
     def noise(self, X: Any = None) -> Floats | float:
@@ -404,7 +406,7 @@ def _unite(means: Floats, cells: Cells) -> Floats:
 
 
 def cluster_means(X: Any, cells: Cells) -> Floats:
-    """(K, d) mean of each cluster of each run, from one sum a cell."""
+    """(K, d) mean of each cluster of each run, from one sum per cell."""
     if sparse.issparse(X):
         sums = cells.members.T @ _cell_sums(X, cells)
         return np.asarray(sums.toarray() / cells.sizes[:, None])

@@ -14,13 +14,13 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import (
     ROUNDING,
     Dissimilarity,
     Floats,
     Reduce,
-    Result,
     check_entries,
     is_name,
 )
@@ -85,7 +85,7 @@ class KernelMeans(Dissimilarity):
         return min(_NEIGHBOUR, self.X.shape[0] - 1)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         if is_name(self.kernel, "precomputed"):
             raise ValueError(
                 "kernel='precomputed' cannot score unseen points: their kernel values are not "
@@ -98,7 +98,7 @@ class KernelMeans(Dissimilarity):
         return self._map_distances(X, scale, self._with_itself(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances of the training points."""
+        """Return the distances of the training points."""
         return self._map_distances(self.X, self.scale, self.itself, reduce)
 
     def noise(self, X: Any = None) -> Floats | float:
@@ -119,7 +119,7 @@ class KernelMeans(Dissimilarity):
     def _map_similarities(
         self, X: Any, scale: Floats | None, reduce: Reduce[Result]
     ) -> Iterator[Result]:
-        """Mean κ to the members of each cluster."""
+        """Return the mean κ to the members of each cluster."""
 
         def means(rows: slice) -> Floats:
             gram = self._gram(X[rows], None if scale is None else scale[rows])
@@ -148,9 +148,8 @@ class KernelMeans(Dissimilarity):
             found = self._diagonal(X)
             if not np.isfinite(found * float(self.X.shape[0])).all():
                 raise ValueError(
-                    f"kernel={self.kernel!r} of some points with themselves is no finite number, "
-                    "or too large to be "
-                    "summed; divide X by its largest value first."
+                    f"kernel={self.kernel!r} of some points with themselves is not finite, or too "
+                    "large to sum; divide X by its largest value first."
                 )
         return found
 
@@ -188,7 +187,7 @@ class KernelMeans(Dissimilarity):
 
 
 def _smallest_distance(X: Any) -> float:
-    """Distance of the two nearest points that differ.
+    """Return the distance of the two nearest points that differ.
 
     Infinite where all are equal, so that κ = 1.
     """
@@ -199,7 +198,7 @@ def _smallest_distance(X: Any) -> float:
 
 
 def _distinct(X: Any) -> Any:
-    """The rows of X, each once."""
+    """Return the rows of X, each once."""
     if not sparse.issparse(X):
         return np.unique(X, axis=0)
     X = X.sorted_indices()

@@ -11,18 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
+from clustertrust._types import Floats
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
 __all__ = ["Neighbours"]
 
-Floats = NDArray[np.float64]
 
 _TREE_FEATURES = 15  # beyond these a tree looks at nearly all points, as scikit-learn has it
 

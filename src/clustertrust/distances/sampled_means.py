@@ -9,15 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import Dissimilarity, Reduce, Result
+from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
 
 __all__ = ["MEMBERS", "SampledMeans"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each cell
 
@@ -55,7 +54,7 @@ class SampledMeans(Dissimilarity):
         self.is_drawn[self.drawn] = True
 
     def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Distances from unseen points."""
+        """Return the distances from unseen points."""
         X = np.asarray(X, dtype=self.X.dtype)
         return self._map(X, reduce, None)
 
@@ -89,9 +88,7 @@ class SampledMeans(Dissimilarity):
         return self._split(X.shape[0], means, reduce, 32 * m)
 
     def drawn_again(self, times: int) -> list[SampledMeans]:
-        """As many other samples of the same size, drawn apart: how they differ tells the error of
-        each.
-        """
+        """Draw other samples of the same size; their differences show the error of each."""
         return [
             SampledMeans(
                 self.X,

@@ -1,4 +1,4 @@
-"""Points laid out for the distance kernels, and the order in which pairs of blocks are worked on."""
+"""Points laid out for the distance kernels, and the order in which they take pairs of blocks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
 __all__ = ["by_feature", "by_point", "in_fours", "rounds", "sums_by_cell"]
 
-Ints = NDArray[np.integer]
 
 # of points: enough to keep many threads busy, few enough that the barriers between rounds cost
 # nothing
@@ -67,7 +67,7 @@ def rounds(n_blocks: int) -> Iterator[Ints]:
         ring = [ring[0], ring[-1], *ring[1:-1]]
 
 
-def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> NDArray[np.float64]:
+def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> Floats:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
 
     Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone

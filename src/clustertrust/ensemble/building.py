@@ -19,7 +19,7 @@ __all__ = ["build_ensemble", "build_runs", "check_enough"]
 
 
 def _as_json(random_state: Any) -> Any:
-    """A random state as JSON, to know it again."""
+    """Return a random state as JSON, to recognise it later."""
     if isinstance(random_state, Sequence | np.ndarray):
         return [int(seed) for seed in random_state]
     return None if random_state is None else repr(random_state)
@@ -45,40 +45,41 @@ def build_ensemble(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; Dask array or frame
-        Of Dask data a sample of rows is drawn, the runs are fitted on it, k-means goes on over all
-        blocks, and `labels` is a Dask array (see :mod:`clustertrust.streaming`). Where a
-        `dask.distributed` client is open, its workers fit the runs and go through the blocks.
+        For Dask data, the runs are fitted on a sample of rows, k-means continues over all blocks,
+        and `labels` is a Dask array (see :mod:`clustertrust.streaming`). If a `dask.distributed`
+        client is open, its workers fit the runs and read the blocks.
     clusterer : str, estimator, function, or a list of these
         A name of `clustertrust.ensemble.clusterers.CLUSTERERS`; any scikit-learn clusterer, mixture
         or Pipeline, which is cloned and gets a new seed for each run; a function `(X, rng) ->
-        labels` with rng a `numpy.random.Generator`. From a list runs are dealt in turn.
+        labels` with rng a `numpy.random.Generator`. The runs take the clusterers of a list in turn.
     n_clusters : int, optional
-        Clusters of each run, set as `n_clusters` or `n_components`. None: 8 for names, and an
-        estimator's own value.
+        Number of clusters of each run, set as `n_clusters` or `n_components`. None: 8 for a named
+        clusterer, the estimator's own value otherwise.
     n_runs : int
         R, at least 2.
     vary : dict, optional
-        Values of parameters from which each run draws one, such as ``{"n_neighbors": range(10,
-        16)}``; "n_clusters" also means n_components, and stands in place of `n_clusters`. In a list
-        of clusterers a key applies to those that have it.
+        Values of parameters, of which each run draws one, such as ``{"n_neighbors": range(10,
+        16)}``; "n_clusters" also means n_components, and replaces `n_clusters`. In a list of
+        clusterers, a key applies to those that have it.
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
     left_out : {"skip", "predict"}
-        Points that a resampled run left out are not assigned in it, or placed by its model.
+        What happens to points that a resampled run left out: the run does not assign them, or its
+        model places them.
     on_failure : {"raise", "drop"}
-        Whether a run that fails ends the build or is left out of the ensemble.
+        Whether a failing run stops the build or is left out of the ensemble.
     random_state : int, RandomState, sequence of R seeds or None
-        The seed of run r depends on `random_state` and r alone. None draws entropy once;
-        `Ensemble.seeds` records what came of it.
+        The seed of run r depends only on `random_state` and r. None draws entropy once;
+        `Ensemble.seeds` records the seeds.
     n_jobs : int, optional
-        Runs at a time, each on one thread; None: every core. The runs are the same for any number.
-        Workers of Dask take as many as they have threads.
+        Runs at a time, each on one thread; None: one per core. It does not change the runs. Dask
+        workers take as many as they have threads.
     verbose : bool
-        Show a progress bar, where there is a terminal.
+        Show a progress bar, if there is a terminal.
     checkpoint : path, optional
-        A folder that keeps each finished run. A build with the same data and settings goes on where
-        another stopped. Workers of Dask must all see it under the same path.
+        A folder that keeps each finished run. A build with the same data and settings resumes where
+        the last one stopped. All Dask workers must see the folder under the same path.
 
     Returns
     -------
@@ -112,8 +113,8 @@ def build_ensemble(
     )
     if isinstance(recipe.n_runs, str):
         raise TypeError(
-            f"n_runs={n_runs!r} must be a whole number here; CAKE and its scores find how many are "
-            "needed."
+            f"n_runs={n_runs!r} must be a whole number here; only CAKE can find how many runs it "
+            "needs."
         )
     if is_dask(X):
         from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
@@ -123,7 +124,7 @@ def build_ensemble(
 
 
 def build_runs(X: Any, recipe: Recipe) -> Ensemble:
-    """Cluster checked data `n_runs` times; runs that a checkpoint keeps are not fitted again."""
+    """Cluster checked data `n_runs` times; load runs that a checkpoint has."""
     recipe.check_size(X.shape[0])
     R = recipe.count()
     entropy, seeds = draw_seeds(recipe.random_state, R)
@@ -135,15 +136,15 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
             "entropy": entropy,
         }
         kept = Checkpoint(recipe.checkpoint, settings)
-        if recipe.random_state is None:  # go on with the entropy of the first build
+        if recipe.random_state is None:  # continue with the entropy of the first build
             seeds = spawn_seeds(kept.settings["entropy"], R)
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)
     check_enough(runs, R)
-    recipe.tell(runs)
+    recipe.warn_of(runs)
     return assemble(runs)
 
 
 def check_enough(runs: Sequence[Run], tried: int) -> None:
-    """Raise where too few runs are left to be compared."""
+    """Raise if too few runs are left to compare."""
     if len(runs) < 2:
         raise ValueError(f"Only {len(runs)} of {tried} runs succeeded; at least 2 are needed.")

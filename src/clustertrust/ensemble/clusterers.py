@@ -28,6 +28,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
@@ -37,12 +38,11 @@ from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 
 __all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
 
-Ints = NDArray[np.integer]
-
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
-    """BIRCH on rows in random order: it is deterministic, and its clusters depend on the order of
-    the rows.
+    """BIRCH on rows in random order.
+
+    BIRCH is deterministic, but its clusters depend on the order of the rows.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ShuffledBirch(ClusterMixin, BaseEstimator):
         return self
 
 
-# One start a run: the ensemble is the repetition.
+# One start per run: the ensemble repeats it.
 CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "agglomerative": lambda k: AgglomerativeClustering(k),
     "birch": lambda k: ShuffledBirch(k),
@@ -77,21 +77,21 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
     "minibatch-kmeans": lambda k: MiniBatchKMeans(k, n_init=1),
     "spectral": lambda k: SpectralClustering(k, affinity="nearest_neighbors", n_init=1),
 }
-DEFAULT_CLUSTERS = 8  # of names, as in scikit-learn
+DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one fit leaves behind.
+    """The record of one fit.
 
     Attributes
     ----------
     labels : (n,) -1 where the point is not assigned
-    placer : how unseen points are placed; None where that is not known
-    centers : (k, d) centre of each label, where the method has them
+    placer : places unseen points; None if the method cannot
+    centers : (k, d) centre of each label, if the method has centres
     method, seed, params : which clusterer, its seed, and the parameters drawn for this run
-    objective, iterations, seconds : of the fit, NaN where the method does not tell
-    warnings : what the method had to say
+    objective, iterations, seconds : of the fit, NaN if the method does not report it
+    warnings : warnings of the method
     """
 
     labels: Ints
@@ -107,8 +107,9 @@ class Run:
 
 
 def cluster_parameter(estimator: Any) -> str | None:
-    """The parameter that holds the number of clusters: n_clusters or n_components (of the last step
-    of a Pipeline).
+    """Return the name of the parameter for the number of clusters: n_clusters or n_components.
+
+    In a Pipeline it is that of the last step.
     """
     prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     known = estimator.get_params()
@@ -118,21 +119,21 @@ def cluster_parameter(estimator: Any) -> str | None:
 
 
 def parameter(estimator: Any, name: str) -> str | None:
-    """The estimator's name for a parameter to vary, or None.
+    """Return the estimator's name for a parameter to vary, or None.
 
     The last step of a Pipeline needs no prefix.
     """
     if name == "n_clusters":
         return cluster_parameter(estimator)
     known = estimator.get_params()
+    if name in known:
+        return name
     prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
-    return name if name in known else prefixed if prefixed in known else None
+    return prefixed if prefixed in known else None
 
 
 def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
-    """Return the method's name and the estimator or function behind it, with its number of clusters
-    set.
-    """
+    """Return the method's name, and the estimator or function with its number of clusters set."""
     if isinstance(clusterer, str):
         check_choice("clusterer", clusterer, CLUSTERERS)
         name, estimator = (
@@ -142,13 +143,12 @@ def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise TypeError(
             f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a "
-            "function "
-            "(X, rng) -> labels, or a list of these."
+            "function (X, rng) -> labels, or a list of these."
         )
     elif not hasattr(clusterer, "fit"):
         if n_clusters is not None:
             raise ValueError(
-                f"n_clusters={n_clusters} cannot be handed to the function {clusterer!r}; leave it "
+                f"n_clusters={n_clusters} cannot be passed to the function {clusterer!r}; leave it "
                 "out."
             )
         return getattr(clusterer, "__name__", type(clusterer).__name__), clusterer
@@ -166,7 +166,7 @@ def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
 
 
 def is_random(estimator: Any) -> bool:
-    """Whether the seed of a run can make a difference."""
+    """Return whether the seed of a run can change its result."""
     return not hasattr(estimator, "get_params") or bool(_seed_parameters(estimator))
 
 
@@ -178,8 +178,8 @@ def _seed_parameters(estimator: Any) -> list[str]:
     ]
 
 
-def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
-    """A value of each varied parameter that the estimator has."""
+def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
+    """Draw a value of each varied parameter that the estimator has."""
     if not vary:
         return {}
     rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
@@ -187,7 +187,7 @@ def draw(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[s
     for name, values in vary.items():
         value = values[
             int(rng.integers(len(values)))
-        ]  # drawn also where it is not used: runs do not shift each other
+        ]  # drawn even if not used, so that runs do not shift each other
         key = parameter(estimator, name) if hasattr(estimator, "get_params") else None
         if key is not None:
             drawn[key] = value
@@ -205,16 +205,13 @@ def fit_run(
     left_out: str,
     shared: Ready | None = None,
 ) -> Run:
-    """Fit one run; everything random in it follows from `seed`.
-
-    `shared`: X made ready for k-means.
-    """
+    """Fit one run; all its randomness follows from `seed`. `shared` is X prepared for k-means."""
     began = time.perf_counter()
     is_function = not hasattr(estimator, "fit")
     rng = np.random.default_rng(seed) if is_function or resample is not None else None
     n = X.shape[0]
     sample = _sample(n, resample, rng)
-    params = draw(estimator, vary, seed)
+    params = draw_params(estimator, vary, seed)
     rows = X if sample is None else X[sample]
     with one_thread(), collected_warnings as caught:
         model: Any = None
@@ -233,7 +230,7 @@ def fit_run(
         if sample is not None:
             labels = placer(X) if left_out == "predict" else np.full(n, -1)
             drawn, first = np.unique(sample, return_index=True)
-            labels[drawn] = found[first]  # of a point drawn twice the first, as the placer has it
+            labels[drawn] = found[first]  # if drawn twice, the first, as the placer does
     return Run(
         labels=np.asarray(labels, dtype=np.int32),
         placer=placer,
@@ -241,18 +238,18 @@ def fit_run(
         method=method,
         seed=seed,
         params=params,
-        objective=_told(model, "inertia_", "lower_bound_", "quality_"),
-        iterations=_told(model, "n_iter_"),
+        objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
+        iterations=_attribute(model, "n_iter_"),
         seconds=time.perf_counter() - began,
         warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
     )
 
 
 def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
-    """A copy of the estimator with the parameters of this run, and its seed wherever it takes one."""
+    """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
     if (
         type(estimator) is KMeans
-    ):  # all it holds are parameters; `clone` and `set_params` take as long as to cluster
+    ):  # it holds only parameters; `clone` and `set_params` take as long as clustering
         model = copy(estimator)
         vars(model).update(params, random_state=seed)
         return model
@@ -261,9 +258,7 @@ def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
 
 
 def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
-    """Rows to fit on: a share without replacement, as many with replacement, or None for all, which
-    needs no `rng`.
-    """
+    """Draw the rows to fit on: a share without replacement, or n with; None: all, without `rng`."""
     if resample is None or rng is None:
         return None
     if resample == "bootstrap":
@@ -272,12 +267,11 @@ def _sample(n: int, resample: float | str | None, rng: np.random.Generator | Non
 
 
 def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None, NDArray | None]:
-    """Fit and return labels, the rule for unseen points (None: the method leaves no model behind),
-    and centres.
+    """Fit; return labels, the placer of unseen points (None: the method has none), and centres.
 
-    Where a rule of our own places points, it labels the training points too, so that they get their
-    labels back. It agrees with the fit but for points as far from one centre as from another to the
-    last digit.
+    If our own rule places points, it labels the training points too, so they get their labels back.
+    It agrees with the fit except for points that are equally far from two centres, to the last
+    digit.
     """
     if shared is not None and shared.fit(model):
         centers = np.asarray(model.cluster_centers_, dtype=np.float64)
@@ -305,6 +299,6 @@ def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None,
     return np.asarray(model.fit_predict(X)), None, None
 
 
-def _told(model: Any, *names: str) -> float:
+def _attribute(model: Any, *names: str) -> float:
     model = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return next((float(getattr(model, name)) for name in names if hasattr(model, name)), np.nan)

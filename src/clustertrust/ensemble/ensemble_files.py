@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Arrays
 from clustertrust.ensemble.placing import Training
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.storage import DAMAGE, expect, read_arrays, write_arrays
 
 __all__ = ["ensemble_from_arrays", "ensemble_to_arrays", "load_ensemble", "save_ensemble"]
-
-Arrays = dict[str, NDArray]
 
 
 def save_ensemble(path: str | Path, ensemble: Ensemble) -> None:
@@ -35,10 +33,7 @@ def load_ensemble(path: str | Path) -> Ensemble:
 
 
 def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
-    """What JSON can hold of an ensemble, and its arrays.
-
-    Training data that runs place points by are there once.
-    """
+    """Split an ensemble into JSON and arrays; training data of its runs are stored once."""
     arrays: Arrays = {"labels": ensemble.labels}
     meta: dict[str, Any] = {"names": [], "runs": None, "centers": ensemble.centers is not None}
     for r, names in enumerate(ensemble.label_names):
@@ -60,13 +55,13 @@ def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
 
 
 def ensemble_from_arrays(meta: dict[str, Any], arrays: Arrays) -> Ensemble:
-    """The ensemble that `ensemble_to_arrays` took apart. What does not fit together is an error."""
+    """Put an ensemble together again. Raise if its parts do not fit."""
     labels = expect(arrays, "labels", (None, None), "i")
     if not labels.size:
-        raise ValueError(f"its labels have shape {labels.shape}, which is nothing")
+        raise ValueError(f"its labels have shape {labels.shape}, which holds no points or no runs")
     R = labels.shape[1]
-    told = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
-    for name, given in told.items():
+    listed = {"names": meta["names"], "runs": [None] * R if meta["runs"] is None else meta["runs"]}
+    for name, given in listed.items():
         if len(given) != R:
             raise ValueError(f"it has {name} of {len(given)} runs, and labels of {R}")
     if "training" in arrays:

@@ -1,10 +1,10 @@
 """HDBSCAN (Campello, Moulavi and Sander, 2013) with ties broken the same way on every processor.
 
 Many edges of its spanning tree weigh the same: a point's distance to its k-th neighbour is the
-weight of several of them. scikit-learn orders the edges with a sort that leaves ties as they fall,
-and they fall differently with AVX-512, AVX2 and plain code; 4, 5 or 6 clusters come of one tree.
-Here the tree is found with an order that has no ties, and scikit-learn gets it with weights made
-distinct in that order, as a matrix of distances between the ends of its edges.
+weight of several of them. scikit-learn orders the edges with an unstable sort, which orders ties
+differently with AVX-512, AVX2 and plain code; one tree can give 4, 5 or 6 clusters. Here the tree
+is built with an order that has no ties. scikit-learn gets it as a matrix of distances between the
+ends of its edges, with weights made distinct in that order.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["PortableHDBSCAN"]
 
 
 class PortableHDBSCAN(ClusterMixin, BaseEstimator):
-    """Dense regions as clusters, and the rest as noise; their number is found, not asked for.
+    """Dense regions as clusters, the rest as noise; the method finds the number of clusters.
 
-    What scikit-learn's HDBSCAN finds with Euclidean distances, save for ties: distances that agree
-    in nine digits count as equal, edges of equal weight are ordered by the distance of their ends
-    and then by the order of the rows. The result does not depend on the processor, and on the order
-    of the rows only where distances are equal.
+    The result is that of scikit-learn's HDBSCAN with Euclidean distances, except for ties:
+    distances that agree in nine digits count as equal, and edges of equal weight are ordered by the
+    distance of their ends and then by the order of the rows. The result does not depend on the
+    processor; it depends on the order of the rows only where distances are equal.
 
     Parameters
     ----------
@@ -97,18 +97,17 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
 
 
 def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_matrix:
-    """Distances (n, n), stored for the edges of a tree alone, no two alike, in the order of
-    (weight, length, ends).
+    """Return distances (n, n) of the edges of a tree, all distinct, by (weight, length, ends).
 
-    Weights have 33 bits, so there is room for a million ties between one and the next. The two ways
-    along an edge differ as well, or their order would be left to the sort. The diagonal is smaller
-    than all, so that with `min_samples=1` every distance is its own mutual reachability.
+    Weights have 33 bits, so there is room for a million ties between one and the next. The two
+    directions of an edge differ as well, or the sort would choose their order. The diagonal is the
+    smallest, so that with `min_samples=1` every distance is its own mutual reachability.
     """
     order = np.lexsort((ends[:, 1], ends[:, 0], lengths, weights))
     low, high, sorted_weights = ends[order, 0], ends[order, 1], weights[order]
     positive = sorted_weights[sorted_weights > 0]
     least = positive[0] if len(positive) else 1.0
-    # Copies of a point: as dense as can be, and still with a reciprocal.
+    # Copies of a point: as dense as possible, but with a finite reciprocal.
     sorted_weights = np.where(sorted_weights > 0, sorted_weights, least * 2.0**-200)
     first_of_its_weight = np.searchsorted(sorted_weights, sorted_weights)
     steps = 2 * (np.arange(len(order)) - first_of_its_weight)
@@ -124,5 +123,5 @@ def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_
 
 
 def _next_floats(numbers: NDArray, steps: NDArray) -> NDArray:
-    """The float that many steps above each positive number: floats are ordered as their bits."""
+    """Return the float `steps` above each positive number: floats are ordered as their bits."""
     return (np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64) + steps).view(np.float64)

@@ -1,8 +1,7 @@
 """K-medoids by FasterPAM (Schubert and Rousseeuw, 2021), from a random start.
 
-The published algorithm, written for Euclidean distances that are computed when they are needed
-instead of kept in an n × n matrix: memory stays O(n), and a sweep over all candidates costs O(n²
-d).
+This is the published algorithm for Euclidean distances, which are computed when needed instead of
+kept in an n × n matrix: memory stays O(n), and a sweep over all candidates costs O(n² d).
 
 References
 ----------
@@ -21,6 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.kernels import backend
@@ -35,10 +35,10 @@ class KMedoids(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
     max_iter : int
-        Sweeps over all candidates at most; a handful are enough as a rule.
+        Largest number of sweeps over all candidates; a handful is usually enough.
     sample_size : int
-        With more points than twice this, the medoids are sought on a random sample of this size (as
-        in CLARA) and every point goes to the nearest one.
+        With more than twice as many points, the medoids are found on a random sample of this size
+        (as in CLARA), and every point goes to the nearest one.
     random_state : int, RandomState or None
         For the random start and the sample.
 
@@ -86,12 +86,12 @@ class KMedoids(ClusterMixin, BaseEstimator):
         self.inertia_ = float(distances.sum())
         return self
 
-    def predict(self, X: Any) -> NDArray[np.integer]:
-        """Cluster of the nearest medoid."""
+    def predict(self, X: Any) -> Ints:
+        """Return the cluster of the nearest medoid."""
         check_is_fitted(self)
         return self._nearest(validate_data(self, X, dtype=np.float64, order="C", reset=False))[0]
 
-    def _nearest(self, X: NDArray) -> tuple[NDArray[np.integer], NDArray]:
+    def _nearest(self, X: NDArray) -> tuple[Ints, NDArray]:
         squares = squared_distances(self.cluster_centers_, X)
         labels = squares.argmin(axis=0)
         return labels, np.sqrt(squares[labels, np.arange(len(X))])

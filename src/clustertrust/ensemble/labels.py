@@ -1,4 +1,4 @@
-"""Labels in any of the forms that people have them → whole numbers (n, R) and names."""
+"""Labels in any accepted form → whole numbers (n, R) and names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import (
     check_label_vector,
     check_same_rows,
@@ -19,9 +20,10 @@ from clustertrust._validation import (
 __all__ = ["check_rows", "read_labels"]
 
 
-def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None, ...]]:
-    """Labels (n, R), -1 where not assigned, and for each run the names of its labels or None: its
-    own numbers.
+def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
+    """Return labels (n, R), -1 where not assigned, and the names of each run's labels.
+
+    The names of a run are None if its labels are whole numbers.
     """
     if (
         isinstance(labels, np.ndarray)
@@ -51,9 +53,7 @@ def read_labels(labels: Any) -> tuple[NDArray[np.integer], tuple[NDArray | None,
 
 
 def check_rows(X: Any, labels: Any) -> None:
-    """Raise where labels in pandas' hands name their rows, and not as X does: they would be taken
-    for other points.
-    """
+    """Raise if pandas labels have an index that differs from that of X."""
     if not isinstance(X, pd.DataFrame):
         return
     if isinstance(labels, pd.DataFrame):
@@ -62,12 +62,12 @@ def check_rows(X: Any, labels: Any) -> None:
         runs = enumerate(labels) if isinstance(labels, list | tuple) else ()
         named = [(f"labels[{r}]", run.index) for r, run in runs if isinstance(run, pd.Series)]
     for name, index in named:
-        if len(index) == len(X):  # other lengths are told where labels and points are put together
+        if len(index) == len(X):  # a later check reports other lengths
             check_same_rows(name, index, "X", X.index)
 
 
 def _runs(labels: Any) -> list[tuple[str, Any]]:
-    """Take `labels` apart into (name for messages, label vector)."""
+    """Split `labels` into pairs (name for messages, label vector)."""
     if is_frame(labels):
         columns = (
             labels.items()
@@ -97,8 +97,8 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
     return runs
 
 
-def _column(name: str, run: Any) -> tuple[NDArray[np.int64], NDArray | None]:
-    """Labels of one run as whole numbers, and their names where they are something else."""
+def _column(name: str, run: Any) -> tuple[Ints, NDArray | None]:
+    """Return labels of one run as whole numbers, and their names if they are something else."""
     codes, names = check_label_vector(name, run, quiet=True)
     if names.size == 0:
         return codes, None

@@ -16,8 +16,7 @@ __all__ = ["Leiden"]
 
 
 class Leiden(ClusterMixin, BaseEstimator):
-    """Communities of the graph that links each point with its nearest neighbours; their number is
-    found, not asked for.
+    """Communities of the nearest-neighbour graph; the method finds their number.
 
     Needs the packages igraph and leidenalg (`pip install "clustertrust[leiden]"`).
 
@@ -32,7 +31,7 @@ class Leiden(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : (n,) communities, the largest first
-    quality_ : float, the modularity that was reached
+    quality_ : float, the modularity reached
     """
 
     def __init__(

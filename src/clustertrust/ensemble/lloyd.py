@@ -1,11 +1,11 @@
-"""Many runs of k-means on the same data, with what they share done once.
+"""Many runs of k-means on the same data, which are prepared once.
 
 `KMeans.fit` checks, copies and centres the data at each call, which on small data takes longer than
-the clustering. Here the data are made ready once and each run begins at scikit-learn's own initial
-centres and goes through its own loop, so that centres and labels are those of `KMeans(n_init=1,
-random_state=seed).fit(X)` to the last bit. The two functions are private to scikit-learn: where a
-version lacks them or gives them other parameters, `ready` returns None and `KMeans.fit` is called
-for each run.
+the clustering. Here the data are prepared once. Each run starts at scikit-learn's own initial
+centres and calls its own loop, so centres and labels are those of `KMeans(n_init=1,
+random_state=seed).fit(X)` to the last bit. The two functions are private to scikit-learn: if a
+version lacks them or changes their parameters, `ready` returns None and each run calls
+`KMeans.fit`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans, _kmeans
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
@@ -31,16 +32,16 @@ __all__ = ["Ready", "ready"]
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Data made ready for any number of runs of k-means.
+    """Data prepared for any number of runs of k-means.
 
     Attributes
     ----------
-    X : (n, d) the data less their mean
+    X : (n, d) the data minus their mean
     mean : (d,)
     squares : (n,) |x|² of the rows of X
     weights : (n,) ones
     variance : mean variance of the columns of the data, the unit of `tol`
-    tiles : the data as they came, laid out for the search of the nearest centre
+    tiles : the original data, laid out for the search of the nearest centre
     """
 
     X: NDArray
@@ -51,16 +52,14 @@ class Ready:
     tiles: NDArray
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Stay behind: a run in another process calls `KMeans.fit` and sends no second copy of the
-        data.
-        """
+        """Pickle as None: runs in another process call `KMeans.fit`, without a second copy of X."""
         return type(None), ()
 
     def fit(self, model: Any) -> bool:
-        """Leave in the model what `model.fit` would, on one thread; False: it must do that itself.
+        """Fit the model on one thread, as `model.fit` would; return False if it must do so itself.
 
-        It must where it is no k-means of one start with a seed that is a number, where a parameter
-        is not valid, and where clusters are empty: `fit` says what there is to say of that.
+        It must if it is not k-means with one start and a number as seed, if a parameter is not
+        valid, and if clusters are empty: then `fit` warns.
         """
         if type(model) is not KMeans or not self._suits(model):
             return False
@@ -85,7 +84,7 @@ class Ready:
         return True
 
     def _suits(self, model: KMeans) -> bool:
-        """Whether the parameters are valid and ask for one plain start."""
+        """Return whether the parameters are valid and ask for one plain start."""
         names = (model.algorithm, model.init)
         if (
             model.verbose
@@ -109,20 +108,17 @@ class Ready:
             and 0 <= model.random_state < 2**32
         )
 
-    def nearest(self, centers: NDArray[np.float64]) -> NDArray[np.integer]:
-        """Position of the nearest of `centers` (k, d) for each point, as `placing.nearest_point`
-        finds it.
-        """
+    def nearest(self, centers: Floats) -> Ints:
+        """Return the nearest of `centers` (k, d) for each point, as `placing.nearest_point`."""
         return np.asarray(
             backend().nearest_row(in_fours(centers), len(centers), self.tiles)[: len(self.X)]
         )
 
 
 def ready(X: Any) -> Ready | None:
-    """Make dense data ready; None for other data, and where scikit-learn's parts are not those we
-    know.
+    """Prepare dense data; None for other data, and if scikit-learn's private functions changed.
 
-    The steps and their order are scikit-learn's, so that they round alike.
+    The steps and their order are scikit-learn's, so they round alike.
     """
     if _loop() is None or not isinstance(X, np.ndarray) or X.dtype not in (np.float64, np.float32):
         return None
@@ -139,9 +135,7 @@ _streams = threading.local()
 
 
 def _stream(seed: int) -> np.random.RandomState:
-    """`RandomState(seed)`: this thread's own, seeded anew, since to make one takes a fifth of a run
-    on little data.
-    """
+    """Return `RandomState(seed)`, reseeding one per thread: making one takes a fifth of a run."""
     if not hasattr(_streams, "one"):
         _streams.one = np.random.RandomState(0)
     _streams.one.seed(seed)
@@ -151,10 +145,7 @@ def _stream(seed: int) -> np.random.RandomState:
 
 @functools.cache
 def _loop() -> Callable[..., Any] | None:
-    """scikit-learn's loop of one run.
-
-    None where it or the choice of initial centres is not what we know.
-    """
+    """Return scikit-learn's loop of one run; None if its private functions changed."""
     loop, start = (
         getattr(_kmeans, "_kmeans_single_lloyd", None),
         getattr(KMeans, "_init_centroids", None),

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._parallel import blocks, one_thread
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
 __all__ = ["Nearest", "Placer", "Predict", "Training", "place"]
-
-Ints = NDArray[np.integer]
 
 
 class Placer(Protocol):
@@ -28,9 +26,9 @@ class Placer(Protocol):
 
 
 def nearest_point(points: Any, X: Any) -> Ints:
-    """Position of the row of `points` nearest to each row of X, the first on ties. O(n n' d).
+    """Return the position in `points` nearest to each row of X, the first on ties. O(n n' d).
 
-    By differences, so that data far from the origin lose no digits, but for sparse X.
+    It uses differences, so that data far from the origin lose no digits, except for sparse X.
     """
     points = points.toarray() if sparse.issparse(points) else np.asarray(points, dtype=np.float64)
     if X.shape[1] != points.shape[1]:  # compiled loops would read beyond the end
@@ -52,7 +50,7 @@ def nearest_point(points: Any, X: Any) -> Ints:
 class Nearest:
     """The label of the nearest centre; a label may have several."""
 
-    centers: NDArray[np.float64]
+    centers: Floats
     labels: Ints
 
     def __call__(self, X: Any) -> Ints:
@@ -62,7 +60,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Training:
-    """The label of the nearest training point, for methods that leave no model behind.
+    """The label of the nearest training point, for methods without a model.
 
     `X` are the data of all runs, `rows` those of this run (None: all), `labels` their labels.
     """
@@ -78,9 +76,9 @@ class Training:
 
 @dataclass(frozen=True)
 class Predict:
-    """What the fitted model says.
+    """The prediction of the fitted model.
 
-    `dtype` is the type of the data that it was fitted on, None: any will do.
+    `dtype` is the type of the data that it was fitted on; None: it accepts any.
     """
 
     model: Any
@@ -90,15 +88,15 @@ class Predict:
         """Label each row of X."""
         X = (
             X if self.dtype is None else as_type(X, self.dtype)
-        )  # compiled loops of some models take no other
+        )  # compiled loops of some models accept no other
         with one_thread():
             return np.asarray(self.model.predict(X))
 
 
 def place(placers: list[Placer], X: Any) -> Ints:
-    """Label of each row of X in each run: (n, R).
+    """Return the label of each row of X in each run, (n, R).
 
-    Runs that look at all training points share one search.
+    Runs that use all training points share one search.
     """
     found: Ints | None = None
     columns = []

@@ -1,7 +1,4 @@
-"""What a build is made of: which clusterers, varied and resampled how.
-
-And the loop that fits the runs.
-"""
+"""The checked settings of a build, and the loop that fits the runs."""
 
 from __future__ import annotations
 
@@ -16,14 +13,21 @@ import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust._dask import client_of_joblib, spread
+from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
-from clustertrust._validation import MOST, check_choice, check_count, check_flag, check_list, tell
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_flag,
+    check_list,
+    warn_user,
+)
 from clustertrust.ensemble.clusterers import (
     Run,
     cluster_parameter,
-    draw,
+    draw_params,
     fit_run,
     is_random,
     parameter,
@@ -56,17 +60,17 @@ _LITTLE = 30_000  # numbers in X
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the runs are made, checked.
+    """The checked settings of a build.
 
     Attributes
     ----------
     methods : (name, estimator or function), dealt to the runs in turn
     vary, resample, left_out, on_failure : as in `build_ensemble`
     n_runs : R, or "auto"
-    random_state : what the seeds come from
-    n_jobs, verbose : runs at a time, and whether a progress bar is shown
+    random_state : source of the seeds
+    n_jobs, verbose : runs at a time, and whether to show a progress bar
     checkpoint : folder that keeps finished runs
-    shared : the data made ready for all runs of k-means, where that has been done
+    shared : the data prepared once for all runs of k-means, if that was done
     """
 
     methods: tuple[tuple[str, Any], ...]
@@ -83,10 +87,7 @@ class Recipe:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Recipe:
-        """Check what the user asked for: parameters of `build_ensemble` by name.
-
-        Others are passed over.
-        """
+        """Check the parameters of `build_ensemble`, given by name; ignore others."""
         params = DEFAULTS | dict(params)
         clusterer, n_clusters = params["clusterer"], params["n_clusters"]
         given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
@@ -99,16 +100,16 @@ class Recipe:
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
                 f"n_clusters={n_clusters} is not among "
-                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each "
-                "run draws its own; leave one of the two out."
+                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each run draws its "
+                "own; leave one of the two out."
             )
         resample, left_out = params["resample"], params["left_out"]
         _check_resample(resample)
         check_choice("left_out", left_out, LEFT_OUT)
         if resample is None and left_out != "skip":
             raise ValueError(
-                f"left_out={left_out!r} is used with resample alone; set resample or leave "
-                "left_out out."
+                f"left_out={left_out!r} is used only with resample; set resample or leave left_out "
+                "out."
             )
         check_choice("on_failure", params["on_failure"], ON_FAILURE)
         n_runs = params["n_runs"]
@@ -122,7 +123,7 @@ class Recipe:
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
     def count(self, remedy: str = "") -> int:
-        """R, where it must be a number; `remedy` is what else could be done."""
+        """Return R, which must be a number here; `remedy` ends the error message."""
         if isinstance(self.n_runs, str):
             raise ValueError(
                 f"n_runs={self.n_runs!r} needs all points at once; give a number. {remedy}".strip()
@@ -130,7 +131,7 @@ class Recipe:
         return self.n_runs
 
     def check_size(self, n: int) -> None:
-        """Raise where more clusters are asked for than there are points to fit on."""
+        """Raise if there are fewer points to fit on than clusters asked for."""
         size = (
             n
             if self.resample in (None, "bootstrap")
@@ -151,7 +152,7 @@ class Recipe:
                     )
 
     def settings(self) -> dict[str, Any]:
-        """The recipe as JSON, to know it again."""
+        """Return the recipe as JSON, to recognise it later."""
         return {
             "clusterer": [
                 f"{name}: {estimator!r}" if hasattr(estimator, "fit") else name
@@ -163,7 +164,7 @@ class Recipe:
         }
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
-        """Run r."""
+        """Fit run r."""
         method, estimator = self.methods[r % len(self.methods)]
         return fit_run(
             X,
@@ -177,9 +178,7 @@ class Recipe:
         )
 
     def for_data(self, X: Any) -> Recipe:
-        """The same with X made ready, where runs of k-means are fitted on all of it and in this
-        process.
-        """
+        """Return the recipe with X prepared, if this process fits k-means runs on all of X."""
         wanted = self.resample is None and any(
             type(estimator) is KMeans for _, estimator in self.methods
         )
@@ -188,25 +187,24 @@ class Recipe:
         return replace(self, shared=ready(X)) if wanted and here else self
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
-        """Say which run failed and why."""
+        """Return a text: which run failed and why."""
         method, estimator = self.methods[r % len(self.methods)]
-        drawn = draw(estimator, self.vary, seed)
-        told = "".join(f", {name}={value!r}" for name, value in drawn.items())
-        return f"Run {r} ({method}, seed {seed}{told}) failed: {type(error).__name__}: {error}"
+        drawn = draw_params(estimator, self.vary, seed)
+        chosen = "".join(f", {name}={value!r}" for name, value in drawn.items())
+        return f"Run {r} ({method}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
 
-    def tell(self, runs: Sequence[Run]) -> None:
-        """Say once, for all runs, what went less than well."""
+    def warn_of(self, runs: Sequence[Run]) -> None:
+        """Warn once, for all runs, of what did not go well."""
         if not self.vary and self.resample is None and len(self.methods) < len(runs):
             fixed = [name for name, estimator in self.methods if not is_random(estimator)]
             if fixed:
-                tell(
-                    f"{' and '.join(fixed)} is deterministic, so that all its runs are the same "
-                    "and agree by "
-                    "construction; set vary or resample to make them differ."
+                warn_user(
+                    f"{' and '.join(fixed)} is deterministic, so all its runs are the same and "
+                    "agree by construction; set vary or resample to make them differ."
                 )
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
-        found_k = [_count(run) for run in runs]
+        found_k = [_count_clusters(run) for run in runs]
         fewer = [
             (r, k, found)
             for r, (k, found) in enumerate(zip(wanted, found_k, strict=True))
@@ -214,36 +212,34 @@ class Recipe:
         ]
         if fewer:
             r, k, found = fewer[0]
-            what = f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for (run {r} found {found})"
-            tell(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
+            what = (
+                f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for "
+                f"(run {r} found {found})"
+            )
+            warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
         for message in dict.fromkeys(message for run in runs for message in run.warnings):
-            if (
-                "distinct clusters" in message and fewer
-            ):  # scikit-learn's words for what was just said
+            if "distinct clusters" in message and fewer:  # scikit-learn's own warning of the same
                 continue
-            tell(
+            warn_user(
                 f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
                 ConvergenceWarning,
             )
 
 
 def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:
-    """The parameter that holds the number of clusters, and that number.
-
-    None and 0 where there is none.
-    """
+    """Return the parameter that holds the number of clusters, and that number; else None, 0."""
     key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
     return (key, estimator.get_params()[key]) if key else (None, 0)
 
 
 def _wanted(run: Run, key: str | None, value: Any) -> int:
-    """Clusters that the run was asked for; 0 where the method finds their number."""
+    """Return the number of clusters that the run should find; 0 if the method chooses it."""
     value = value if key is None else run.params.get(key, value)
     return int(value) if isinstance(value, numbers.Integral) else 0
 
 
-def _count(run: Run) -> int:
-    found = pd.unique(run.labels)  # by hashing, which is quicker than to sort
+def _count_clusters(run: Run) -> int:
+    found = pd.unique(run.labels)  # hashing is faster than sorting
     return int((found >= 0).sum())
 
 
@@ -266,7 +262,7 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
         if not any(hasattr(one, "get_params") and parameter(one, name) for _, one in methods):
             raise ValueError(
                 f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} "
-                "has."
+                "has; check its name."
             )
     return checked
 
@@ -280,29 +276,27 @@ def _check_resample(resample: Any) -> None:
 
 
 def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, ...]]:
-    """The entropy that the seeds of the runs come from, and the seeds.
-
-    No entropy where the seeds were given.
-    """
+    """Return the entropy behind the seeds (None if seeds were given), and the seeds."""
     if isinstance(random_state, Sequence | np.ndarray) and not isinstance(random_state, str):
         if len(random_state) != n_runs:
             raise ValueError(
-                f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed a "
-                "run."
+                f"random_state has {len(random_state)} seeds for n_runs={n_runs}; give one seed "
+                "per run."
             )
         return None, tuple(_check_seed(seed) for seed in random_state)
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
     elif random_state is not None:
         random_state = _check_seed(random_state)
-    entropy = np.random.SeedSequence(random_state).entropy  # drawn here where random_state is None
+    entropy = np.random.SeedSequence(random_state).entropy  # drawn here if random_state is None
     assert isinstance(entropy, int)
     return entropy, spawn_seeds(entropy, n_runs)
 
 
 def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
-    """Seeds of the runs from `first` on, each from (entropy, r) alone, so that more runs begin with
-    the same.
+    """Return the seeds of the runs from `first` on.
+
+    Each depends only on (entropy, r), so more runs start with the same ones.
     """
     spawned = (
         np.random.SeedSequence(entropy, spawn_key=(r,)) for r in range(first, first + n_runs)
@@ -313,7 +307,7 @@ def spawn_seeds(entropy: int, n_runs: int, first: int = 0) -> tuple[int, ...]:
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, np.random.Generator):
         raise TypeError(
-            "random_state is a Generator, which is not taken; give int(rng.integers(2**32))."
+            "random_state is a Generator, which is not accepted; give int(rng.integers(2**32))."
         )
     return check_count("random_state", seed, at_least=0, at_most=2**32 - 1)
 
@@ -321,26 +315,24 @@ def _check_seed(seed: Any) -> int:
 def run_all(
     X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
 ) -> list[Run]:
-    """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that
-    succeeded, in order.
-    """
-    backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
+    """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
+    backend()  # loaded here, so that its own warnings are not taken for those of a run
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()
     done: list[Run | Failure] = []
     with (
         one_blas_thread
-    ):  # for all runs: to set and lift it for each takes longer than to cluster little data
+    ):  # once for all runs: setting it for each takes longer than clustering small data
         if client is None:
             work = joblib.delayed(_work)
             parallel = joblib.Parallel(
                 n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"
             )
             results = parallel(work(X, *job) for job in jobs)
-        else:  # joblib's own way with Dask loses the data with the worker that holds them
+        else:  # joblib's Dask backend loses the data together with the worker that holds them
             check_jobs(recipe.n_jobs)
-            results = spread(client, _work, X, jobs)
+            results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.on_failure == "raise":
                 stop(results)
@@ -348,15 +340,12 @@ def run_all(
             done.append(result)
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
-        tell(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
+        warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
     return [_with_data(run, X) for run in done if isinstance(run, Run)]
 
 
 def _threads(X: Any, recipe: Recipe) -> int:
-    """Runs at a time.
-
-    One where k-means has so little to do that threads would mostly wait for each other.
-    """
+    """Return the number of runs at a time: one if the data are too small for threads to pay."""
     threads = count_threads(recipe.n_jobs)
     only_kmeans = all(type(estimator) is KMeans for _, estimator in recipe.methods)
     return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
@@ -366,22 +355,22 @@ def _threads(X: Any, recipe: Recipe) -> int:
 class Failure:
     """A run that failed.
 
-    It is returned, not raised: results come in order, so the first run to fail is named.
+    It is returned, not raised: results come in order, so the error names the first failed run.
     """
 
     what: str
     error: Exception
 
     def throw(self) -> NoReturn:
-        """Raise it, as the kind of error that it was where that is one of ours."""
+        """Raise it, as the same kind of error if that is one of ours."""
         kinds = (ValueError, TypeError, ImportError)
         kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
-        raise kind(f"{self.what}. on_failure='drop' goes on without such runs.") from self.error
+        raise kind(f"{self.what}. on_failure='drop' leaves such runs out.") from self.error
 
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:
-    """Run r, or its failure. X does not come back with it from another process."""
-    # Outside of what may be dropped: a full disk or a damaged file is no failure of the run.
+    """Fit run r, or return its failure. X is not sent back from another process."""
+    # Outside of the try: a full disk or a damaged file is not a failure of the run.
     run = None if kept is None else kept.load(r, X)
     if run is not None:
         return _with_data(run, None)
@@ -395,7 +384,7 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
 
 
 def _with_data(run: Run, X: Any) -> Run:
-    """The run with these training data, where it places points by them."""
+    """Return the run with these training data, if it needs them to place points."""
     return (
         replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
     )

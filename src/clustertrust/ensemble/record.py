@@ -1,4 +1,4 @@
-"""R runs on the same n points: the record, from fits or from labels that are there already."""
+"""R runs on the same n points: the record, from fits or from given labels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.clusterers import Run
@@ -20,8 +21,6 @@ from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
 
 __all__ = ["Ensemble", "as_ensemble", "assemble"]
-
-Ints = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,14 @@ class Ensemble:
     ----------
     labels : (n, R) int array
         Labels as the runs gave them; -1: not assigned in that run. Labels that are not whole
-        numbers are numbered by first appearance, see `label_names`. Runs of Dask data have a Dask
-        array here, and so a method that counts goes over the data once; `compute` brings the labels
-        into memory.
+        numbers are numbered by first appearance, see `label_names`. For Dask data it is a Dask
+        array, so a method that counts reads the data once; `compute` loads the labels into memory.
     label_names : tuple of R arrays or None
         For run r the name of each label, or None where the labels are their own names.
     centers : tuple of R arrays, or None
         Centre of each cluster; row ℓ belongs to label ℓ.
     runs : tuple of R records, or None
-        What each fit left behind, where the runs were made here.
+        The record of each fit, if the runs were made here.
     """
 
     labels: Ints
@@ -50,13 +48,13 @@ class Ensemble:
 
     @classmethod
     def from_labels(cls, labels: Any, *, centers: Sequence[NDArray] | None = None) -> Ensemble:
-        """Make an ensemble of partitions that are there already.
+        """Make an ensemble of partitions that you already have.
 
         Parameters
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
             Labels of any kind. Negative numbers and missing values mean that the point is not
-            assigned. A Dask array holds whole numbers.
+            assigned. A Dask array must hold whole numbers.
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
 
@@ -95,10 +93,10 @@ class Ensemble:
         Ensemble
         """
         if not isinstance(centers, Sequence | np.ndarray):
-            raise TypeError(f"centers={centers!r} must be a sequence of arrays, one a run.")
+            raise TypeError(f"centers={centers!r} must be a sequence of arrays, one per run.")
         if len(centers) != self.n_runs:
             raise ValueError(
-                f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array a run."
+                f"centers has {len(centers)} arrays for {self.n_runs} runs; give one array per run."
             )
         checked = []
         highest = np.asarray(self.labels.max(axis=0))
@@ -112,8 +110,7 @@ class Ensemble:
             if names is not None or highest[r] >= len(array):
                 raise ValueError(
                     f"centers[{r}] has {len(array)} rows, so the labels of run {r} must be whole "
-                    "numbers from 0 to "
-                    f"{len(array) - 1}; row ℓ belongs to label ℓ."
+                    f"numbers from 0 to {len(array) - 1}; row ℓ belongs to label ℓ."
                 )
             checked.append(array)
         if len({array.shape[1] for array in checked}) > 1:
@@ -158,14 +155,13 @@ class Ensemble:
         unknown = [r for r, placer in enumerate(placers) if placer is None]
         if unknown:
             raise ValueError(
-                f"How runs {unknown} place unseen points is not known: their labels were given, or "
-                "their model could "
-                "not be stored."
+                f"Runs {unknown} cannot place unseen points: their labels were given, or their "
+                "model could not be stored."
             )
         return [placer for placer in placers if placer is not None]
 
     def place(self, X: Any) -> Ints:
-        """Label that each run gives to unseen points.
+        """Return the label that each run gives to unseen points.
 
         Parameters
         ----------
@@ -178,14 +174,14 @@ class Ensemble:
         Raises
         ------
         ValueError
-            Where labels were given, or the model of a run could not be stored.
+            If labels were given, or the model of a run could not be stored.
         """
         return place(self.placers, check_matrix(X, reset=False))
 
     def diversity(self) -> float:
         """1 - mean NMI (arithmetic mean of entropies) over the pairs of runs.
 
-        Points assigned in both runs count.
+        Only points assigned in both runs count.
         """
         values = [
             nmi for _, _, tables in contingency_tables(self._clusters) for nmi in _nmi(tables)
@@ -193,8 +189,10 @@ class Ensemble:
         return 1.0 - float(np.mean(values)) if values else 0.0
 
     def summary(self) -> pd.DataFrame:
-        """One row a run: method, seed, drawn parameters, number of clusters, objective, iterations,
-        seconds.
+        """Return a table with one row per run.
+
+        Its columns are method, seed, drawn parameters, number of clusters, objective, iterations
+        and seconds.
         """
         table = pd.DataFrame({"run": np.arange(self.n_runs)})
         if self.runs is not None:
@@ -218,20 +216,20 @@ class Ensemble:
         Parameters
         ----------
         labels : (n, R) array or Dask array
-            Of other points, or in another form.
+            Labels of other points, or the same labels in another form.
 
         Returns
         -------
         Ensemble
         """
         if getattr(labels, "ndim", None) != 2 or labels.shape[1] != self.n_runs:
-            told = (
+            what = (
                 f"shape {labels.shape}"
                 if hasattr(labels, "shape")
                 else f"type {type(labels).__name__}"
             )
             raise ValueError(
-                f"labels has {told}; give an (n, {self.n_runs}) array, one column for each of the "
+                f"labels has {what}; give an (n, {self.n_runs}) array, one column for each of the "
                 "runs."
             )
         runs = self.runs and tuple(
@@ -240,25 +238,25 @@ class Ensemble:
         return replace(self, labels=labels, runs=runs)
 
     def compute(self) -> Ensemble:
-        """Return the same runs with their labels in memory, where they are in a Dask array."""
+        """Return the same runs with their labels in memory, not in a Dask array."""
         return self.with_labels(np.asarray(self.labels)) if is_dask(self.labels) else self
 
     def save(self, path: str | Path) -> None:
-        """Write the ensemble to one file of arrays and JSON (.npz), whole or not at all.
+        """Write the ensemble to one file of arrays and JSON (.npz), completely or not at all.
 
-        Runs of methods whose model cannot be stored keep their labels, but place no unseen points
-        when they are back.
+        Runs of methods whose model cannot be stored keep their labels, but cannot place unseen
+        points after loading.
 
         Parameters
         ----------
-        path : where to; a file that is there is replaced
+        path : the file to write; an existing file is replaced
         """
         from clustertrust.ensemble.ensemble_files import save_ensemble  # here: it reads this module
 
         if is_dask(self.labels):
             raise ValueError(
-                "The labels are in a Dask array; ensemble.compute().save(path) brings them into "
-                "memory."
+                "The labels are in a Dask array; ensemble.compute().save(path) loads them into "
+                "memory first."
             )
         save_ensemble(path, self)
 
@@ -277,19 +275,19 @@ class Ensemble:
         Raises
         ------
         ValueError
-            Where the file is damaged, of another version, or no ensemble.
+            If the file is damaged, of another version, or not an ensemble.
         """
         from clustertrust.ensemble.ensemble_files import load_ensemble
 
         return load_ensemble(path)
 
 
-def _nmi(tables: Ints) -> NDArray[np.float64]:
-    """Normalised mutual information of each table (t, k, k'); 1 where both runs have one cluster."""
+def _nmi(tables: Ints) -> Floats:
+    """Normalised mutual information by table (t, k, k'); 1 where both runs have one cluster."""
     share = tables / np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1)
     a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
 
-    def entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def entropy(p: Floats) -> Floats:
         return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2))
 
     mean = (entropy(a) + entropy(b)) / 2
@@ -300,42 +298,38 @@ def _nmi(tables: Ints) -> NDArray[np.float64]:
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
-    """Return `labels`, in any of the forms that public functions take, as an Ensemble of enough
-    runs.
+    """Return `labels`, in any form that public functions take, as an Ensemble of enough runs.
 
-    `of_dask`: whether the labels may be in a Dask array.
+    `of_dask` allows labels in a Dask array.
     """
     ensemble = labels if isinstance(labels, Ensemble) else Ensemble.from_labels(labels)
     if is_dask(ensemble.labels) and not of_dask:
         raise ValueError(
             "labels are in a Dask array, and are needed in memory here: give ensemble.compute() or "
-            "labels.compute(). "
-            "confidence takes them as they are where X is Dask's too."
+            "labels.compute(). confidence takes Dask labels if X is a Dask array or frame too."
         )
     if ensemble.n_runs < at_least:
         raise ValueError(
             f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. "
-            "Give a list of "
-            "label vectors or an (n, R) array."
+            "Give a list of label vectors or an (n, R) array."
         )
     return ensemble
 
 
 def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
-    """An ensemble of labels in a Dask array."""
+    """Return an ensemble of labels in a Dask array."""
     if (
         labels.ndim != 2
         or getattr(labels, "dtype", np.dtype(object)).kind not in "iu"
         or not labels.shape[1]
     ):
-        told = (
+        what = (
             f"shape {labels.shape} and type {labels.dtype}"
             if hasattr(labels, "dtype")
             else "columns"
         )
         raise ValueError(
-            f"labels has {told}; in Dask's hands labels are one (n, R) array of whole numbers, "
-            "such as "
+            f"labels has {what}; Dask labels must be one (n, R) array of whole numbers, such as "
             "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
             "labels.compute()."
         )

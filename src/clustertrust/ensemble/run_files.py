@@ -1,4 +1,4 @@
-"""Runs as arrays and JSON, and the folder in which a build keeps those that are finished."""
+"""Runs as arrays and JSON, and the folder in which a build keeps finished runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.mixture import GaussianMixture
 
+from clustertrust._types import Arrays
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
 from clustertrust.storage import (
@@ -25,26 +25,25 @@ from clustertrust.storage import (
 
 __all__ = ["Checkpoint", "can_be_stored", "run_from_arrays", "run_to_arrays"]
 
-Arrays = dict[str, NDArray]
 
-_BOUNDS = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # of them squares are taken
+_BOUNDS = {"means_": FARTHEST, "precisions_cholesky_": FARTHEST}  # they are squared
 _NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 
 
 def can_be_stored(placer: Placer | None) -> bool:
-    """Whether unseen points can still be placed after the run was stored."""
+    """Return whether a stored run can still place unseen points."""
     return isinstance(placer, Nearest | Training) or (
         isinstance(placer, Predict) and type(placer.model) is GaussianMixture
     )
 
 
 def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
-    """What JSON can hold of a run, and its arrays. The training data are not among them."""
+    """Split a run into JSON and arrays, without the training data."""
     meta: dict[str, Any] = {
         "method": run.method,
         "seed": run.seed,
-        "params": {name: _plain(value) for name, value in run.params.items()},
+        "params": {name: _json_value(value) for name, value in run.params.items()},
         "objective": run.objective,
         "iterations": run.iterations,
         "seconds": run.seconds,
@@ -71,10 +70,7 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
 
 
 def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
-    """The run that `run_to_arrays` took apart; X are the training data.
-
-    What does not fit together is an error.
-    """
+    """Put a run together again; X are the training data. Raise if its parts do not fit."""
     expect(arrays, "labels", (None,), "i")
     if "centers" in arrays:
         expect_finite(arrays, "centers", (None, None), FARTHEST)
@@ -129,8 +125,8 @@ def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> Ga
     return model
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as JSON knows it."""
+def _json_value(value: Any) -> Any:
+    """Return a parameter as JSON."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
 
@@ -141,14 +137,12 @@ def _remove(paths: list[Path]) -> None:
 
 
 class Checkpoint:
-    """A folder with one file a finished run, and a note of the data and settings that they belong
-    to.
-    """
+    """A folder with one file per finished run, and a note of their data and settings."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
         if not isinstance(folder, str | Path):
             raise TypeError(f"checkpoint={folder!r} must be the path of a folder.")
-        self.folder = Path(folder).absolute()  # workers elsewhere may stand in another folder
+        self.folder = Path(folder).absolute()  # workers may have another working directory
         note = self.folder / "settings.json"
         left = leftovers(self.folder, _NAMES)
         if not note.exists():
@@ -179,8 +173,7 @@ class Checkpoint:
         if differing:
             raise ValueError(
                 f"checkpoint={str(folder)!r} was begun with other {' and '.join(differing)}; give "
-                "another folder, or "
-                "the same data and settings."
+                "another folder, or the same data and settings."
             )
         _remove(left)
 
@@ -188,7 +181,7 @@ class Checkpoint:
         return self.folder / f"run-{r:05d}.npz"
 
     def load(self, r: int, X: Any) -> Run | None:
-        """Run r if it is finished."""
+        """Return run r, if it is finished."""
         if not self._path(r).exists():
             return None
         meta, arrays = read_arrays(self._path(r), "run")
@@ -197,7 +190,7 @@ class Checkpoint:
             return run_from_arrays(meta, arrays, X)
         except DAMAGE as error:
             raise ValueError(
-                f"{str(self._path(r))!r} is damaged: {error}. Remove it, and it is made anew."
+                f"{str(self._path(r))!r} is damaged: {error}. Remove it, and the run is made again."
             ) from error
 
     def save(self, r: int, run: Run) -> None:

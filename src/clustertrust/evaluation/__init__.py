@@ -1,11 +1,10 @@
-"""Labels, scores and the truth → how good a labelling is, and how well scores tell right
-assignments from wrong.
+"""Labels, scores and the truth → the quality of a labelling, and of scores as error detectors.
 
 Two rules hold throughout. **Missing scores**: points whose score is NaN are left out, and n is the
-number of the others. **Ties**: points of equal score count as if their order were drawn at random,
-and what is returned is the mean over all orders, so that the order of the data never matters;
-`ties="stable"` takes the order of the data instead, the earlier point as the surer.
-(`score_quality` and the re-aligned coverage curve say what they do.)
+number of the others. **Ties**: points of equal score count as if in random order, and the result is
+the mean over all orders, so the order of the data never matters; `ties="stable"` uses the order of
+the data instead, the earlier point as the surer. (`score_quality` and the re-aligned coverage curve
+document their own rule.)
 """
 
 from clustertrust.evaluation.coverage import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     check_floats,
     check_label_vector,
@@ -17,10 +17,6 @@ from clustertrust._validation import (
 
 __all__ = ["check_pair", "check_sizes", "check_triple", "check_truth"]
 
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
 
 def check_truth(truth: Any) -> Ints:
     """(n,) classes as 0, 1, …, by first appearance; whatever is not missing is a class."""
@@ -29,14 +25,13 @@ def check_truth(truth: Any) -> Ints:
         values = np.asarray(truth, dtype=object)  # NumPy would have made text of a missing value
     if values.ndim != 1 or not len(values):
         raise ValueError(
-            f"truth has shape {values.shape}; give one flat sequence of classes, one a point."
+            f"truth has shape {values.shape}; give one flat sequence of classes, one per point."
         )
     codes = pd.factorize(values)[0]
     if (codes < 0).any():
         raise ValueError(
             f"truth is missing for {(codes < 0).sum()} point(s), the first at position "
-            f"{int(np.argmin(codes))}; leave "
-            "those points out."
+            f"{int(np.argmin(codes))}; leave those points out."
         )
     return np.asarray(codes, dtype=np.int64)
 
@@ -56,7 +51,7 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
     values, right = _check_some_scores(scores), np.asarray(correct)
     if right.ndim != 1 or not np.isin(right, [0, 1]).all():
         raise ValueError(
-            "correct must be one flat sequence of truth values, one a point; see correctness()."
+            "correct must be one flat sequence of truth values, one per point; see correctness()."
         )
     check_same_length("scores", values, "correct", right)
     known = ~np.isnan(values)
@@ -64,7 +59,7 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
 
 
 def check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, Ints]:
-    """Scores, labels (-1: not assigned) and classes of the points that have a score."""
+    """Return the scores, labels (-1: not assigned) and classes of the points that have a score."""
     values, (codes, _), classes = (
         _check_some_scores(scores),
         check_label_vector("labels", labels),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import adjusted_rand_score
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.evaluation.checks import check_sizes, check_triple
 from clustertrust.evaluation.labelling import accuracy, correctness
@@ -22,8 +23,6 @@ __all__ = [
     "score_quality",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 QUALITY_COVERAGES = np.arange(8, 19) / 20  # 0.40, 0.45, …, 0.90
 COVERAGES = np.arange(1, 11) / 10
 
@@ -50,7 +49,7 @@ def coverage_accuracy_curve(
     coverages: ArrayLike = tuple(COVERAGES),
     alignment: str = "global",
 ) -> Curve:
-    """Accuracy among the round(c n) surest points, at least one, at each coverage c.
+    """Return the accuracy among the round(c n) surest points, at least one, at each coverage c.
 
     Parameters
     ----------
@@ -116,7 +115,8 @@ def score_quality(
     Examples
     --------
     >>> from clustertrust.evaluation import score_quality
-    >>> score_quality([0.9, 0.8, 0.7, 0.6, 0.1], [0, 1, 0, 1, 0], [3, 4, 3, 4, 4], coverages=[0.4, 0.6, 0.8])
+    >>> scores, y, labels = [0.9, 0.8, 0.7, 0.6, 0.1], [0, 1, 0, 1, 0], [3, 4, 3, 4, 4]
+    >>> score_quality(scores, y, labels, coverages=[0.4, 0.6, 0.8])
     1.0
     """
     known, codes, classes = check_triple(scores, labels, truth)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import (
     adjusted_mutual_info_score,
     adjusted_rand_score,
     normalized_mutual_info_score,
 )
 
+from clustertrust._types import Bools, Ints
 from clustertrust._validation import (
     check_choice,
     check_label_vector,
@@ -31,12 +32,9 @@ __all__ = [
     "subset_silhouette",
 ]
 
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
-
 
 def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
-    """Whether π*(label) = class, π* the one best matching of clusters with classes, Eq. (5).
+    """Return whether π*(label) = class, π* the one best matching of clusters with classes, Eq. (5).
 
     Points of a cluster without a class of its own, and points that are not assigned, are wrong.
 
@@ -86,7 +84,7 @@ def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _of_codes(index: Callable[[Ints, Ints], float]) -> Callable[[ArrayLike, ArrayLike], float]:
-    """An index of scikit-learn for labels of any kind.
+    """Return an index of scikit-learn for labels of any kind.
 
     Points that are not assigned are one cluster more.
     """
@@ -108,7 +106,7 @@ AGREEMENTS_WITH_TRUTH: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
 
 
 def agreement_with_truth(labels: ArrayLike, truth: ArrayLike, metric: str = "ari") -> float:
-    """How far a labelling and the true classes are the same partition; 1 where they are.
+    """Return how far a labelling agrees with the true classes; 1 for the same partition.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Scores against correctness: how well they tell right assignments from wrong ones."""
+"""Scores against correctness: how well they separate right assignments from wrong ones."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from clustertrust._validation import MOST, check_choice, check_count, check_number, tell
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust._validation import MOST, check_choice, check_count, check_number, warn_user
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
 
@@ -28,13 +29,9 @@ __all__ = [
     "surest_first",
 ]
 
-Ints = NDArray[np.integer]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
-    """The same with scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
+    """Return the scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
     known, right = check_pair(scores, correct)
     return np.unique(known, return_inverse=True)[1], right
 
@@ -81,7 +78,7 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
     scores : (n,) numbers, higher is surer; NaN: the point is left out
     correct : (n,) bool, see :func:`correctness`
     positive : {"correct", "error"}
-        Whether high scores shall find what is right or low scores what is wrong.
+        Whether to measure how high scores find right points, or low scores wrong ones.
 
     Returns
     -------
@@ -103,8 +100,8 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
 
 
 def _undefined(what: str, right: Bools) -> float:
-    tell(
-        f"{what} is not defined where {right.sum()} of {right.size} points are right: NaN.",
+    warn_user(
+        f"{what} is not defined if {right.sum()} of {right.size} points are right: NaN.",
         UndefinedMetricWarning,
     )
     return float("nan")
@@ -119,7 +116,7 @@ def _by_group(scores: Floats, right: Floats) -> Floats:
 
 
 def _as_given(scores: Floats, right: Floats) -> Floats:
-    """Correctness at each place, ties in the order of the data."""
+    """Return the correctness at each place, ties in the order of the data."""
     return right
 
 
@@ -127,7 +124,7 @@ TIES: dict[str, Callable[[Floats, Floats], Floats]] = {"average": _by_group, "st
 
 
 def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
-    """(n,) correctness of the points from the surest to the least sure, expected where scores tie."""
+    """(n,) correctness of the points, the surest first; its expectation where scores tie."""
     check_choice("ties", ties, TIES)
     known, right = check_pair(scores, correct)
     order = np.argsort(-known, kind="stable")
@@ -137,7 +134,7 @@ def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
 def error_precision(
     scores: ArrayLike, correct: ArrayLike, share: float = 0.05, *, ties: str = "average"
 ) -> float:
-    """Share of errors among the round(share n) least sure points, at least one.
+    """Return the share of errors among the round(share n) least sure points, at least one.
 
     Parameters
     ----------
@@ -283,9 +280,9 @@ def percentile_correlation(
         accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12
     )  # sums in another order tie
     if np.ptp(by_bin) == 0:
-        tell(
-            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so that it correlates with "
-            "nothing: NaN.",
+        warn_user(
+            f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so its correlation is not "
+            "defined: NaN.",
             UndefinedMetricWarning,
         )
         return float("nan")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
+from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_number
 
 __all__ = ["Curve", "Interval", "student_interval"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

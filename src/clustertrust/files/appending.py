@@ -1,4 +1,4 @@
-"""Tables written one frame below the other, as blocks of results come."""
+"""Tables written frame by frame, as blocks of results arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Append = Callable[[pd.DataFrame], None]
 
 @contextmanager
 def append_text(path: Path, separator: str) -> Iterator[Append]:
-    """Write frames as text; the suffix says how it is compressed."""
+    """Write frames as text; the suffix sets the compression."""
     first = True
 
     def write(frame: pd.DataFrame) -> None:
@@ -41,7 +41,7 @@ def append_parquet(path: Path) -> Iterator[Append]:
 
 @contextmanager
 def append_arrow(path: Path) -> Iterator[Append]:
-    """Write frames as batches of Arrow's file format, which Feather is."""
+    """Write frames as batches of Arrow's file format, also known as Feather."""
     ipc = importlib.import_module("pyarrow.ipc")
     with _append(lambda schema: ipc.new_file(str(path), schema)) as write:
         yield write
@@ -49,15 +49,15 @@ def append_arrow(path: Path) -> Iterator[Append]:
 
 @contextmanager
 def _append(open_writer: Callable[[Any], Any]) -> Iterator[Append]:
-    """Write frames by a writer of Arrow's, which is opened for the schema of the first."""
+    """Write frames with an Arrow writer, opened with the schema of the first frame."""
     arrow = importlib.import_module("pyarrow")
     writer: Any = None
     schema: Any = None
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal writer, schema
-        # Names of rows that are whole numbers come as floats in a block where one is missing: the
-        # first block decides.
+        # Whole numbers that name rows become floats in a block where one is missing: the first
+        # block sets the type.
         table = arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         if writer is None:
             schema = table.schema

@@ -1,6 +1,4 @@
-"""Comma- and tab-separated text: whole files here, and what reading them in blocks or on Dask
-shares with that.
-"""
+"""Comma- and tab-separated text: whole files, and what reading in blocks and on Dask share."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ __all__ = [
     "rewound",
 ]
 
-# What opens compressed text, by its suffix; the same suffixes as pandas knows.
+# How to open compressed text, by suffix; the same suffixes as in pandas.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-# Options of pandas.read_csv: its default was off in the last digit and died of 1e99999999999; from
-# 3.1 on it is exact, and asking for that is warned of.
+# Options of pandas.read_csv: its default was off in the last digit and crashed on 1e99999999999;
+# from 3.1 on it is exact, and warns if asked to be.
 EXACT: dict[str, Any] = (
     {"float_precision": "round_trip"}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
@@ -42,11 +40,11 @@ EXACT: dict[str, Any] = (
 )
 
 
-# What pandas takes for a missing number.
+# Texts that pandas reads as a missing number.
 # fmt: off
 _MISSING = [
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ]
 # fmt: on
 
@@ -54,11 +52,11 @@ _MISSING = [
 def read_delimited(
     source: Any, separator: str, header: bool | None, text: Sequence[str]
 ) -> pd.DataFrame:
-    """A frame of a path or of bytes in memory.
+    """Read a frame from a path or from bytes in memory.
 
     `header` and `text` as in :class:`clustertrust.files.Reading`.
     """
-    options: dict[str, Any] = {"sep": separator}  # compression is known by the suffix of a path
+    options: dict[str, Any] = {"sep": separator}  # the suffix of a path shows the compression
     first = first_line(source, options)
     named = _has_names(first, header)
     if named:
@@ -66,7 +64,8 @@ def read_delimited(
         other = next((other for other in ";\t|" if other in first[0]), None)
         if len(first) == 1 and separator == "," and other is not None:
             raise TableError(
-                f"has one column, {first[0]!r}; say what separates its fields: separator={other!r}."
+                f"has one column, {first[0]!r}; name the separator of its fields: "
+                f"separator={other!r}."
             )
         options |= as_text([name for name in text if name in first], first)
     else:
@@ -77,7 +76,7 @@ def read_delimited(
             return pd.read_csv(
                 rewound(source),
                 header=0 if named else None,
-                # without it pandas takes a surplus first field for the names of the rows
+                # otherwise pandas takes an extra first field for the names of the rows
                 index_col=False,
                 low_memory=False,
                 **EXACT,
@@ -94,14 +93,12 @@ def read_delimited(
         except UnicodeDecodeError:
             _bytes_of(
                 source
-            ).decode()  # pandas counts from somewhere inside: this says where in the file it is
+            ).decode()  # pandas counts from a chunk; this finds the place in the file
             raise
 
 
 def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
-    """Options of pandas.read_csv that keep some columns as they are written: 007 stays 007, and NA
-    is a name.
-    """
+    """Return options of pandas.read_csv that keep columns as text: 007 stays 007, NA is a name."""
     if not text:
         return {}
     missing = {name: _MISSING for name in columns if name not in text}
@@ -121,7 +118,7 @@ def open_text(path: Path, mode: str, **options: Any) -> Any:
 
 
 def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
-    """The fields of the first line, as pandas would name columns by them."""
+    """Return the fields of the first line, as pandas would name the columns."""
     try:
         line = pd.read_csv(
             rewound(source), nrows=1, header=None, dtype=str, keep_default_na=False, **options
@@ -136,23 +133,22 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
 
 
 def _has_names(first: list[str], header: bool | None) -> bool:
-    """Whether the first line holds names.
+    """Return whether the first line holds names.
 
-    Numbers there, but 0, 1, 2, …, are more likely the first point.
+    Numbers other than 0, 1, 2, … are more likely the first point.
     """
     if header is not None:
         return header
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
-            f"has numbers in its first line ({', '.join(first[:3])}): say header=False if that is "
-            "the first point, "
-            "header=True if they are names."
+            f"has numbers in its first line ({', '.join(first[:3])}): set header=False if that is "
+            "the first point, header=True if they are names."
         )
     return True
 
 
 def is_number(text: str) -> bool:
-    """Whether a text stands for a number."""
+    """Return whether a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -161,14 +157,14 @@ def is_number(text: str) -> bool:
 
 
 def check_unique(names: list[str]) -> None:
-    """Raise for columns that cannot be told apart by name."""
+    """Raise if two columns have the same name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise TableError(f"has more than one column of the name {twice[0]!r}; rename them.")
+        raise TableError(f"has more than one column named {twice[0]!r}; rename them.")
 
 
 def rewound(source: Any) -> Any:
-    """The same, from its first byte on where it is in memory."""
+    """Return the source, at its first byte if it is in memory."""
     if isinstance(source, io.BytesIO):
         source.seek(0)
     return source

@@ -1,4 +1,4 @@
-"""What is wrong with a file, in a line or two that name it."""
+"""Errors in files, in one or two lines that name the file."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ __all__ = ["TableError", "named_errors"]
 
 
 class TableError(ValueError):
-    """A file that cannot be read as a table, and what to do about it."""
+    """A file that cannot be read as a table; the message says what to do."""
 
 
 @contextmanager
-def named_errors(told: str, format: str) -> Iterator[None]:
-    """Make of anything that a reader raises over a file an error of one or two lines that names the
-    file.
-    """
+def named_errors(source_name: str, format: str) -> Iterator[None]:
+    """Turn any error of a reader into one or two lines that name the file."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise TableError(
-            f"{told} is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8."
+            f"{source_name} is not UTF-8 text ({error.reason} at byte {error.start}); save it as "
+            "UTF-8."
         ) from error
     except TableError as error:
-        raise TableError(f"{told} {error}") from error
+        raise TableError(f"{source_name} {error}") from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:
-        # Arrow has kinds of its own, which cannot be named here without loading it.
+        # Arrow has its own errors, which cannot be named here without importing it.
         if not isinstance(error, DAMAGE) and not type(error).__module__.startswith("pyarrow"):
             raise
-        raise TableError(f"{told} cannot be read as {format}: {error}") from error
+        raise TableError(f"{source_name} cannot be read as {format}: {error}") from error

@@ -1,6 +1,4 @@
-"""The one table of formats: by which suffixes each is known, and how it is read and written, whole
-or in blocks.
-"""
+"""The one table of formats: suffixes, and how each is read and written, whole or in blocks."""
 
 from __future__ import annotations
 
@@ -34,10 +32,10 @@ from clustertrust.files.whole import (
     read_parquet,
     read_text,
     write_arrow,
+    write_delimited,
     write_npy,
     write_npz,
     write_parquet,
-    write_text,
 )
 
 __all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
@@ -45,18 +43,18 @@ __all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
 
 @dataclass(frozen=True)
 class Format:
-    """How one format is known, read and written.
+    """How one format is recognised, read and written.
 
     Attributes
     ----------
-    suffixes : of its files, in small letters
+    suffixes : suffixes of its files, in lower case
     read : a path, or bytes in memory, and a `Reading` → the whole table
-    write : a frame and a path; None: a plain table cannot be written so
-    blocks : what reads files of it in blocks of rows; None: it is read whole
-    append : a path → a context that gives a function to write one frame below the other; None:
-        written whole
-    options : the fields of `Reading` that it uses, beside `text`
-    needs : (module, extra that installs it), where it needs one
+    write : a frame and a path; None: it cannot hold a plain table
+    blocks : the class that reads its files in blocks of rows; None: it is read whole
+    append : a path → a context that gives a function to write frame by frame; None: it is written
+        whole
+    options : the fields of `Reading` that it uses, besides `text`
+    needs : (module, extra that installs it), if it needs one
     """
 
     suffixes: tuple[str, ...]
@@ -72,7 +70,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
         partial(read_text, separator=","),
-        partial(write_text, separator=","),
+        partial(write_delimited, separator=","),
         blocks=CsvSource,
         append=partial(append_text, separator=","),
         options=("separator", "header"),
@@ -80,7 +78,7 @@ FORMATS: dict[str, Format] = {
     "tsv": Format(
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
         partial(read_text, separator="\t"),
-        partial(write_text, separator="\t"),
+        partial(write_delimited, separator="\t"),
         blocks=TsvSource,
         append=partial(append_text, separator="\t"),
         options=("separator", "header"),
@@ -103,36 +101,33 @@ FORMATS: dict[str, Format] = {
     ),
     "npy": Format((".npy",), read_npy, write_npy, blocks=NpySource),
     "npz": Format((".npz",), read_npz, write_npz, options=("array",)),
-    # What is written there goes into the annotations of an AnnData object: clustertrust.anndata.
+    # Results are written as annotations of an AnnData object: see clustertrust.anndata.
     "h5ad": Format((".h5ad",), read_h5ad, None, options=("use_rep",), needs=("anndata", "anndata")),
 }
 
 
 def format_of(path: str | Path) -> str:
-    """The format that the suffix of a path stands for, in small or capital letters."""
+    """Return the format of a path by its suffix, in lower or upper case."""
     format = known_format(path)
     if format is not None:
         return format
-    raise TableError(f"{path} has none of the suffixes that tell its format: {suffixes()}.")
+    raise TableError(f"{path} has none of the known suffixes: {suffixes()}.")
 
 
 def known_format(path: str | Path) -> str | None:
-    """The same; None where the suffix stands for none."""
+    """Return the format of a path by its suffix; None if it is unknown."""
     name = Path(path).name.lower()
     return next((format for format, kind in FORMATS.items() if name.endswith(kind.suffixes)), None)
 
 
 def suffixes(able: str | None = None) -> str:
-    """All suffixes as a message lists them.
-
-    Of the formats alone that have `able`, such as "append".
-    """
+    """List all suffixes for a message, or those of formats that have `able`, such as "append"."""
     kinds = [kind for kind in FORMATS.values() if able is None or getattr(kind, able) is not None]
     return ", ".join(suffix for kind in kinds for suffix in kind.suffixes)
 
 
 def need(format: str) -> None:
-    """Raise where the package that a format needs is not there, with the line that installs it."""
+    """Raise if the package that a format needs is missing, with the line that installs it."""
     needs = FORMATS[format].needs
     if needs is not None:
         try:

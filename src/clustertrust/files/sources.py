@@ -1,6 +1,4 @@
-"""Tables larger than memory, read in blocks of rows, as often as asked: arrays on disk, Parquet,
-CSV, and folders.
-"""
+"""Tables larger than memory, read in blocks of rows: arrays on disk, Parquet, CSV, and folders."""
 
 from __future__ import annotations
 
@@ -19,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files.columns import choose_features
 from clustertrust.files.delimited import (
@@ -56,34 +55,34 @@ class Block(NamedTuple):
     Attributes
     ----------
     X : (b, d) their numbers
-    ids : (b,) their names, where the table has them
-    before : how many rows stand before them
-    labels : (b, R) the label that each run gave them, where the labels are there already
-    kept : where rows were left out, which of those that `ids` names are in X
+    ids : (b,) their names, if the table has names
+    before : number of rows before them
+    labels : (b, R) their label in each run, if labels were given
+    kept : if rows were left out, which of the rows in `ids` are in X
     """
 
     X: NDArray
     ids: NDArray | None = None
     before: int = 0
     labels: NDArray | None = None
-    kept: NDArray[np.bool_] | None = None
+    kept: Bools | None = None
 
     @property
     def names(self) -> NDArray:
-        """What the rows of X are called: by the table, else their positions in it."""
+        """Return the names of the rows of X, else their positions in the table."""
         if self.ids is None:
             return np.arange(self.before, self.before + len(self.X))
         return self.ids if self.kept is None else self.ids[self.kept]
 
 
 class Source(ABC):
-    """A table of numbers that is read from the start in blocks of rows, as often as asked.
+    """A table of numbers that can be read many times, in blocks of rows.
 
     Attributes
     ----------
-    columns : names of the columns, None where they have none
+    columns : names of the columns, None if they have none
     n_features : number of columns
-    n_rows : number of rows, None where only reading tells
+    n_rows : number of rows, None if unknown before reading
     """
 
     columns: list[str] | None = None
@@ -92,11 +91,11 @@ class Source(ABC):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that the numbers take in memory, an estimate where only reading tells the rows."""
+        """Return the bytes of the numbers in memory; an estimate if `n_rows` is unknown."""
         return (self.n_rows or 0) * self.n_features * 8
 
     def load(self) -> Any:
-        """All rows at once: an array, or a frame where the columns have names."""
+        """Return all rows at once: an array, or a frame if the columns have names."""
         blocks = list(self.read(2**16))
         X = (
             np.concatenate([block.X for block in blocks])
@@ -110,7 +109,7 @@ class Source(ABC):
         """Yield blocks of at most `rows` rows, in order."""
 
     def blocks(self, rows: int) -> Iterator[Block]:
-        """Yield blocks of finite numbers; raise with the place of the first that is none."""
+        """Yield blocks of finite numbers; raise with the place of the first other value."""
         before = 0
         for block in self.read(rows):
             if not len(block.X):
@@ -130,7 +129,7 @@ def checked(block: Block, columns: list[str] | None) -> Block:
 
 
 class ArraySource(Source):
-    """An array, such as a `numpy.memmap`, with names of its columns and rows where it has them."""
+    """An array, such as a `numpy.memmap`, with the names of its columns and rows, if any."""
 
     def __init__(
         self, array: NDArray, columns: list[str] | None = None, ids: NDArray | None = None
@@ -152,26 +151,26 @@ class ArraySource(Source):
 
 
 class SparseSource(Source):
-    """A sparse matrix, which is loaded as it is and not read in blocks."""
+    """A sparse matrix in memory, which is not read in blocks."""
 
-    def __init__(self, matrix: Any, told: str) -> None:
-        self.matrix, self.told = matrix, told
+    def __init__(self, matrix: Any, source_name: str) -> None:
+        self.matrix, self.source_name = matrix, source_name
         self.n_rows, self.n_features = matrix.shape
 
     @property
     def n_bytes(self) -> int:
-        """None beyond those that are taken: the matrix is in memory."""
+        """Return 0: the matrix is already in memory."""
         return 0
 
     def load(self) -> Any:
-        """The matrix."""
+        """Return the matrix."""
         return self.matrix
 
     def read(self, rows: int) -> Iterator[Block]:
         """Raise: blocks are dense."""
         raise ValueError(
-            f"{self.told} holds a sparse matrix, which is not read in blocks; save it as a dense "
-            "array."
+            f"{self.source_name} holds a sparse matrix, which is not read in blocks; save it as a "
+            "dense array."
         )
 
 
@@ -183,16 +182,16 @@ class FileSource(Source):
     def open(
         cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
     ) -> FileSource:
-        """Open files with the columns that are asked for."""
+        """Open files with the chosen columns."""
 
     @classmethod
     @abstractmethod
     def names_of(cls, path: Path) -> list[str] | None:
-        """Names of the columns of a file, None where they have none."""
+        """Return the names of the columns of a file, None if they have none."""
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """Bytes that a file takes once it is read, roughly."""
+        """Return roughly the bytes that a file takes in memory."""
         return path.stat().st_size
 
 
@@ -203,7 +202,7 @@ class NpySource(FileSource):
     def open(
         cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
     ) -> NpySource:
-        """Open one file; its columns have no names to choose by."""
+        """Open one file; its columns have no names, so all are used."""
         if len(paths) > 1:
             raise ValueError(f"{paths[0].parent} holds {len(paths)} arrays; give one .npy file.")
         if id is not None or use or drop:
@@ -212,7 +211,7 @@ class NpySource(FileSource):
 
     @classmethod
     def names_of(cls, path: Path) -> None:
-        """None: columns of an array have no names."""
+        """Return None: columns of an array have no names."""
         return
 
     def __init__(self, path: Path) -> None:
@@ -224,7 +223,7 @@ class NpySource(FileSource):
             }
             if version not in read_header:
                 raise ValueError(
-                    f"{path} is an array file of version {version}; save it anew with numpy.save."
+                    f"{path} is an array file of version {version}; save it again with numpy.save."
                 )
             shape, by_column, self.dtype = read_header[version](file)
             self.offset = file.tell()
@@ -232,13 +231,12 @@ class NpySource(FileSource):
             order = "column by column" if by_column else "row by row"
             raise ValueError(
                 f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must "
-                "be (n, d) numbers, "
-                "row by row (numpy.ascontiguousarray)."
+                "be (n, d) numbers, row by row (numpy.ascontiguousarray)."
             )
         expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
         if path.stat().st_size < expected:
             raise ValueError(
-                f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it anew."
+                f"{path} is cut short: {path.stat().st_size} bytes of {expected}. Write it again."
             )
         self.path = path
         self.n_rows, self.n_features = shape
@@ -259,12 +257,9 @@ class NpySource(FileSource):
 
 
 class FrameSource(FileSource):
-    """One or more files of columns with names, the same in each.
+    """One or more files with the same named columns: numbers, and perhaps ids."""
 
-    Ids by name, the other columns numbers.
-    """
-
-    format: ClassVar[str]  # what messages call it
+    format: ClassVar[str]  # its name in messages
 
     def __init__(
         self,
@@ -294,7 +289,7 @@ class FrameSource(FileSource):
 
     @property
     def wanted(self) -> list[str]:
-        """The columns that are read: those that are used, and the one that names the rows."""
+        """Return the columns to read: the used ones, and the one that names the rows."""
         return [*(self.columns or ()), *([] if self.id is None else [self.id])]
 
     def read(self, rows: int) -> Iterator[Block]:
@@ -302,34 +297,32 @@ class FrameSource(FileSource):
         assert self.columns is not None
         for path in self.paths:
             for frame in self._guarded(path, rows):
-                if (
-                    frame.empty
-                ):  # nothing but empty lines; without values all columns look like text
+                if frame.empty:  # only empty lines; columns without values look like text
                     continue
                 ids = None if self.id is None else frame[self.id].to_numpy()
                 yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
     @classmethod
     def names_of(cls, path: Path) -> list[str]:
-        """Names of the columns of a file, each once; what the reader raises names the file."""
+        """Return the names of the columns of a file, each once; errors name the file."""
         with named_errors(str(path), cls.format):
             names = cls._columns(path)
             check_unique(names)
         return names
 
     def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        """Frames of a file; what the reader raises names the file."""
+        """Yield frames of a file; errors name the file."""
         with named_errors(str(path), self.format):
             yield from self._frames(path, rows)
 
     @classmethod
     @abstractmethod
     def _columns(cls, path: Path) -> list[str]:
-        """Names of the columns of a file."""
+        """Return the names of the columns of a file."""
 
     @abstractmethod
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        """Frames of at most so many rows, or a few more."""
+        """Yield frames of about so many rows."""
 
 
 class CsvSource(FrameSource):
@@ -339,12 +332,12 @@ class CsvSource(FrameSource):
 
     @property
     def n_bytes(self) -> int:
-        """As many as the files have, roughly."""
+        """Return roughly the size of the files."""
         return sum(self.size_of(path) for path in self.paths)
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """A number has some eight characters, and text is compressed some fivefold."""
+        """Estimate eight characters per number, and fivefold compression."""
         return path.stat().st_size * (5 if path.suffix.lower() in COMPRESSED else 1)
 
     @classmethod
@@ -358,7 +351,7 @@ class CsvSource(FrameSource):
         return names
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        # pandas' own blocks would drop a field too many in the first row of each without a word.
+        # pandas' own blocks silently drop an extra field in the first row of each block.
         with open_text(path, "rb") as file:
             head = next(
                 (line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")),
@@ -372,10 +365,7 @@ class CsvSource(FrameSource):
     def _parse(
         self, path: Path, head: bytes, block: bytes, lines: int, before: int
     ) -> pd.DataFrame:
-        """Some lines of text as a frame.
-
-        `lines` and `before` count the lines and bytes above them.
-        """
+        """Parse some lines of text; `lines` and `before` count the lines and bytes above them."""
         try:
             block.decode()
         except UnicodeDecodeError as error:
@@ -396,14 +386,15 @@ class CsvSource(FrameSource):
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(
-                    f"has a line with too many fields, or quotes that do not close, below line {lines}: {error}".strip()
+                    "has a line with too many fields, or quotes that do not close, "
+                    f"below line {lines}: {error}".strip()
                 ) from error
         frame.columns = frame.columns.map(str)
         return frame[self.wanted]
 
 
 class TsvSource(CsvSource):
-    """The same, separated by tabs."""
+    """Tab-separated text with a header, also compressed."""
 
     format, separator = "tsv", "\t"
 
@@ -426,7 +417,7 @@ class ParquetSource(FrameSource):
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """Eight bytes a number."""
+        """Estimate eight bytes per number."""
         about = _parquet(path).metadata
         return int(about.num_rows * about.num_columns * 8)
 
@@ -449,12 +440,12 @@ class ArrowSource(FrameSource):
 
     @property
     def n_bytes(self) -> int:
-        """As many as the files have, roughly."""
+        """Return roughly the size of the files."""
         return sum(self.size_of(path) for path in self.paths)
 
     @classmethod
     def size_of(cls, path: Path) -> int:
-        """Feather's numbers are compressed hardly twofold."""
+        """Estimate twofold compression, more than Feather's numbers have."""
         return 2 * path.stat().st_size
 
     @classmethod
@@ -471,7 +462,7 @@ class ArrowSource(FrameSource):
 
 
 def _records(file: IO[bytes], rows: int) -> bytes:
-    """The next lines, as many as `rows`, and more where a quoted field runs on into them."""
+    """Return the next `rows` lines, and more if a quoted field spans lines."""
     text = b"".join(itertools.islice(file, rows))
     quotes = text.count(b'"')
     for line in (
@@ -484,27 +475,27 @@ def _records(file: IO[bytes], rows: int) -> bytes:
     return text
 
 
-def numbers_of(frame: pd.DataFrame, told: str) -> NDArray[np.float64]:
-    """The values of a frame, NaN where they are missing; `told` is what messages call it."""
+def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
+    """Return the values of a frame, NaN where missing; messages call it `source_name`."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
         raise ValueError(
-            f"{told} has columns that are not numbers: {text}. Leave them out (drop=…), or name "
-            "the rows by one (id=…)."
+            f"{source_name} has columns that are not numbers: {text}. Leave them out (drop=…), or "
+            "name the rows by one (id=…)."
         )
-    _check_whole(told, frame)
+    _check_whole(source_name, frame)
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
     return np.ascontiguousarray(
         frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    )  # pandas' own types know NA
+    )  # pandas' own types have NA
 
 
-def _check_whole(told: str, values: Any) -> None:
+def _check_whole(source_name: str, values: Any) -> None:
     try:
         check_whole_numbers(values)
     except ValueError as error:
-        raise ValueError(f"{told}: {error}") from error
+        raise ValueError(f"{source_name}: {error}") from error
 
 
 def _float_type(dtype: np.dtype) -> Any:
@@ -517,7 +508,7 @@ def _parquet(path: Path) -> Any:
 
 @contextmanager
 def _arrow_batches(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """The schema of a file of Arrow's, and its batches one after the other."""
+    """Give the schema of an Arrow file and an iterator over its batches."""
     ipc = importlib.import_module("pyarrow.ipc")
     with path.open("rb") as file:
         is_file = file.read(6) == b"ARROW1"

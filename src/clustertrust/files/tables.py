@@ -1,7 +1,6 @@
 """Tables in files: read whole or in blocks of rows, and written, in every format of `FORMATS`.
 
-Reading a table whole gives a `Table`: columns by name and, where the file carries them, names of
-the rows.
+A table read whole is a `Table`: columns by name and, if the file has them, names of the rows.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def read_table(
     """
     reading = Reading() if reading is None else _check_reading(reading)
     _check_source(source)
-    told = "The input" if isinstance(source, bytes) else str(source)
+    source_name = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
             raise ValueError(
@@ -59,7 +58,7 @@ def read_table(
     kind = FORMATS[format]
     _check_options(kind, reading, format)
     need(format)
-    with named_errors(told, format):
+    with named_errors(source_name, format):
         table = kind.read(
             io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading
         )
@@ -67,15 +66,14 @@ def read_table(
 
 
 def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = None) -> None:
-    """Write the columns of a table; its index is not written.
+    """Write the columns of a table, without its index.
 
-    Missing whole numbers are empty, but -1 in NPY and NPZ, which have no other way to say it;
-    missing text is empty.
+    Missing whole numbers and missing text are empty; in NPY and NPZ, missing whole numbers are -1.
 
     Parameters
     ----------
     table : DataFrame
-    path : where to
+    path : the file to write
     format : name of `FORMATS`; None: by the suffix of the path
     """
     if not isinstance(table, pd.DataFrame):
@@ -95,7 +93,7 @@ def _check_source(source: Any) -> None:
 
 
 def _check_reading(reading: Any) -> Reading:
-    """Return how to read, each option of the type that it has."""
+    """Return the reading options; raise if one has the wrong type."""
     if not isinstance(reading, Reading):
         raise TypeError(
             f"reading={reading!r} must be a clustertrust.files.Reading, such as "
@@ -114,19 +112,19 @@ def _check_reading(reading: Any) -> Reading:
 
 
 def _check_options(kind: Format, reading: Reading, format: str) -> None:
-    """Raise for an option that the format would not use: nothing is accepted and ignored."""
+    """Raise for an option that the format would ignore."""
     default = Reading()
     for name in ("separator", "header", "array", "use_rep"):
         if getattr(reading, name) != getattr(default, name) and name not in kind.options:
             raise TableError(
-                f"{name}={getattr(reading, name)!r} means nothing for {format} files; leave it out."
+                f"{name}={getattr(reading, name)!r} is not used for {format} files; leave it out."
             )
 
 
 def open_source(
     X: Any, *, id: str | None = None, use: Sequence[str] | None = None, drop: Sequence[str] = ()
 ) -> Source:
-    """Open a table to be read in blocks.
+    """Open a table to read it in blocks.
 
     Parameters
     ----------
@@ -134,7 +132,7 @@ def open_source(
         Every format that `read_table` reads. CSV, TSV, Parquet, Arrow and NPY files are read in
         blocks; NPZ and H5AD files are read whole here.
     id : name of the column that names the rows, optional
-    use : names of the columns to use, optional; None: all but `id` and `drop`
+    use : names of the columns to use, optional; None: all except `id` and `drop`
     drop : names of columns to leave out
 
     Returns
@@ -159,16 +157,13 @@ def open_source(
 
 
 def column_names(path: Path) -> list[str] | None:
-    """Names of the columns of a file that is read in blocks, or of the first of a folder.
-
-    None: they have none.
-    """
+    """Return the column names of a file read in blocks, or of the first in a folder, or None."""
     kind, paths = _files(path)
     return None if kind is None else kind.names_of(paths[0])
 
 
 def bytes_in_memory(path: Path) -> int:
-    """Bytes that a file that is read in blocks would take if it were read whole, roughly."""
+    """Return roughly the bytes that a file would take in memory if it were read whole."""
     format = format_of(path)
     blocks = FORMATS[format].blocks
     assert blocks is not None
@@ -178,10 +173,7 @@ def bytes_in_memory(path: Path) -> int:
 
 
 def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
-    """What reads a file, or all files of a folder, in blocks, and the files.
-
-    None: it is read whole.
-    """
+    """Return the class that reads a file or folder in blocks (None: read whole), and the files."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if not path.is_dir():
@@ -195,16 +187,15 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     format = kinds[0]
     if len(kinds) > 1 or format not in FORMATS or FORMATS[format].blocks is None:
         raise ValueError(
-            f"{path} holds files of several kinds or of none that is read in blocks "
-            f"({', '.join(kinds)}); it must be "
-            f"files of one kind: {suffixes('blocks')}."
+            f"{path} holds files of several formats, or of one that is not read in blocks "
+            f"({', '.join(kinds)}); give files of one format: {suffixes('blocks')}."
         )
     need(format)
     return FORMATS[format].blocks, paths
 
 
 def _read_whole(path: Path, *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> Source:
-    """A table of a format that is not read in blocks, all of it."""
+    """Read a table of a format that is not read in blocks."""
     data = read_table(path).data
     unnamed = sparse.issparse(data) or isinstance(data.columns, pd.RangeIndex)
     if unnamed and (id is not None or use or drop):

@@ -1,7 +1,4 @@
-"""Whole tables of each format, in and out. Nothing is ever unpickled.
-
-Which format a file has, and which columns of it are features, is not decided here.
-"""
+"""Read and write whole tables of each format. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from scipy import sparse
 
 from clustertrust.files.delimited import check_unique, read_delimited, rewound
 from clustertrust.files.errors import TableError
-from clustertrust.storage import check_archive, check_array_file, checked_csr, pack
+from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
 __all__ = [
     "Reading",
@@ -32,22 +29,22 @@ __all__ = [
     "read_parquet",
     "read_text",
     "write_arrow",
+    "write_delimited",
     "write_npy",
     "write_npz",
     "write_parquet",
-    "write_text",
 ]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read.
+    """How to read a file.
 
     Attributes
     ----------
-    text : names of columns to keep as the text they are, such as ids (007 stays 007)
-    separator : between the fields of CSV and TSV; None: what the format says
-    header : whether the first line of CSV and TSV holds names; None: it does, and numbers there are
+    text : names of columns to keep as text, such as ids (007 stays 007)
+    separator : between the fields of CSV and TSV; None: that of the format
+    header : whether the first line of CSV and TSV holds names; None: it must, and numbers there are
         an error
     array : which array of an NPZ file
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
@@ -62,13 +59,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes
     ----------
-    data : DataFrame, or CSR array where the file holds a sparse matrix
-    names : names of the rows that the file itself carries, else None
-    adata : the AnnData object, where the file is one
+    data : DataFrame, or CSR array if the file holds a sparse matrix
+    names : names of the rows that the file itself has, else None
+    adata : the AnnData object, if the file is one
     """
 
     data: Any
@@ -80,14 +77,14 @@ class Table:
 
 
 def read_text(source: Any, reading: Reading, separator: str) -> Table:
-    """Read text whose fields are separated by `separator`, unless `reading` has another."""
+    """Read text with fields separated by `separator`, unless `reading` has another."""
     return Table(
         read_delimited(source, reading.separator or separator, reading.header, reading.text)
     )
 
 
-def write_text(table: pd.DataFrame, path: Path, separator: str) -> None:
-    """Write text; the suffix says how it is compressed."""
+def write_delimited(table: pd.DataFrame, path: Path, separator: str) -> None:
+    """Write text; the suffix sets the compression."""
     table.to_csv(path, sep=separator, index=False)
 
 
@@ -100,7 +97,7 @@ def read_parquet(source: Any, reading: Reading) -> Table:
 
 
 def read_arrow(source: Any, reading: Reading) -> Table:
-    """Feather and Arrow's file format, or Arrow's stream."""
+    """Read Feather, Arrow's file format, or Arrow's stream."""
     ipc = importlib.import_module("pyarrow.ipc")
     data = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
     opened = ipc.open_file(data) if data.startswith(b"ARROW1") else ipc.open_stream(data)
@@ -113,13 +110,13 @@ def write_parquet(table: pd.DataFrame, path: Path) -> None:
 
 
 def from_arrow(table: Any) -> pd.DataFrame:
-    """A table of Arrow's as a frame, its text checked: pandas may leave that for later."""
+    """Turn an Arrow table into a frame and check its text: pandas may do so only later."""
     table.validate(full=True)
     return table.to_pandas()
 
 
 def _from_frame(frame: pd.DataFrame) -> Table:
-    """A frame that may have brought its index along; columns are known by their names as text."""
+    """Make a table of a frame with its index, if it has one, and with text as column names."""
     if frame.index.nlevels > 1:
         raise TableError("has an index of several levels; reset it to columns first.")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -129,7 +126,7 @@ def _from_frame(frame: pd.DataFrame) -> Table:
 
 
 def write_arrow(table: pd.DataFrame, path: Path) -> None:
-    """Write Feather, which is Arrow's file format."""
+    """Write Feather, Arrow's file format."""
     table.reset_index(drop=True).to_feather(path)
 
 
@@ -137,12 +134,12 @@ def write_arrow(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_npy(source: Any, reading: Reading) -> Table:
-    """Read one array of NumPy's."""
+    """Read one NumPy array."""
     return _from_array(_load(source), "")
 
 
 def read_npz(source: Any, reading: Reading) -> Table:
-    """Read an archive of arrays: a sparse matrix, one array, or one array a column."""
+    """Read an archive of arrays: a sparse matrix, one array, or one array per column."""
     with _load(source) as file:
         names = list(file.files)
         if {"format", "indices", "indptr", "shape", "data"} <= set(names):
@@ -163,11 +160,11 @@ def read_npz(source: Any, reading: Reading) -> Table:
         and all(array.ndim == 1 for array in arrays.values())
         and len({len(a) for a in arrays.values()}) == 1
     ):
-        return Table(pd.DataFrame(arrays))  # one array a column, as we write it
-    told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        return Table(pd.DataFrame(arrays))  # one array per column, as we write it
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
         raise TableError("holds no array.")
-    raise TableError(f"holds several arrays ({told}); name one, such as array={names[0]!r}.")
+    raise TableError(f"holds several arrays ({shapes}); name one, such as array={names[0]!r}.")
 
 
 def _load(source: Any) -> Any:
@@ -178,30 +175,30 @@ def _load(source: Any) -> Any:
         if "pickle" not in str(error).lower():
             raise
         raise TableError(
-            "holds Python objects or is no NumPy file; save an array of numbers (np.save, "
+            "holds Python objects or is not a NumPy file; save an array of numbers (np.save, "
             "np.savez)."
         ) from error
 
 
 def _check_sizes(source: Any) -> None:
-    """Raise where an array claims to be larger than its file, before memory is taken for it."""
+    """Raise if an array claims to be larger than its file, before memory is allocated for it."""
     with nullcontext(source) if isinstance(source, io.BytesIO) else source.open("rb") as file:
         (check_archive if file.read(2) == b"PK" else check_array_file)(file)
 
 
-def _from_array(array: NDArray, told: str) -> Table:
+def _from_array(array: NDArray, where: str) -> Table:
     if array.dtype.names is not None and array.ndim == 1:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
-        raise TableError(f"has shape {array.shape}{told}; a table is (points, columns).")
+        raise TableError(f"has shape {array.shape}{where}; a table is (points, columns).")
     return Table(
         pd.DataFrame(array.reshape(len(array), -1), copy=False)
-    )  # columns are known by their positions
+    )  # columns are named by their positions
 
 
 def write_npy(table: pd.DataFrame, path: Path) -> None:
     """Write one array of records."""
-    columns = {str(name): _plain(column) for name, column in table.items()}
+    columns = {str(name): _stored_column(column) for name, column in table.items()}
     array = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])
     for name, column in columns.items():
         array[name] = column
@@ -209,13 +206,13 @@ def write_npy(table: pd.DataFrame, path: Path) -> None:
 
 
 def write_npz(table: pd.DataFrame, path: Path) -> None:
-    """Write one array a column."""
-    with path.open("wb") as file:  # a path would get a second suffix in capital letters
-        pack(file, {str(name): _plain(c) for name, c in table.items()})
+    """Write one array per column."""
+    with path.open("wb") as file:  # NumPy would add a second suffix to a path in upper case
+        pack_arrays(file, {str(name): _stored_column(c) for name, c in table.items()})
 
 
-def _plain(column: pd.Series) -> NDArray:
-    """A column as NumPy alone knows it: no objects, no missing whole numbers or text."""
+def _stored_column(column: pd.Series) -> NDArray:
+    """Return a column as a plain NumPy array: no objects, no missing whole numbers or text."""
     if pd.api.types.is_integer_dtype(column.dtype):
         return (
             column.fillna(-1).to_numpy(np.int64)

@@ -1,6 +1,4 @@
-"""Scores over a range of k: how many clusters the data bear, beside what data without clusters
-would give.
-"""
+"""Scores over a range of k, beside those of data without clusters: how many clusters there are."""
 
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.profile import KProfile, choose_k

@@ -1,6 +1,4 @@
-"""The data at one k: means of score, stability and geometry with their standard errors, and the
-weakest cluster.
-"""
+"""The data at one k: mean score, stability and geometry with errors, and the weakest cluster."""
 
 from __future__ import annotations
 
@@ -10,21 +8,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, mean_and_std
-from clustertrust.null.surrogates import build_seeded, cluster_means, mean_score
+from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
 from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
 
-__all__ = ["QUANTILES", "Row", "judge"]
+__all__ = ["QUANTILES", "Row", "score_one_k"]
 
-Floats = NDArray[np.float64]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Row(NamedTuple):
-    """What the profile tells of one k."""
+    """One row of the profile."""
 
     means: Floats  # (3,) of score, stability, geometry
     errors: Floats  # (3,) their jackknife-over-runs standard errors
@@ -35,10 +33,9 @@ class Row(NamedTuple):
 
 
 def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
-    """Mean score, stability and geometry without run 0, without run 1, …; no run is fitted or
-    matched again.
+    """Yield mean score, stability and geometry without run 0, without run 1, ….
 
-    Persistence p, where it is a part of the score, is held fixed.
+    No run is fitted or matched again. Persistence p, if the score uses it, is held fixed.
     """
     cells = model.cells
     by_cell, of = model.stability(cells.rows), cells.of
@@ -59,16 +56,16 @@ def _jackknife(without: Floats) -> Floats:
     return np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
 
 
-def judge(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
+def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
     ensemble = build_seeded(X, settings, seeds)
-    settings.recipe.tell(ensemble.runs or ())
+    settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(X, ensemble, settings.scoring)
     known = model.silhouettes()
-    scored = model.confidence(model.judge_training(X, known))
+    scored = model.confidence(model.training_fields(X, known))
     s = model.component(known[0], model.cells.rows[model.cells.of])[0]
     without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
-    by_cluster = cluster_means(scored.scores, scored.labels)
+    by_cluster = mean_by_cluster(scored.scores, scored.labels)
     at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
     scores = scored.scores[~np.isnan(scored.scores)]
     return Row(

@@ -1,5 +1,4 @@
-"""Scores over a range of k: how many clusters the data bear, beside what data without clusters
-would give.
+"""Scores over a range of k, beside those of data without clusters: how many clusters there are.
 
 The mean score is not comparable between numbers of clusters: two halves of one elongated cloud
 score 0.66, its five slices less. So each k is compared with surrogates without clusters that are
@@ -15,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.k_profile.one_k import QUANTILES, judge
+from clustertrust.k_profile.one_k import QUANTILES, score_one_k
 from clustertrust.null.reference import check_level, p_value
 from clustertrust.null.surrogates import (
     VERDICT,
@@ -35,18 +34,14 @@ from clustertrust.scoring.settings import Settings
 
 __all__ = ["QUANTILES", "KProfile", "choose_k"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
-
 
 def any_k_p_value(data: Floats, null: Floats) -> float:
-    """p-value of the largest adjusted score over all k: (q,) of the data beside (B, q) of the
-    surrogates.
+    """Return the p-value of the largest adjusted score over all k.
 
-    All B + 1 are adjusted by their common mean at each k, so that under the null they are
-    exchangeable and the search over k costs nothing in level. They are not divided by their spread:
-    with few surrogates a value that stands far out makes the spread that it is measured by, and one
-    lucky surrogate at an unlikely k would hide any structure.
+    `data` is (q,), `null` (B, q). All B + 1 are adjusted by their common mean at each k, so under
+    the null they are exchangeable, and the search over k keeps the level. They are not divided by
+    their spread: with few surrogates, an outlier inflates the spread that it is measured by, and
+    one lucky surrogate at an unlikely k would hide any structure.
     """
     together = np.vstack([data, null])
     mean = together.mean(axis=0)
@@ -57,19 +52,19 @@ def any_k_p_value(data: Floats, null: Floats) -> float:
 
 @dataclass(frozen=True)
 class KProfile:
-    """Scores over a range of numbers of clusters. Arrays have one entry a k.
+    """Scores over a range of numbers of clusters. Arrays have one entry per k.
 
     Attributes
     ----------
-    n_clusters : (q,) the numbers tried, rising
+    n_clusters : (q,) the numbers tried, in ascending order
     mean_score, mean_stability, mean_geometry : (q,)
     score_error, stability_error, geometry_error : (q,) their jackknife-over-runs standard errors
     quantiles : (q, 5) of the scores, at 5, 25, 50, 75 and 95 %
     weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean
         score
-    null_means : by family, (B, q) mean score of each surrogate; None where none were asked for
+    null_means : by family, (B, q) mean score of each surrogate; None without surrogates
     level : the largest p-value at which the data are called structured
-    n_points, n_runs : points judged, and runs of each ensemble
+    n_points, n_runs : points scored, and runs of each ensemble
     """
 
     n_clusters: Ints
@@ -89,9 +84,7 @@ class KProfile:
     n_runs: int
 
     def _rivals(self) -> tuple[Floats, Floats]:
-        """(q,) mean and standard deviation of the surrogates' mean score, of the family that scores
-        higher at k.
-        """
+        """Return mean and standard deviation (q,) of the surrogates' scores, better family."""
         assert self.null_means is not None
         families = [values for name, values in self.null_means.items() if name in VERDICT]
         means = np.array([values.mean(axis=0) for values in families])
@@ -101,21 +94,17 @@ class KProfile:
 
     @property
     def null_score(self) -> Floats | None:
-        """(q,) mean score of the surrogates, of the box or of the Gaussian, whichever score higher;
-        None: not asked.
-        """
+        """(q,) mean score of the surrogates, box or Gaussian, whichever is higher; or None."""
         return None if self.null_means is None else self._rivals()[0]
 
     @property
     def excess(self) -> Floats | None:
-        """(q,) mean score less `null_score`."""
+        """(q,) mean score minus `null_score`."""
         return None if self.null_score is None else self.mean_score - self.null_score
 
     @property
     def excess_error(self) -> Floats | None:
-        """(q,) s √(1 + 1/B), s the spread over surrogates: of one data set of this size, and of the
-        mean of B.
-        """
+        """(q,) s √(1 + 1/B), s the spread over surrogates: error of the data and the mean of B."""
         if self.null_means is None:
             return None
         B = len(next(iter(self.null_means.values())))
@@ -123,9 +112,7 @@ class KProfile:
 
     @property
     def adjusted(self) -> Floats | None:
-        """(q,) excess / (1 - null_score): 0 where the score is that of one cloud, 1 where it is
-        perfect.
-        """
+        """(q,) excess / (1 - null_score): 0 for the score of one cloud, 1 for a perfect score."""
         return (
             None
             if self.excess is None or self.null_score is None
@@ -141,9 +128,9 @@ class KProfile:
 
     @property
     def p_value(self) -> float | None:
-        """How often surrogates stand out as far at *some* k.
+        """How often surrogates stand out as far at *some* k, the larger of box and Gaussian.
 
-        The larger of box and Gaussian; None: not asked.
+        None without surrogates.
         """
         if self.null_means is None:
             return None
@@ -155,23 +142,21 @@ class KProfile:
 
     @property
     def structured(self) -> bool | None:
-        """Whether some k scores higher than the box and the Gaussian explain; None: not asked."""
+        """Whether some k scores higher than box and Gaussian can explain; None: no surrogates."""
         return None if self.p_value is None else self.p_value <= self.level
 
     @property
     def strongest(self) -> int:
-        """The k with the largest adjusted score (without surrogates: the largest mean score),
-        structured or not.
-        """
+        """The k with the largest adjusted score, or mean score without surrogates."""
         value = self.mean_score if self.adjusted is None else self.adjusted
         return int(self.n_clusters[int(np.argmax(value))])
 
     @property
     def best(self) -> int:
-        """The recommended number of clusters; 1 where no k stands out from one cloud.
+        """The recommended number of clusters; 1 if no k stands out from one cloud.
 
-        Otherwise the smallest k whose adjusted score is within one standard error of the largest.
-        Without surrogates: the k with the largest mean score, which is a weaker ground.
+        Otherwise it is the smallest k whose adjusted score is within one standard error of the
+        largest. Without surrogates it is the k with the largest mean score, a weaker reason.
         """
         if self.adjusted is None or self.adjusted_error is None:
             return self.strongest
@@ -182,7 +167,7 @@ class KProfile:
         return int(self.n_clusters[int(np.argmax(near))])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a k, indexed by it."""
+        """Return one row per k, indexed by k."""
         columns: dict[str, Any] = {
             "score": self.mean_score,
             "score_error": self.score_error,
@@ -212,7 +197,7 @@ class KProfile:
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def summary(self) -> str:
-        """A short text: a table by k and the recommendation."""
+        """Return a short text: a table by k and the recommendation."""
         names = ["score", "stability", "geometry", "weakest_score"]
         names += [] if self.null_means is None else ["excess", "excess_error", "adjusted"]
         table = self.to_frame()[names].to_string(float_format=lambda value: f"{value:.3f}")
@@ -222,22 +207,24 @@ class KProfile:
 
     def _verdict(self) -> str:
         if self.p_value is None:
-            return f"{self.best} clusters have the largest mean score. Not compared with data without clusters."
+            return (
+                f"{self.best} clusters have the largest mean score. Not compared with data without "
+                "clusters."
+            )
         if self.structured:
             return (
                 f"{self.best} clusters: the fewest within one standard error of the largest "
-                "adjusted score, that of "
-                f"{self.strongest} (some k stands out from one cloud: p = {self.p_value:.2g})."
+                f"adjusted score, that of {self.strongest} (some k stands out from one cloud: p = "
+                f"{self.p_value:.2g})."
             )
         return (
             f"1: no k stands out from one cloud (p = {self.p_value:.2g}, level {self.level:g}). "
-            "The strongest is "
-            f"{self.strongest}."
+            f"The strongest is {self.strongest}."
         )
 
 
-def check_range(ks: Any, n_points: int) -> list[int]:
-    """Return the numbers of clusters to try, rising."""
+def check_ks(ks: Any, n_points: int) -> list[int]:
+    """Return the numbers of clusters to try, in ascending order."""
     checked = sorted(check_count("ks", k, at_least=2) for k in check_list("ks", ks, "range(2, 13)"))
     if len(checked) < 2 or len(set(checked)) < len(checked):
         raise ValueError(
@@ -277,7 +264,7 @@ def choose_k(
     level: float = 0.05,
     max_points: int | None = 2000,
 ) -> KProfile:
-    """How many clusters? Score the data with each k, beside surrogates without clusters.
+    """Recommend a number of clusters: score the data with each k, beside surrogates.
 
     Parameters
     ----------
@@ -286,38 +273,36 @@ def choose_k(
     ks : range or list of int
         The numbers of clusters to try, each at least 2.
     cake : CAKE, optional
-        An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``; it
-        is not fitted, and its `n_clusters` stays open. Its clusterer must take a number of
-        clusters. Its `random_state` scores the data with k clusters as its fit would, and the
-        surrogates have seeds of their own; its `n_jobs` is the number of runs or surrogates at a
-        time, and the result is the same for any number.
+        An estimator whose settings are used, such as ``CAKE(clusterer="gmm", random_state=0)``,
+        without `n_clusters`; it is not fitted. Its clusterer must take a number of clusters. With
+        its `random_state` the data get the scores of its own fit with k clusters; the surrogates
+        have seeds of their own. Its `n_jobs` is the number of runs or surrogates at a time; it does
+        not change the result.
     null : sequence of {"box", "gaussian", "permuted"}, or None
-        Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, which
-        costs as much as one `CAKE` for each k; with the default a profile costs some forty times
-        that.
+        Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison; this
+        costs one `CAKE` for each k. The default costs about forty times as much.
     n_surrogates : int
-        B, of each family: the same for all k.
+        B, number of surrogates of each family: the same for all k.
     level : float
-        Some k stands out where the larger of the two p-values, over the whole range, is at most
-        this.
+        Some k stands out if the larger of the two p-values, over the whole range, is at most this.
     max_points : int or None
-        Of more points a random sample of this size is judged. None: all.
+        From more points, a random sample of this size is scored. None: all points are scored.
 
     Returns
     -------
     KProfile
-        `best` is the recommendation, `to_frame()` the table it rests on.
+        `best` is the recommendation, `to_frame()` the table behind it.
 
     Notes
     -----
-    The rule. The mean score is adjusted for chance at each k: 0 where it is that of one cloud cut
-    into k parts (the box or the Gaussian, whichever scores higher), 1 where it is perfect. So every
-    k can reach the same top, and none gains from being easy. The largest adjusted score wins, and
-    of those within one standard error of it the smallest k: more clusters have to earn their place.
-    Where no k stands out from one cloud, `best` is 1.
+    The mean score is adjusted for chance at each k: 0 is the score of one cloud cut into k parts
+    (the box or the Gaussian, whichever scores higher), 1 a perfect score. So every k can reach the
+    same maximum, and none gains from being easy. `best` is the smallest k within one standard error
+    of the largest adjusted score: more clusters must be clearly better. If no k stands out from one
+    cloud, `best` is 1.
 
-    It finds the number of groups that this clusterer separates, which need not be the number of
-    classes.
+    The result is the number of groups that this clusterer separates, which may differ from the
+    number of classes.
 
     Examples
     --------
@@ -337,12 +322,12 @@ def choose_k(
     cake = check_open_template(cake)
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy)
-    tried = check_range(ks, len(points))
+    tried = check_ks(ks, len(points))
     plans = [Settings.of(clone(cake).set_params(n_clusters=k)) for k in tried]
     for plan in plans:
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
-    rows = [judge(sample, plan, seeds) for plan in plans]
+    rows = [score_one_k(sample, plan, seeds) for plan in plans]
     null_means = None
     if families is not None:
         found = score_surrogates(sample, plans, families, B, entropy)

@@ -1,4 +1,4 @@
-"""The few loops that everything rests on, and the choice of who runs them.
+"""The few inner loops of the package, and the choice of their implementation.
 
 `backend()` is the module with the kernels: `_numba` (compiled, loaded at first use so that
 importing clustertrust stays quick), or `_numpy` (plain, the oracle) where Numba cannot be imported.
@@ -32,8 +32,7 @@ def _choose() -> ModuleType:
     except ImportError as error:
         warnings.warn(
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
-            "which are "
-            "correct but slow. Remedy: pip install --upgrade numba",
+            "which are correct but slow. Remedy: pip install --upgrade numba",
             RuntimeWarning,
             stacklevel=3,
         )

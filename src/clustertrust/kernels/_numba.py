@@ -261,7 +261,10 @@ def distances(rows, columns, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def squared_distances(rows, columns):  # type: ignore[no-untyped-def]
-    """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE). O(t TILE K' d)."""
+    """|x - c|² of centres (K', d) and tiles of points (t, d, TILE): (K', t TILE).
+
+    O(t TILE K' d).
+    """
     out = np.empty((rows.shape[0], columns.shape[0] * TILE), dtype=rows.dtype)
     tile = np.empty((rows.shape[0], TILE), dtype=rows.dtype)
     for t in range(columns.shape[0]):
@@ -587,7 +590,7 @@ def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
     The length of an edge is the distance of its ends, its weight the largest of that and both
     points' distances to their k-th nearest point (themselves the first). Edges of one weight are
     ordered by length, then by their points, so there is one least tree. Prim's algorithm, O(n² d),
-    twice: distances are computed anew, not kept.
+    twice: distances are computed again, not kept.
     """
     n = columns.shape[1]
     distance, core = np.empty(n), np.empty(n)

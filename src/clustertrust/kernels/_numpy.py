@@ -1,14 +1,10 @@
-"""The kernels in plain NumPy: what the compiled ones are tested against, and what runs where Numba
-cannot.
-"""
+"""The kernels in plain NumPy: the oracle for the compiled ones, and the fallback without Numba."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.floating]
+from clustertrust._types import AnyFloats, Bools, Floats, Ints
 
 TILE = 128  # points a tile
 
@@ -53,7 +49,7 @@ def contingencies(rows: Ints, counts: Ints, run: int, others: Ints, k: int, k_ot
     return tables
 
 
-def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, Bools]:
     """Best matching of each table (t, k, ·) where it can be read off, and whether it can.
 
     -1 elsewhere.
@@ -71,7 +67,7 @@ def strict_matches(tables: Ints, widths: Ints) -> tuple[Ints, NDArray[np.bool_]]
 
 
 def agreement_sums(rows: Ints, to: Ints) -> Ints:
-    """out[j, r] = number of other runs that agree with run r on row j, Eq. (6); `to` is (R, k, R)."""
+    """out[j, r] = number of runs that agree with run r on row j, Eq. (6); `to` is (R, k, R)."""
     sums = np.zeros(rows.shape, dtype=np.int32)
     for r in range(rows.shape[1]):
         j = np.flatnonzero(rows[:, r] >= 0)
@@ -79,7 +75,7 @@ def agreement_sums(rows: Ints, to: Ints) -> Ints:
     return sums
 
 
-def squared_distances(rows: Floats, columns: Floats) -> Floats:
+def squared_distances(rows: AnyFloats, columns: AnyFloats) -> AnyFloats:
     """|x - c|² of centres (K', d) with points in tiles (t, d, TILE): (K', t TILE)."""
     points = columns.transpose(0, 2, 1).reshape(-1, columns.shape[1])
     return np.array([((points - row) ** 2).sum(axis=1) for row in rows]).reshape(
@@ -87,7 +83,7 @@ def squared_distances(rows: Floats, columns: Floats) -> Floats:
     )
 
 
-def nearest_row(rows: Floats, k: int, columns: Floats) -> Ints:
+def nearest_row(rows: AnyFloats, k: int, columns: AnyFloats) -> Ints:
     """Which of the first k rows of (k', d) is nearest to each point of tiles (t, d, TILE), the
     first on ties.
     """
@@ -95,13 +91,13 @@ def nearest_row(rows: Floats, k: int, columns: Floats) -> Ints:
 
 
 def add_distances(
-    rows: Floats,
-    columns: Floats,
+    rows: AnyFloats,
+    columns: AnyFloats,
     cell: Ints,
     bounds: Ints,
     per_block: int,
     pairs: Ints,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
     `pairs`.
@@ -120,7 +116,7 @@ def add_distances(
                 np.add.at(out[:, i], cell[s], column)
 
 
-def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> NDArray[np.float64]:
+def unite(sums: AnyFloats, low: int, high: int, rows: Ints, start: Ints) -> Floats:
     """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
 
     Each cluster is a union of cells.
@@ -133,8 +129,8 @@ def unite(sums: Floats, low: int, high: int, rows: Ints, start: Ints) -> NDArray
 
 
 def cluster_distances(
-    rows: Floats, n: int, columns: Floats, bounds: Ints, cell_rows: Ints, start: Ints
-) -> NDArray[np.float64]:
+    rows: AnyFloats, n: int, columns: AnyFloats, bounds: Ints, cell_rows: Ints, start: Ints
+) -> Floats:
     """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t
     TILE).
     """
@@ -144,26 +140,24 @@ def cluster_distances(
     return unite(by_cell, 0, by_cell.shape[1], cell_rows, start)
 
 
-def matrix_sums(
-    matrix: Floats, order: Ints, bounds: Ints, rows: Ints, start: Ints
-) -> NDArray[np.float64]:
+def matrix_sums(matrix: AnyFloats, order: Ints, bounds: Ints, rows: Ints, start: Ints) -> Floats:
     """Σ of row i of `matrix` (b, n) over the members of each cluster: (K, b)."""
     by_cell = np.add.reduceat(matrix[:, order], bounds[:-1], axis=1, dtype=np.float64)
     return unite(by_cell.T, 0, len(by_cell), rows, start)
 
 
 def silhouettes(
-    means: Floats,
+    means: AnyFloats,
     own: Ints,
     start: Ints,
-    sizes: Floats,
-    itself: Floats,
-    noise: Floats,
+    sizes: AnyFloats,
+    itself: AnyFloats,
+    noise: AnyFloats,
     leaves_out: bool,
     lone_zero: bool,
     root: bool,
-) -> tuple[Floats, Ints]:
-    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b)."""
+) -> tuple[AnyFloats, Ints]:
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: both (R, b)."""
     s = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
     for r, mine in enumerate(own):
@@ -189,12 +183,12 @@ def silhouettes(
     return s, nearest
 
 
-def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
+def fasterpam(X: AnyFloats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps."""
     n, k = len(X), len(start)
     medoids = np.array(start, dtype=np.int64)
 
-    def distances(i: int) -> Floats:
+    def distances(i: int) -> AnyFloats:
         return np.sqrt(((X - X[i]) ** 2).sum(axis=1))
 
     to_medoid = np.array([distances(i) for i in medoids])
@@ -219,7 +213,7 @@ def fasterpam(X: Floats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     return medoids, max_iter
 
 
-def rounded_distances(columns: Floats, at: int) -> Floats:
+def rounded_distances(columns: AnyFloats, at: int) -> AnyFloats:
     """|x_j - x_at| to 33 bits, for points (d, n).
 
     Features are added one by one, in the same order everywhere.
@@ -232,7 +226,7 @@ def rounded_distances(columns: Floats, at: int) -> Floats:
     return wide - (wide - lengths)
 
 
-def reachability_tree(columns: Floats, k: int) -> tuple[Ints, Floats, Floats]:
+def reachability_tree(columns: AnyFloats, k: int) -> tuple[Ints, AnyFloats, AnyFloats]:
     """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights
     and lengths.
     """

@@ -1,6 +1,4 @@
-"""The same score where there is no structure: what the mean score, a cluster and a point are
-compared with.
-"""
+"""The same score on data without clusters, for comparison."""
 
 from clustertrust.null.reference import NullReference, null_reference
 from clustertrust.null.surrogates import FAMILIES, VERDICT

@@ -1,5 +1,4 @@
-"""The same score where there is no structure: what the mean score, a cluster and a point are
-compared with.
+"""The same score on data without clusters, to compare the mean score, clusters and points with.
 
 k-means cuts a uniform square into four very stable pieces, and an elongated Gaussian into two. So a
 high score alone proves nothing. Here the same ensemble is run on surrogates of the data that have
@@ -21,9 +20,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._validation import MOST, check_count, tell
+from clustertrust._types import Arrays, Floats, Ints
+from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.surrogates import (
@@ -32,10 +31,10 @@ from clustertrust.null.surrogates import (
     build_seeded,
     check_families,
     check_template,
-    cluster_means,
     draw_entropy,
     draw_sample,
     far_out,
+    mean_by_cluster,
     mean_score,
     score_surrogates,
 )
@@ -46,36 +45,32 @@ from clustertrust.summary import runs_of
 
 __all__ = ["FAMILIES", "VERDICT", "NullReference", "null_reference"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
-
 
 def p_value(value: float | Floats, null: Floats) -> Any:
-    """(1 + number of null values ≥ value) / (1 + B): never 0, and valid where all B + 1 are
-    exchangeable.
-    """
+    """(1 + number of null values ≥ value) / (1 + B); valid if all B + 1 are exchangeable."""
     at_least = len(null) - np.searchsorted(np.sort(null), value, side="left")
     return (1 + at_least) / (1 + len(null))
 
 
 @dataclass(frozen=True)
 class NullReference:
-    """The scores of a data set beside those of surrogates without clusters. Arrays have one entry a
-    judged point.
+    """The scores of a data set beside those of surrogates without clusters.
+
+    Arrays have one entry per scored point.
 
     Attributes
     ----------
     confidence : Confidence
-        Scores, labels, … of the data: of all points, or of the sample in `points`.
-    points : (m,) positions in X of the points that were judged
-    families : kinds of surrogates; "permuted" is no part of the verdict
-    n_surrogates : B, of each family
+        Scores, labels, … of all points, or of the sample in `points`.
+    points : (m,) positions in X of the scored points
+    families : kinds of surrogates; "permuted" does not count in the verdict
+    n_surrogates : B, number of surrogates of each family
     level : the largest p-value at which the data are called structured
     means : by family, (B,) mean score of each surrogate
     largest_cluster_means : by family, (B,) mean score of the best cluster of each surrogate
-    pooled : by family, (B m,) all scores of all surrogates, rising
-    far_out : positions in X of points that lie far from all others, and may alone be what is called
-        structure
+    pooled : by family, (B m,) all scores of all surrogates, in ascending order
+    far_out : positions in X of points that lie far from all others; a few such points can make the
+        data look structured
 
     Examples
     --------
@@ -104,12 +99,12 @@ class NullReference:
 
     @property
     def verdict_families(self) -> tuple[str, ...]:
-        """The families that the verdict rests on."""
+        """The families that decide the verdict."""
         return tuple(name for name in self.families if name in VERDICT)
 
     @property
     def p_values(self) -> dict[str, float]:
-        """By family: how often its surrogates score as high on average as the data."""
+        """The p-value of each family: how often its surrogates score as high as the data."""
         return {name: float(p_value(self.mean, self.means[name])) for name in self.families}
 
     @property
@@ -119,31 +114,25 @@ class NullReference:
 
     @property
     def structured(self) -> bool:
-        """Whether the mean score is higher than the box and the Gaussian explain."""
+        """Whether the mean score is higher than box and Gaussian can explain."""
         return self.p_value <= self.level
 
     @property
     def excess(self) -> float:
-        """Mean score less that of the surrogates, of the box or of the Gaussian, whichever score
-        higher.
-        """
+        """Mean score minus that of the surrogates, box or Gaussian, whichever score higher."""
         return self.mean - max(float(self.means[name].mean()) for name in self.verdict_families)
 
     @property
     def point_excess(self) -> Floats:
-        """(m,) score less the mean score of the surrogates that score higher.
-
-        Its mean is `excess`.
-        """
+        """(m,) score minus the mean score of the better family; its mean is `excess`."""
         return self.confidence.scores - (self.mean - self.excess)
 
     @cached_property
     def point_percentile(self) -> Floats:
-        """(m,) share of the pooled scores of surrogates below the point's, the smaller of box and
-        Gaussian; NaN stays.
+        """(m,) share of surrogate scores below the point's, the smaller of box and Gaussian.
 
-        It says how common such a score is where there are no clusters. It is no test: see
-        `null_reference`.
+        It shows how common such a score is in data without clusters. It is not a test: see
+        `null_reference`. NaN stays NaN.
         """
         scores = self.confidence.scores
         shares = [
@@ -160,14 +149,14 @@ class NullReference:
         return [name for name in self.verdict_families if len(self.pooled[name])]
 
     def clusters(self) -> pd.DataFrame:
-        """One row a consensus cluster: its points, its mean score, and its p-values.
+        """Return one row per consensus cluster: its points, mean score and p-values.
 
-        Each mean is compared with the *best* cluster of each surrogate. So the chance that any
-        cluster of data without structure falls below the level is at most the level, however many
-        clusters there are.
+        Each mean is compared with the *best* cluster of each surrogate. So in data without
+        structure, the chance that any p-value falls below the level is at most the level, however
+        many clusters there are.
         """
         scores, labels = self.confidence.scores, self.confidence.labels
-        means = cluster_means(scores, labels)
+        means = mean_by_cluster(scores, labels)
         there = np.flatnonzero(~np.isnan(means))
         table = pd.DataFrame(
             {
@@ -183,10 +172,8 @@ class NullReference:
         return table
 
     def to_frame(self) -> Any:
-        """One row a judged point, as the kind of frame that came in (pandas with its index,
-        polars), else pandas.
-        """
-        columns: dict[str, NDArray] = {
+        """Return one row per scored point: a pandas or polars frame, as X was, else pandas."""
+        columns: Arrays = {
             "point": self.points,
             "label": self.confidence.to_columns()["label"],
             "score": self.confidence.scores,
@@ -201,18 +188,16 @@ class NullReference:
         )
 
     def summary(self) -> str:
-        """A short text: the mean score beside those of the surrogates, the verdict, a table by
-        cluster.
-        """
+        """Return a short text: the mean scores, the verdict, and a table by cluster."""
         k, m = len(self.confidence.label_names), len(self.points)
         lines = [
             f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
         ]
         for name in self.families:
-            null, aside = self.means[name], "" if name in VERDICT else ", no part of the verdict"
+            null, aside = self.means[name], "" if name in VERDICT else ", not part of the verdict"
             lines.append(
-                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, "
-                f"p = {self.p_values[name]:.2g}{aside}"
+                f"  {name}: {null.mean():.3f} ± {null.std():.3f} in {len(null)} surrogates, p = "
+                f"{self.p_values[name]:.2g}{aside}"
             )
         lines.append(self._verdict())
         if len(self.far_out):
@@ -225,38 +210,38 @@ class NullReference:
     def _verdict(self) -> str:
         if self.structured:
             rivals = " and the ".join(self.verdict_families)
-            return f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level {self.level:g})."
+            return (
+                f"Structured: more than the {rivals} would show (p = {self.p_value:.2g}, level "
+                f"{self.level:g})."
+            )
         rivals = " or the ".join(
             name for name in self.verdict_families if self.p_values[name] > self.level
         )
         return (
             f"Not structured: one cloud, like the {rivals}, scores as high (p = "
-            f"{self.p_value:.2g}, level "
-            f"{self.level:g}). The clusters may be cuts through it."
+            f"{self.p_value:.2g}, level {self.level:g}). The clusters may be cuts through it."
         )
 
 
 def warning_of(far_out: Ints) -> str:
-    """What to say of points that lie far from all others; ten of them are named."""
+    """Return the warning about points far from all others; it names up to ten."""
     named = ", ".join(map(str, far_out[:10].tolist())) + (", …" if len(far_out) > 10 else "")
     which = "1 point lies" if len(far_out) == 1 else f"{len(far_out)} points lie"
     return (
         f"{which} far from all others: {named}. A few such points can make one cloud look "
-        "structured; ask again "
-        "without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
+        "structured; ask again without them: null_reference(np.delete(X, null.far_out, axis=0), …)."
     )
 
 
 def check_level(level: Any, n_surrogates: int) -> float:
-    """Return the level, if a p-value can reach it with this number of surrogates."""
+    """Return the level; raise if no p-value can reach it with so few surrogates."""
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         raise ValueError(f"level={level!r} must be a number between 0 and 1, such as 0.05.")
     if 1 / (n_surrogates + 1) > level:
         needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
         raise ValueError(
             f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so "
-            f"that level={level} "
-            f"could never be reached; take at least {needed}."
+            f"level={level} could never be reached; take at least {needed}."
         )
     return float(level)
 
@@ -270,8 +255,7 @@ def null_reference(
     level: float = 0.05,
     max_points: int | None = 5000,
 ) -> NullReference:
-    """Is there any structure here? Score the data, and surrogates of it that have no clusters, in
-    the same way.
+    """Test whether the data have any structure: score them, and surrogates without clusters.
 
     Parameters
     ----------
@@ -279,22 +263,22 @@ def null_reference(
         The points; not sparse.
     cake : int or CAKE, optional
         The number of clusters of each run, or an estimator whose settings are used, such as
-        ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer is for its number
-        of clusters. Its `random_state` scores the data as its fit would, and the surrogates have
-        seeds of their own; its `n_jobs` is the number of surrogates at a time, and the result is
-        the same for any number.
+        ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. The answer holds for its
+        number of clusters. With its `random_state` the data get the scores of its own fit; the
+        surrogates have seeds of their own. Its `n_jobs` is the number of surrogates at a time; it
+        does not change the result.
     families : sequence of {"box", "gaussian", "permuted"}
         Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one
         Gaussian. Both have the mean and the covariance of the data. "permuted": each column
         shuffled, which tests whether columns depend on each other, not whether there are clusters;
-        it is reported and is no part of the verdict.
+        it is reported but does not count in the verdict.
     n_surrogates : int
-        B, of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
+        B, number of surrogates of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
-        The data are called structured where the larger of the two p-values is at most this.
+        The data are called structured if the larger of the two p-values is at most this.
     max_points : int or None
-        Of more points a random sample of this size is judged, and the surrogates have its size.
-        None: all.
+        From more points, a random sample of this size is scored, and the surrogates have its size.
+        None: all points are scored.
 
     Returns
     -------
@@ -302,15 +286,15 @@ def null_reference(
 
     Notes
     -----
-    The level is claimed for data from a uniform box, or one Gaussian, for which it is exact. A
-    p-value for skewed, heavy-tailed or curved data without clusters may be too small: the
-    documentation has measured rates. So may be that of a cloud with a few points far out, which are
-    warned of and named in `far_out`. The opposite verdict is no proof either: clusters that overlap
-    much score no higher than one cloud.
+    The level is exact for data from a uniform box or one Gaussian. For skewed, heavy-tailed or
+    curved data without clusters, p-values may be too small: the documentation has measured rates.
+    They may also be too small for a cloud with a few points far out; a warning and `far_out` name
+    those points. "Not structured" is no proof either: clusters that overlap much score no higher
+    than one cloud.
 
     Percentiles of points are not turned into flags. Scores of the points of one data set rise and
-    fall together, and where there are clusters the points between them do not score like points of
-    one cloud. In simulations the share of false flags was not the share aimed at.
+    fall together, and points between clusters do not score like points of one cloud. In
+    simulations, the share of false flags was not the intended share.
 
     Examples
     --------
@@ -331,14 +315,14 @@ def null_reference(
     settings = Settings.of(cake)
     settings.check_points(sample)
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
-    settings.recipe.tell(ensemble.runs or ())
+    settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(sample, ensemble, settings.scoring)
-    scored = model.confidence(model.judge_training(sample), frame=frame, numbered=True)
+    scored = model.confidence(model.training_fields(sample), frame=frame, numbered=True)
     found = score_surrogates(sample, [settings], families, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
     outliers = points[far_out(sample)]
     if len(outliers):
-        tell(warning_of(outliers))
+        warn_user(warning_of(outliers))
     return NullReference(
         confidence=scored,
         points=points,

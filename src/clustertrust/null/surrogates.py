@@ -1,4 +1,4 @@
-"""Surrogates: data like the given ones without clusters, drawn and scored as the data are.
+"""Surrogates: data like the given ones, but without clusters, drawn and scored as the data are.
 
 References
 ----------
@@ -22,6 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_matrix
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
@@ -38,28 +39,25 @@ __all__ = [
     "build_seeded",
     "check_families",
     "check_template",
-    "cluster_means",
     "draw_entropy",
     "draw_sample",
     "far_out",
+    "mean_by_cluster",
     "mean_score",
     "score_surrogates",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], NDArray]
 ROUNDS, NEAR = (
     8,
     1e-3,
-)  # corrections of the sides of a box, and how near its spread must come to that of the data
+)  # corrections of the sides of a box, and how close its spread must get to that of the data
 FEWEST, NEIGHBOURS, FAR = (
     20,
     7,
     2.0,
-)  # points that are far out: least size of a data set, neighbours, radii
-# first number of the spawn key of the sample; those of families follow. Runs have keys of length
-# one.
+)  # for points far out: smallest data set, neighbours, radii
+# First number of the spawn key of the sample; those of families follow. Runs have keys of length 1.
 _SAMPLE = 0
 
 
@@ -75,7 +73,7 @@ class _Axes(NamedTuple):
 
 
 def _principal_axes(X: Floats) -> _Axes:
-    """Axes along which the data have no spread are left out."""
+    """Return the principal axes, without those along which the data have no spread."""
     mean = X.mean(axis=0)
     along, size, axes = np.linalg.svd(X - mean, full_matrices=False)
     rank = int((size > size.max(initial=0.0) * max(X.shape) * np.finfo(np.float64).eps).sum())
@@ -83,13 +81,12 @@ def _principal_axes(X: Floats) -> _Axes:
 
 
 def box(X: Floats) -> Draw:
-    """Uniform in a box, with the mean of the data and their spread along the principal axes.
+    """Draw uniformly in a box, with the mean of the data and their spread along principal axes.
 
-    The principal axes of a sample lie askew in its box, so that ranges along them are not its
-    sides: the short ones come out too long, and a box with these sides is less elongated than the
-    data's own, and scores lower. So each surrogate is measured as the data were, along its own
-    principal axes, and has the sides for which it shows the same standard deviations. Uniform data
-    are made alike: from a uniform U, and the sides for which U shows theirs.
+    The principal axes of a sample are tilted in its box, so ranges along them are not its sides:
+    the short ones come out too long. A box with these sides is less elongated than the true one and
+    scores lower. So each surrogate is measured as the data were, along its own principal axes, and
+    gets the sides for which it has the same standard deviations.
     """
     at = _principal_axes(X)
     size = np.linalg.norm(at.along, axis=0)
@@ -101,12 +98,10 @@ def box(X: Floats) -> Draw:
 
 
 def _with_sizes(U: Floats, size: Floats) -> Floats:
-    """U·sides, centred, along its own principal axes, with sides for which its singular values are
-    as given.
+    """Return U·sides, centred, along its principal axes, with the given singular values.
 
-    The sides are corrected by the ratio of the values until that is 1. Where values are nearly
-    equal there may be no sides that fit, since the axes turn with them; the nearest that were found
-    are taken then.
+    The sides are corrected by the ratio of the values until that is 1. If values are nearly equal,
+    no sides may fit, since the axes turn with them; then the closest found are used.
     """
     U = U - U.mean(axis=0)
     R = np.linalg.qr(
@@ -128,11 +123,11 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
 
 
 def gaussian(X: Floats) -> Draw:
-    """One Gaussian, with exactly the mean and the covariance of the data.
+    """Draw from one Gaussian, with exactly the mean and the covariance of the data.
 
-    X - mean = P S Vᵀ, P (n, rank) orthonormal. Where X is Gaussian, P is uniform among such
-    matrices with columns of mean 0, whatever S and V are. A surrogate has a P of its own, and S and
-    V of the data: which of them are the data is then chance alone, and the p-value is exact.
+    X - mean = P S Vᵀ, P (n, rank) orthonormal. If X is Gaussian, P is uniform among such matrices
+    with columns of mean 0, whatever S and V are. A surrogate has its own P, and S and V of the
+    data, so data and surrogates are exchangeable and the p-value is exact.
     """
     at = _principal_axes(X)
     size = np.linalg.norm(at.along, axis=0)
@@ -146,9 +141,7 @@ def gaussian(X: Floats) -> Draw:
 
 
 def permuted(X: Floats) -> Draw:
-    """Each column shuffled on its own: the marginals stay, and with them any clusters that they
-    show.
-    """
+    """Shuffle each column on its own: the marginals stay, with any clusters in them."""
     return lambda rng: rng.permuted(X, axis=0)
 
 
@@ -161,7 +154,7 @@ VERDICT = ("box", "gaussian")  # permuted columns test dependence, which is anot
 
 
 def check_families(argument: str, families: Any) -> tuple[str, ...]:
-    """Return the names, each once, one of the verdict's at least."""
+    """Return the names of the families, each once, at least one of them in the verdict."""
     if isinstance(families, str) or not isinstance(families, Iterable):
         raise TypeError(f"{argument}={families!r} must be a sequence of names, such as {VERDICT}.")
     given = tuple(families)
@@ -169,7 +162,7 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
         check_choice(argument, name, FAMILIES)
     if not set(given) & set(VERDICT):
         raise ValueError(
-            f"{argument}={families!r} leaves the verdict to nothing; add one of {list(VERDICT)}, "
+            f"{argument}={families!r} has no family for the verdict; add one of {list(VERDICT)}, "
             "or both."
         )
     return tuple(dict.fromkeys(given))
@@ -179,9 +172,7 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
 
 
 def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, Any, Ints]:
-    """Check X, draw the sample, and return it with what its table shall look like, and the
-    positions of its points.
-    """
+    """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
     X = check_matrix(X)
     if sparse.issparse(X):
@@ -191,7 +182,7 @@ def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, 
         )
     if not np.ptp(X, axis=0).any():
         raise ValueError(
-            "X has no spread: all its rows are equal, so that there is nothing to compare with."
+            "X has no spread: all its rows are equal, so there is nothing to compare with."
         )
     n = len(X)
     points = np.arange(n)
@@ -204,12 +195,11 @@ def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, 
 
 
 def far_out(X: NDArray) -> Ints:
-    """Positions of points that have fewer than seven others near: beyond the usual gap by two radii
-    of the cloud.
+    """Return positions of points whose seventh neighbour is unusually far.
 
-    The gap is the distance to the seventh neighbour, its usual size the median, and the radius the
-    median distance from the column-wise median. A group of eight points or more is not far out,
-    however far it lies: it may be a cluster.
+    Unusual is more than the median of such distances plus two radii of the cloud; the radius is the
+    median distance from the column-wise median. A group of eight points or more is never far out:
+    it may be a cluster.
     """
     if len(X) < FEWEST:
         return np.zeros(0, dtype=np.int64)
@@ -220,7 +210,7 @@ def far_out(X: NDArray) -> Ints:
 
 
 def draw_entropy(random_state: Any) -> int:
-    """The number that all seeds come from; a list of seeds has none for surrogates."""
+    """Return the number behind all seeds; raise for a list, which has no seeds for surrogates."""
     if isinstance(random_state, Sequence | np.ndarray):
         raise ValueError(
             f"random_state={random_state!r} must be a number or None: surrogates need seeds of "
@@ -249,27 +239,27 @@ def check_template(cake: Any) -> CAKE:
         )
     if cake.checkpoint is not None:
         raise ValueError(
-            "checkpoint keeps the runs of one fit, and here many data sets are fitted; leave it "
+            "checkpoint keeps the runs of one fit, but here many data sets are fitted; leave it "
             "out."
         )
     return cake
 
 
 def build_seeded(X: Any, settings: Settings, seeds: Sequence[int]) -> Ensemble:
-    """Cluster X once a seed; what the runs have to say is left to the caller."""
+    """Cluster X once per seed; the caller handles the warnings of the runs."""
     runs = run_all(X, settings.recipe, list(enumerate(seeds)))
     check_enough(runs, len(seeds))
     return assemble(runs)
 
 
 def mean_score(scores: Floats) -> float:
-    """Mean over the points that have a score; 0 where none has."""
+    """Return the mean over the points that have a score; 0 if none has."""
     known = scores[~np.isnan(scores)]
     return float(known.mean()) if known.size else 0.0
 
 
-def cluster_means(scores: Floats, labels: Ints) -> Floats:
-    """Mean score of the members of each cluster 0, 1, …; NaN where there are none."""
+def mean_by_cluster(scores: Floats, labels: Ints) -> Floats:
+    """Return the mean score of each cluster 0, 1, …; NaN for one without members."""
     known = (labels >= 0) & ~np.isnan(scores)
     size = np.bincount(labels[known], minlength=labels.max(initial=-1) + 1)
     total = np.bincount(labels[known], scores[known], minlength=len(size))
@@ -277,27 +267,23 @@ def cluster_means(scores: Floats, labels: Ints) -> Floats:
 
 
 class Surrogate(NamedTuple):
-    """What is kept of a scored surrogate: its mean score, the largest mean of a cluster, and all
-    scores.
-    """
+    """The scores of a surrogate: their mean, the largest cluster mean, and all of them."""
 
     mean: float
     largest: float
     scores: Floats
 
 
-def _work(
+def _score_surrogate(
     draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
 ) -> list[Surrogate] | Exception:
-    """One surrogate, scored under each of the settings, or its failure.
+    """Score one surrogate with each of the settings, or return its failure.
 
-    All that is random follows from its key.
+    All randomness follows from its key.
     """
     try:
         return _score_one(draw, like, plans, entropy, key)
-    except (
-        Exception
-    ) as error:  # raised where results come in order, so that it is the same from call to call
+    except Exception as error:  # raised later, in order, so that it is the same for each call
         return error
 
 
@@ -312,8 +298,8 @@ def _score_one(
     kept = []
     for plan in plans:
         ensemble = build_seeded(X, plan, seeds[: plan.recipe.count()])
-        scored = build_model(X, ensemble, plan.scoring, quiet=True).judge_training(X, quiet=True)
-        largest = cluster_means(scored["scores"], scored["labels"])
+        scored = build_model(X, ensemble, plan.scoring, quiet=True).training_fields(X, quiet=True)
+        largest = mean_by_cluster(scored["scores"], scored["labels"])
         known = largest[~np.isnan(largest)]
         kept.append(
             Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"])
@@ -324,18 +310,17 @@ def _score_one(
 def score_surrogates(
     X: NDArray, plans: Sequence[Settings], families: Sequence[str], n_surrogates: int, entropy: int
 ) -> dict[str, list[list[Surrogate]]]:
-    """For each family, surrogate and settings what `Surrogate` keeps. The same surrogate serves all
-    settings.
+    """Score the surrogates of each family with each of the settings.
 
-    Surrogate b of a family depends on the data, the entropy, the family and b alone, so that more
-    surrogates begin with the same ones.
+    The same surrogate serves all settings. Surrogate b of a family depends only on the data, the
+    entropy, the family and b, so more surrogates start with the same ones.
     """
     recipe = plans[0].recipe
     plans = [plan.alone() for plan in plans]
     draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in families}
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
     jobs = [(name, b) for name in families for b in range(n_surrogates)]
-    work = joblib.delayed(_work)
+    work = joblib.delayed(_score_surrogate)
     parallel = joblib.Parallel(
         n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
     )

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
 from clustertrust.reasons import THRESHOLD, check_threshold
-from clustertrust.report.contents import Clusters, read_data, read_table, read_votes
+from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
     pack_reasons,
@@ -35,7 +35,6 @@ from clustertrust.storage import write_text
 
 __all__ = ["build_report", "write_report"]
 
-Ints = NDArray[np.integer]
 
 # points in the plots and in the table of points; the rest are counted and can be downloaded
 MOST_DRAWN = 100_000
@@ -53,30 +52,30 @@ def write_report(
     threshold: float = THRESHOLD,
     embedding: Any = None,
 ) -> None:
-    """Write a page to explore scores with: one HTML file, complete in itself, whole or not at all.
+    """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
     Parameters
     ----------
     path : path of the file
     table : pandas DataFrame
-        One row a point, as `Confidence.to_frame()` gives it; its index names the points. The
+        One row per point, as `Confidence.to_frame()` gives it; its index names the points. The
         columns "label" and "score" are needed; "standard_error", "stability", "geometry",
         "persistence", "silhouette_mean", "silhouette_std", "consensus_strength", "rival" and
-        "margin" are shown where they are there, other columns are not; reasons are told anew for
-        the threshold that the page has.
+        "margin" are shown if present, other columns are not. The page derives the reasons for its
+        own threshold.
     X : (n, d) array, CSR matrix or frame, optional
-        The data. Two columns are the scatter; of more, their first two principal components. A
-        point that is looked at is shown with its values, up to the 50 columns in which the clusters
-        differ most.
+        The data. The scatter shows two columns as they are, or the first two principal components
+        of more. A selected point is shown with its values, in up to 50 columns in which the
+        clusters differ most.
     votes : (n, k) pandas DataFrame, optional
-        Share of the runs voting for each cluster, one column a cluster by its name.
+        Share of the runs voting for each cluster, one column per cluster by its name.
     settings : dict, optional
-        Names and values to print at the end of the page, so that the scores can be made again.
+        Names and values to print at the end of the page, to reproduce the scores.
     title : str, optional
     threshold : float
-        Where the page starts: points with a score above this are kept.
+        The initial threshold of the page: points with a score above this are kept.
     embedding : (n, 2) array or frame, optional
-        Coordinates for the scatter, in place of those from X.
+        Coordinates for the scatter, instead of those from X.
 
     Examples
     --------
@@ -115,8 +114,7 @@ def build_report(
     threshold: float = THRESHOLD,
     embedding: Any = None,
 ) -> dict[str, Any]:
-    """All that the page shows, as a dict that JSON can hold; arrays are packed by
-    `clustertrust.report.packing`.
+    """Return the contents of the page as a JSON-able dict, with arrays packed.
 
     The parameters are those of :func:`write_report`.
 
@@ -129,10 +127,9 @@ def build_report(
     """
     if not 0 <= check_threshold(threshold) <= 1:
         raise ValueError(
-            f"threshold={threshold!r} must be a number from 0 to 1, where the slider of the page "
-            "ends."
+            f"threshold={threshold!r} must be a number from 0 to 1, the range of the page's slider."
         )
-    points = read_table(table)
+    points = read_scores(table)
     numeric = points.numbers
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
@@ -141,7 +138,7 @@ def build_report(
         str(name): name for name in named
     }  # columns of a file are text, also where labels are numbers
     voted = [by_text.get(str(name), name) for name in voted]
-    clusters = Clusters([*named, *voted])
+    clusters = ClusterNames([*named, *voted])
     k = len(clusters)
 
     codes = clusters.code(*points.labels)
@@ -190,15 +187,13 @@ def _versions() -> list[list[str]]:
 
 
 def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
-    """What a reader has to know of the plots."""
+    """Return notes on the plots for the reader."""
     notes = [view.origin]
     if drawn is not None:
         notes.append(
             f"The plots and the table of points show {len(at):,} of {n:,} points: the "
-            f"{len(at) // LOWEST:,} with the "
-            "lowest scores, and a random sample of the others. Counts, clusters, the histogram and "
-            "the download take "
-            "all."
+            f"{len(at) // LOWEST:,} with the lowest scores, and a random sample of the others. "
+            "Counts, clusters, the histogram and the download take all."
         )
     missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())
     if missing:

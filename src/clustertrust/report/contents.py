@@ -1,4 +1,4 @@
-"""Tables, votes and data as people have them → the parts of a report, each checked once."""
+"""Tables, votes and data of the user → the parts of a report, each checked once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import (
     MATRIX_OPTIONS,
     check_columns,
@@ -23,17 +23,15 @@ from clustertrust._validation import (
 )
 from clustertrust.results import COLUMNS
 
-__all__ = ["Clusters", "Points", "read_data", "read_table", "read_votes"]
+__all__ = ["ClusterNames", "ScoreTable", "read_data", "read_scores", "read_votes"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer]
 Named = tuple[Ints, list[Hashable]]
 
 NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]
-LARGEST = 1e6  # of these numbers, all of which are shares, silhouettes and errors of both
+LARGEST_NUMBER = 1e6  # far above any share, silhouette or standard error
 
 
-class Clusters:
+class ClusterNames:
     """The names of clusters, numbered in the order in which a person would list them."""
 
     def __init__(self, names: Iterable[Hashable]) -> None:
@@ -50,12 +48,12 @@ class Clusters:
         return len(self.names)
 
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
-        """Codes into `names` as codes into these clusters; -1 stays -1."""
+        """Return the codes into `names` as codes into these clusters; -1 stays -1."""
         return np.array([*(self._code[name] for name in names), -1], dtype=np.int64)[codes]
 
 
 @dataclass(frozen=True)
-class Points:
+class ScoreTable:
     """A table of scores, checked.
 
     Attributes
@@ -65,7 +63,7 @@ class Points:
     labels, rivals : codes (-1: none) and the name behind each code; `rivals` is None where there is
         no such column
     id_name : what the index is called
-    unassigned : what the table writes where a point has no label
+    unassigned : the table's label of points that are not assigned
     """
 
     numbers: pd.DataFrame
@@ -75,13 +73,12 @@ class Points:
     unassigned: str
 
 
-def read_table(table: Any) -> Points:
+def read_scores(table: Any) -> ScoreTable:
     """Check a table of scores."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
-            f"table is a {type(table).__name__}; give a pandas DataFrame, one row a point, as "
-            "Confidence.to_frame() "
-            "does."
+            f"table is a {type(table).__name__}; give a pandas DataFrame, one row per point, as "
+            "Confidence.to_frame() does."
         )
     missing = [name for name in ("label", "score") if name not in table.columns]
     if missing:
@@ -94,41 +91,41 @@ def read_table(table: Any) -> Points:
         raise ValueError(f"table has more than one column of the name {twice[0]!r}; rename them.")
     if len(table) == 0:
         raise ValueError("table has no rows; a report needs at least one point.")
-    numbers = {name: _numbers(table, name) for name in NUMBERS if name in table.columns}
+    numbers = {name: _number_column(table, name) for name in NUMBERS if name in table.columns}
     score = numbers["score"]
     outside = np.flatnonzero((score < -1e-9) | (score > 1 + 1e-9))
     if outside.size:
         raise ValueError(
             f"table['score'] is {score[outside[0]]} in row {outside[0]}; scores lie between 0 and "
-            "1, or are missing "
-            "where there is none."
+            "1, or are missing where there is none."
         )
     numbers["score"] = np.clip(score, 0.0, 1.0)  # rounding may have taken it a hair beyond
     named = [str(name) for name in table.index.names if name is not None]
-    return Points(
+    return ScoreTable(
         numbers=pd.DataFrame(numbers, index=table.index),
-        labels=_labels(table, "label"),
-        rivals=_labels(table, "rival") if "rival" in table.columns else None,
+        labels=_label_column(table, "label"),
+        rivals=_label_column(table, "rival") if "rival" in table.columns else None,
         id_name=" / ".join(named) or "id",
         unassigned="-1" if table["label"].dtype.kind in "iu" else "",
     )
 
 
-def _numbers(table: pd.DataFrame, name: str) -> Floats:
-    """A column as floats; missing values are NaN."""
+def _number_column(table: pd.DataFrame, name: str) -> Floats:
+    """Return a column as floats; missing values are NaN."""
     try:
         found = check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise ValueError(f"table[{name!r}] must be a column of numbers: {error}.") from error
-    beyond = np.flatnonzero(np.abs(found) > LARGEST)
+    beyond = np.flatnonzero(np.abs(found) > LARGEST_NUMBER)
     if beyond.size:
         raise ValueError(
-            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, where no such value can be."
+            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, which is too large; check "
+            "the table."
         )
     return found
 
 
-def _labels(table: pd.DataFrame, name: str) -> Named:
+def _label_column(table: pd.DataFrame, name: str) -> Named:
     codes, names = check_label_vector(f"table[{name!r}]", table[name])
     return codes, names.tolist()
 
@@ -137,8 +134,8 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
     """Check a frame of votes: (n, k) shares and the cluster of each column."""
     if not isinstance(votes, pd.DataFrame):
         raise TypeError(
-            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column a cluster by "
-            "its name."
+            f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column per cluster "
+            "by its name."
         )
     check_same_length("votes", votes, "table", table)
     check_same_rows("votes", votes.index, "table", table.index)

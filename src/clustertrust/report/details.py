@@ -1,4 +1,4 @@
-"""What the page shows of single points, packed: which of them, where, their votes and their values."""
+"""What the page shows of single points, packed: which ones, where, their votes, their values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._types import Floats, Ints
 from clustertrust._views import View
 from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
 from clustertrust.report.packing import pack, pack_codes
@@ -24,8 +24,6 @@ __all__ = [
     "sample",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer]
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
@@ -34,11 +32,10 @@ LOWEST = 10  # one in so many of the points drawn is there for its low score
 
 
 def sample(scores: Floats, most: int) -> Ints | None:
-    """Positions of at most `most` points to draw, rising: a tenth of them the lowest scores, the
-    others at random.
+    """Return sorted positions of at most `most` points to draw; None: draw all.
 
-    None where all can be drawn. The lowest are what a reader looks for; the others show where the
-    clusters lie.
+    A tenth of them have the lowest scores, which readers look for; the others are random and show
+    where the clusters lie.
     """
     n = len(scores)
     if n <= most:
@@ -53,7 +50,7 @@ def sample(scores: Floats, most: int) -> Ints | None:
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
-    """Mean of each column in each cluster: (k, d), NaN for clusters without points.
+    """Return the mean of each column in each cluster: (k, d), NaN for clusters without points.
 
     Missing values are left out.
     """
@@ -125,7 +122,7 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
-    """The clusters with the most votes for each point, and their shares.
+    """Return the clusters with the most votes for each point, and their shares.
 
     `columns` is the cluster of each column.
     """
@@ -137,10 +134,9 @@ def pack_votes(shares: Floats, columns: Ints, k: int) -> dict[str, Any]:
 
 
 def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
-    """What would speak against each point, were its score not above the threshold, which the page
-    moves.
+    """Pack the doubt about each point, in case its score is not above the page's threshold.
 
-    None where the table has no components. `codes` (n,) are clusters, negative: none.
+    Return None if the table has no components. `codes` (n,) are clusters, negative: none.
     """
     if not {"stability", "geometry"} <= set(table.columns):
         return None
@@ -151,16 +147,16 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
     found = doubts(numbers["stability"], placement)
     found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    told = {
+    packed = {
         "of": pack(found, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
     }
-    return told | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
+    return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
 def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:
-    """Values of the points `at` in the most telling columns, and their means in each cluster."""
+    """Pack values of the points `at` in the most informative columns, and the cluster means."""
     means = group_means(X, codes, k)
     chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(at))))
     values = X[at][:, chosen]

@@ -11,32 +11,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._types import Ints
+
 __all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
 
 
 def pack(array: NDArray, dtype: str) -> dict[str, Any]:
-    """An array as a JSON-able dict, stored as `dtype` (such as "f4"), little-endian as browsers
-    read it.
-    """
+    """Return an array as a JSON-able dict of type `dtype` (such as "f4"), little-endian."""
     stored = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
     return {"dtype": dtype, "shape": list(stored.shape), "data": _squeeze(stored.tobytes())}
 
 
-def pack_codes(codes: NDArray[np.integer], k: int) -> dict[str, Any]:
-    """Codes from -1 to k - 1, in the smallest type that holds them."""
-    return pack(codes, "i1" if k <= 127 else "i2" if k <= 32767 else "i4")
+def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
+    """Return the codes from -1 to k - 1, in the smallest type that holds them."""
+    if k <= 127:
+        return pack(codes, "i1")
+    return pack(codes, "i2" if k <= 32767 else "i4")
 
 
 def unpack(packed: dict[str, Any]) -> NDArray:
-    """The array that `pack` packed."""
+    """Return the array that `pack` packed."""
     kind = np.dtype(packed["dtype"]).newbyteorder("<")
     return np.frombuffer(_expand(packed["data"]), dtype=kind).reshape(packed["shape"])
 
 
 def pack_index(index: pd.Index) -> dict[str, Any]:
-    """Names of the points: a range by its first value and step, whole numbers as such, all else as
-    text.
-    """
+    """Pack names of points: a range by start and step, whole numbers, or anything as text."""
     if isinstance(index, pd.RangeIndex):
         return {"kind": "range", "start": index.start, "step": index.step}
     values = index.to_numpy()
@@ -55,7 +55,7 @@ def pack_index(index: pd.Index) -> dict[str, Any]:
 
 
 def unpack_index(packed: dict[str, Any], n: int) -> list[str]:
-    """The n names that `pack_index` packed, as text."""
+    """Return the n names that `pack_index` packed, as text."""
     if packed["kind"] == "range":
         return [str(packed["start"] + packed["step"] * i) for i in range(n)]
     if packed["kind"] == "numbers":

@@ -50,7 +50,7 @@ def render(contents: dict[str, Any]) -> str:
     page = _asset("template.html")
     before, *pieces = page.split("{{")
     filled = [before]
-    for piece in pieces:  # one pass, so that nothing that was filled in is looked at again
+    for piece in pieces:  # one pass, so that inserted text is not filled in again
         name, rest = piece.split("}}", 1)
         filled += [parts[name], rest]
     return "".join(filled)

@@ -8,21 +8,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._views import View, data_view, given_view
 
 __all__ = ["choose_view"]
-
-Ints = NDArray[np.integer]
 
 
 def choose_view(
     X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints
 ) -> View:
-    """The embedding, else the data, else what the table has: stability and geometry, or scores by
-    cluster.
-    """
+    """Choose the view: the embedding, else the data, else columns of the table."""
     if embedding is not None:
         return given_view(embedding, table.index, "table")
     if X is not None and columns is not None:
@@ -38,6 +34,6 @@ def choose_view(
     return View(
         np.column_stack([table["score"].to_numpy(np.float64, na_value=np.nan), codes + spread]),
         ("score", "cluster"),
-        "The data were not given: points are placed by their score, one band a cluster, at random "
-        "within it.",
+        "The data were not given: points are placed by their score, one band per cluster, at "
+        "random within it.",
     )

@@ -1,3 +1,1 @@
-"""An ensemble and the data → scores: settings, the model, standard errors, and as many runs as the
-scores need.
-"""
+"""An ensemble and the data → scores: settings, the model, standard errors, the number of runs."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._parallel import blocks, map_blocks
+from clustertrust._types import Floats, Ints
 from clustertrust.stability import Stability, pairs
 
 __all__ = ["standard_errors"]
 
-Floats = NDArray[np.float64]
 Fuse = Callable[..., Floats]
 
 
 def standard_errors(
-    of: NDArray[np.integer],
+    of: Ints,
     stability: Stability,
     s: Floats,
     normalize: Fuse,
@@ -28,7 +27,7 @@ def standard_errors(
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
     θ₋ᵣ is the score without run r. c₋ᵣ = (T - T_r) / C(R_i - 1, 2) and the mean and std of the
-    other silhouettes come from sums that are there already, so that no run is scored again: O(nR).
+    other silhouettes come from sums that are already known, so no run is scored again: O(nR).
 
     Parameters
     ----------
@@ -36,9 +35,8 @@ def standard_errors(
     stability : the stability of those rows, with per-run sums
     s : (n, R) silhouettes, NaN where a run does not count
     normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
-    p : (n,) persistence, where `fuse` takes it as well; held fixed, so that the error is that of c
-        and S̃ alone
-    threads : that work on blocks of points; the result is the same for any number
+    p : (n,) persistence, if `fuse` takes it; held fixed, so the error is that of c and S̃ only
+    threads : number of threads; it does not change the result
     """
 
     def of_rows(rows: slice) -> Floats:
@@ -46,12 +44,12 @@ def standard_errors(
             of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],)
         )
 
-    small = blocks(len(s), 16 * 8 * s.shape[1])  # what a block needs stays in the cache
+    small = blocks(len(s), 16 * 8 * s.shape[1])  # the arrays of a block stay in the cache
     return np.concatenate(list(map_blocks(of_rows, small, threads)))
 
 
 def _of_block(
-    of: NDArray[np.integer],
+    of: Ints,
     stability: Stability,
     s: Floats,
     normalize: Fuse,
@@ -60,7 +58,7 @@ def _of_block(
 ) -> Floats:
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]
-    runs[runs < 3] = np.nan  # what follows is then NaN without a division by zero
+    runs[runs < 3] = np.nan  # the results are then NaN, without a division by zero
 
     sums = stability.sums[of]
     c = (sums.sum(axis=1, keepdims=True) / 2 - sums) / pairs(runs - 1)

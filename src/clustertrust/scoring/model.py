@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._parallel import count_threads
-from clustertrust._validation import tell
+from clustertrust._types import Arrays, Floats, Ints
+from clustertrust._validation import warn_user
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
@@ -32,10 +33,8 @@ from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "measure"]
+__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 Silhouettes = tuple[
     Floats, Ints
 ]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
@@ -43,19 +42,18 @@ Silhouettes = tuple[
 
 @dataclass(frozen=True)
 class Model:
-    """All that scoring points needs.
+    """Everything needed to score points.
 
     Attributes
     ----------
     scoring : the settings
     ensemble : the runs
-    clusters : their clusters; `Cells` where all points are in memory
+    clusters : their clusters; `Cells` if all points are in memory
     matchings : of each pair of runs
-    reference : the run in whose names the consensus speaks
-    geometry_method : the name of the geometry, `auto` settled
-    dissimilarity : what measures points; None where their silhouettes are known and there are no
-        others
-    refinement : mixtures for persistence, where the fusion takes it and a point has a label
+    reference : the run that gives the consensus its labels
+    geometry_method : the name of the geometry, never `auto`
+    dissimilarity : distances of points to clusters; None if all silhouettes are known
+    refinement : mixtures for persistence, if the fusion uses it and some point has a label
     """
 
     scoring: Scoring
@@ -69,7 +67,7 @@ class Model:
 
     @property
     def cells(self) -> Cells:
-        """The clusters, where all points are in memory."""
+        """The clusters, if all points are in memory."""
         assert isinstance(self.clusters, Cells)
         return self.clusters
 
@@ -78,36 +76,33 @@ class Model:
         return count_threads(self.scoring.geometry.n_jobs)
 
     def stability(self, rows: Ints) -> Stability:
-        """Stability of rows of labels by the training matchings."""
+        """Return the stability of rows of clusters (m, R), by the training matchings."""
         how = self.scoring
         return stability(
             self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned
         )
 
     def votes(self, rows: Ints) -> Votes:
-        """Votes on rows of labels by the training matchings."""
+        """Return the votes on rows of clusters (m, R), by the training matchings."""
         return count_votes(
             self.clusters, self.matchings, self.reference, rows, self.scoring.count_runs(rows)
         )
 
     def component(self, s: Floats, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-        """Silhouettes as they count, their mean, std and S̃."""
+        """Return the silhouettes that count, their mean, std and S̃."""
         if self.scoring.unassigned == "disagree":
             s = np.where(own < 0, 0.0, s)
         mean, std = mean_and_std(s)
         return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
 
     def refined(self, X: Any) -> Model:
-        """The same with the mixtures that persistence needs, fitted to the training points X."""
+        """Return the model with mixtures for persistence, fitted to the training points X."""
         cells = self.cells
         labels = self.votes(cells.rows).labels[cells.of]
         return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
 
     def persistence(self, X: Any, labels: Ints) -> Floats | None:
-        """Persistence of points with these consensus labels.
-
-        None where the fusion does not take it.
-        """
+        """Return the persistence of points with these labels; None if the score does not use it."""
         if not self.scoring.refines:
             return None
         return (
@@ -117,58 +112,51 @@ class Model:
         )
 
     def encode(self, labels: Ints) -> Ints:
-        """Labels that the runs gave (n, R) → clusters (n, R).
-
-        -1 for a label that no training point has.
-        """
+        """Turn labels of the runs (n, R) into clusters (n, R); -1 for an unknown label."""
         return self.clusters.encode(labels)
 
     def silhouettes(
         self, rows: Ints | None = None, X: Any = None, *, training: bool = False
     ) -> Silhouettes:
-        """Silhouettes of points X that the runs put into `rows` (n, R).
-
-        None: those of the training points.
-        """
+        """Return silhouettes of points X in clusters `rows` (n, R); None: the training points."""
         assert self.dissimilarity is not None
         rows = self.cells.rows[self.cells.of] if rows is None else rows
         return silhouettes_of(self.dissimilarity, rows, X, training=training)
 
     def score(self, X: Any, rows: Ints) -> Floats:
-        """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
+        """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""
         *_, g = self.component(self.silhouettes(rows, X)[0], rows)
         p = self.persistence(X, self.votes(rows).labels)
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
-    def judge_training(
+    def training_fields(
         self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False
     ) -> dict[str, Any]:
-        """The fields of `Confidence` of the training points X; `known` are their silhouettes, where
-        they are known.
+        """Return the fields of `Confidence` for the training points X.
 
-        `quiet`: without the error of a sample of members, and without a warning of points that have
-        no score.
+        `known` are their silhouettes, if they are known. `quiet` leaves out the sampling error and
+        the warning of points without a score.
         """
         cells = self.cells
-        found: dict[str, Any] = self.judge(cells.rows, cells.of, known or self.silhouettes(), X)
+        found: dict[str, Any] = self.fields(cells.rows, cells.of, known or self.silhouettes(), X)
         if not quiet:
             _warn_of_missing(found["scores"])
             if self.dissimilarity is not None:
                 found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
         return found
 
-    def judge_new(self, X: Any, rows: Ints, *, training: bool = False) -> dict[str, NDArray]:
-        """The fields of `Confidence` of points X that the runs put into `rows` (n, R)."""
+    def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
+        """Return the fields of `Confidence` for points X that the runs put into `rows` (n, R)."""
         of, first = backend().meet(rows)
-        return self.judge(rows[first], of, self.silhouettes(rows, X, training=training), X)
+        return self.fields(rows[first], of, self.silhouettes(rows, X, training=training), X)
 
     def confidence(
         self, fields: Mapping[str, Any], *, frame: Any = None, numbered: bool = False
     ) -> Confidence:
-        """The record of these fields; `frame` is what its table shall look like.
+        """Make the record of these fields; `frame` gives the kind and index of its table.
 
-        `numbered`: clusters are called 0, 1, …, as `CAKE` has it, and not by the labels that the
-        reference run gave.
+        `numbered` names clusters 0, 1, …, as in `CAKE`, instead of by the labels of the reference
+        run.
         """
         names = self.clusters.names[self.reference]
         given = self.ensemble.label_names[self.reference]
@@ -184,10 +172,10 @@ class Model:
             frame=frame,
         )
 
-    def judge(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> dict[str, NDArray]:
-        """The fields of `Confidence`, by name.
+    def fields(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
+        """Return the fields of `Confidence`, by name.
 
-        Points of one cell share a row of labels: `rows` (m, R), `of` (n,) the row of each point.
+        Points of one cell share a row of clusters: `rows` (m, R), `of` (n,) the row of each point.
         `known` are their silhouettes. X are the points, for a fusion with persistence.
         """
         raw, nearest = known
@@ -210,11 +198,10 @@ class Model:
         }
 
     def _rivals(self, votes: Votes, of: Ints, nearest: Ints) -> Ints:
-        """Label with the second most votes; where all votes agree, the nearest other cluster; -1:
-        there is no other.
+        """Return the label with the second most votes, else the nearest other cluster, else -1.
 
-        Nearest in the reference run; where that does not assign the point, what most other runs
-        have nearest, in the reference's names.
+        The nearest is that of the reference run. If that does not assign the point, it is the
+        nearest in most other runs, translated to the labels of the reference run.
         """
         others = np.nan_to_num(votes.votes)
         labelled = np.flatnonzero(votes.labels >= 0)
@@ -234,26 +221,23 @@ class Model:
 
 
 def match_ensemble(ensemble: Ensemble, scoring: Scoring) -> Model:
-    """A model of labels alone, for silhouettes that are known."""
+    """Return a model of labels only, for silhouettes that are known."""
     cells = meet(ensemble.labels)
     matchings = match_runs(cells)
     reference = CONSENSUS[scoring.consensus](cells, matchings, scoring.count_runs(cells.rows))
     return Model(scoring, ensemble, cells, matchings, reference)
 
 
-def measure(model: Model, X: Any) -> Model:
-    """The model with what measures points: checked points X are those that its labels speak of."""
+def with_geometry(model: Model, X: Any) -> Model:
+    """Return the model with its geometry, built on the checked training points X."""
     method, dissimilarity = build_geometry(X, model.ensemble, model.cells, model.scoring.geometry)
     model = replace(model, geometry_method=method, dissimilarity=dissimilarity)
     return model.refined(X) if model.scoring.refines else model
 
 
 def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:
-    """The model of an ensemble of checked points X.
-
-    `quiet`: without hints at what else could be asked for.
-    """
-    model = measure(match_ensemble(ensemble, scoring), X)
+    """Return the model of an ensemble of checked points X; `quiet` leaves out hints."""
+    model = with_geometry(match_ensemble(ensemble, scoring), X)
     if not quiet:
         hint_at_jaccard(model.clusters, scoring.agreement)
         warn_of_single_clusters(model.clusters)
@@ -263,8 +247,7 @@ def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = F
 def _warn_of_missing(scores: Floats) -> None:
     missing = int(np.isnan(scores).sum())
     if missing:
-        tell(
+        warn_user(
             f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
-            "are NaN. "
-            "More runs, or unassigned='disagree', give every point a score."
+            "are NaN. More runs, or unassigned='disagree', give every point a score."
         )

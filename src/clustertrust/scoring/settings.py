@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Ints
 from clustertrust._validation import check_choice
 from clustertrust.consensus import CONSENSUS
 from clustertrust.ensemble.recipe import Recipe
@@ -19,14 +19,10 @@ from clustertrust.stability import AGREEMENTS, UNASSIGNED
 
 __all__ = ["Scoring", "Settings"]
 
-Ints = NDArray[np.integer]
-
 
 @dataclass(frozen=True)
 class Scoring:
-    """How an ensemble is scored: the options that turn components into scores, and those of the
-    geometry.
-    """
+    """The checked options of scoring, with those of the geometry."""
 
     fusion: str = "harmonic"
     normalization: str = "clip"
@@ -37,10 +33,7 @@ class Scoring:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Scoring:
-        """Check what the user asked for: parameters of `confidence` by name.
-
-        Others are passed over.
-        """
+        """Check the parameters of `confidence`, given by name; ignore others."""
         names = ("fusion", "normalization", "agreement", "unassigned", "consensus")
         scoring = cls(**{name: params[name] for name in names if name in params})
         check_choice("fusion", scoring.fusion, FUSIONS)
@@ -52,11 +45,11 @@ class Scoring:
 
     @property
     def refines(self) -> bool:
-        """Whether persistence is a part of the score."""
+        """Return whether persistence is part of the score."""
         return self.fusion in WITH_PERSISTENCE
 
     def count_runs(self, rows: Ints) -> Ints:
-        """(m,) number of runs that count for rows of labels."""
+        """Return the number of runs that count for each row of clusters, (m,)."""
         return (
             np.full(len(rows), rows.shape[1])
             if self.unassigned == "disagree"
@@ -64,7 +57,7 @@ class Scoring:
         )
 
     def check_points(self, X: Any, n: int) -> Any:
-        """Return X as scoring n labelled points needs it; raise for what cannot be scored."""
+        """Return X as scoring n labelled points needs it; raise if it cannot be scored."""
         if self.refines:
             check_coordinates(self.geometry.method, self.geometry.metric, X)
         return self.geometry.check_points(X, n)
@@ -84,22 +77,22 @@ class Settings:
         scoring = Scoring.of(params)
         if scoring.geometry.is_precomputed:
             raise ValueError(
-                "A precomputed matrix is for confidence(X, labels): clusterers here need the "
-                "points."
+                "A precomputed matrix is only for confidence(X, labels): CAKE clusters the points, "
+                "so give the points."
             )
-        if scoring.refines:  # before a fit, not after all of them
+        if scoring.refines:  # before the fit, not after all runs
             check_coordinates(scoring.geometry.method, scoring.geometry.metric, None)
         return cls(Recipe.of(params), scoring)
 
     def check_points(self, X: Any) -> None:
-        """Raise for checked points X that cannot be clustered or scored so."""
+        """Raise if checked points X cannot be clustered or scored with these settings."""
         self.recipe.check_size(X.shape[0])
         self.scoring.geometry.try_metric(X)
         if self.scoring.refines:
             check_coordinates(self.scoring.geometry.method, self.scoring.geometry.metric, X)
 
     def alone(self) -> Settings:
-        """The same on one thread and without a progress bar, for work that is done side by side."""
+        """Return the settings for one of many parallel jobs: one thread, no progress bar."""
         geometry = replace(self.scoring.geometry, n_jobs=1)
         recipe = replace(self.recipe, n_jobs=1, verbose=False)
         return Settings(recipe, replace(self.scoring, geometry=geometry))

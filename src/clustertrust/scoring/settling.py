@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._validation import tell
+from clustertrust._types import Floats
+from clustertrust._validation import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
@@ -18,30 +18,28 @@ from clustertrust.geometry import build_geometry, silhouettes_of
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["BATCH", "FEWEST", "MOST", "TOLERANCE", "build_until_settled"]
+__all__ = ["BATCH_RUNS", "FEWEST_RUNS", "MOST_RUNS", "SETTLED", "build_until_settled"]
 
-FEWEST, BATCH, MOST = 20, 10, 200
-# The error of a score against how far the scores of different points lie apart: a share, since
-# scores have no fixed scale (those of kernel silhouettes are small throughout) and it is their
-# order that counts.
-TOLERANCE = 0.1
+FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
+# Largest error of a score, as a share of the spread between points: scores have no fixed scale
+# (those of kernel silhouettes are all small), and it is their order that counts.
+SETTLED = 0.1
 
 
-def unsettled(scores: NDArray[np.float64], standard_errors: NDArray[np.float64]) -> float:
-    """Median standard error of the scores as a share of their interquartile range.
-
-    NaN are left out.
-    """
+def unsettled(scores: Floats, standard_errors: Floats) -> float:
+    """Return the median standard error as a share of the interquartile range, without NaN."""
     known = np.isfinite(scores) & np.isfinite(standard_errors)
     if not known.any():
         return np.inf
     error = float(np.median(standard_errors[known]))
     low, high = np.quantile(scores[known], [0.25, 0.75])
-    return error / (high - low) if high > low else 0.0 if error == 0 else np.inf
+    if high > low:
+        return error / (high - low)
+    return 0.0 if error == 0 else np.inf
 
 
 def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
-    """Add runs until the scores have settled: until `unsettled` is at most `TOLERANCE`.
+    """Add runs until the scores have settled: until `unsettled` is at most `SETTLED`.
 
     Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
     are kept: a batch costs its own fits and one pass over the distances.
@@ -49,13 +47,12 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
     recipe, scoring = settings.recipe, settings.scoring
     if recipe.checkpoint is not None:
         raise ValueError(
-            "checkpoint keeps a number of runs that is given; n_runs='auto' finds it. Give a "
-            "number."
+            "checkpoint needs a fixed number of runs; give n_runs a number instead of 'auto'."
         )
     if isinstance(recipe.random_state, Sequence | np.ndarray):
         raise ValueError(
-            "random_state is a list of seeds, which has a length; n_runs='auto' needs a number or "
-            "None."
+            "random_state is a list of seeds, which fixes the number of runs; with n_runs='auto' "
+            "give a number or None."
         )
     entropy, _ = draw_seeds(recipe.random_state, 1)
     assert entropy is not None
@@ -64,7 +61,7 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
     nearest = np.empty((X.shape[0], 0), dtype=np.int32)
     tried = 0
     while True:
-        size = FEWEST if tried == 0 else BATCH
+        size = FEWEST_RUNS if tried == 0 else BATCH_RUNS
         numbered = list(enumerate(spawn_seeds(entropy, size, first=tried), start=tried))
         batch = run_all(X, recipe, numbered)
         tried += size
@@ -78,18 +75,17 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
             ensemble = assemble(runs)
             model = match_ensemble(ensemble, scoring)
             model = model.refined(X) if scoring.refines else model
-            scored = model.judge_training(X, (s, nearest), quiet=True)
+            scored = model.training_fields(X, (s, nearest), quiet=True)
             error = unsettled(scored["scores"], scored["standard_errors"])
-            if error <= TOLERANCE or tried >= MOST:
+            if error <= SETTLED or tried >= MOST_RUNS:
                 break
-        elif tried >= MOST:
+        elif tried >= MOST_RUNS:
             check_enough(runs, tried)
-    if error > TOLERANCE:
-        tell(
+    if error > SETTLED:
+        warn_user(
             f"After {tried} runs the scores have not settled: their median standard error is "
-            f"{error:.2f} of their "
-            f"interquartile range, above {TOLERANCE}. Another number of clusters may suit the data "
-            "better."
+            f"{error:.2f} of their interquartile range, above {SETTLED}. Another number of "
+            "clusters may suit the data better."
         )
-    recipe.tell(runs)
+    recipe.warn_of(runs)
     return ensemble, (s, nearest)

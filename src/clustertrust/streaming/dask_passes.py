@@ -1,7 +1,7 @@
-"""The passes over a Dask array or frame: one task a block of rows, sums as trees.
+"""Passes over a Dask array or frame: one task per block of rows, sums as trees.
 
-Only small things travel: what places points (centres), sums over blocks, the model, and the sample
-that the runs are fitted on. The blocks stay where they are.
+Only small things are sent: centres, sums over blocks, the model, and the sample that the runs are
+fitted on. The blocks stay where they are.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._dask import open_client, results
+from clustertrust._types import Ints, Result
 from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
@@ -28,23 +29,28 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.passes import Passes, sum_in_pairs
-from clustertrust.streaming.stream import Judge, build_stream, check_streaming, model_of, sum_up
+from clustertrust.streaming.stream import (
+    BlockScorer,
+    build_stream,
+    check_streaming,
+    model_of,
+    sum_up,
+)
 from clustertrust.streaming.totals import Totals, total
 
 __all__ = ["DaskPasses", "build_on_dask", "score_on_dask", "total_of_labels"]
 
-Result = TypeVar("Result")
 _AT_ONCE = 64  # results that are on their way to this process
 
 
 class DaskPasses(Passes):
-    """Blocks of a Dask collection, worked on wherever its scheduler has them worked on.
+    """Passes over the blocks of a Dask collection, on the machines of its scheduler.
 
     `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
     """
 
     in_turn = False
-    remedy = "X is Dask's: X.compute() brings it into memory, where it fits"
+    remedy = "X is a Dask array or frame: X.compute() loads it into memory, if it fits"
 
     def __init__(self, X: Any, *, id: str | None = None, labels: Any = None) -> None:
         dask = importlib.import_module("dask")
@@ -62,7 +68,7 @@ class DaskPasses(Passes):
             rows = [int(size) if size == size else None for size in X.chunks[0]]
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
-        if None in rows:  # only counting tells: a pass
+        if None in rows:  # unknown: count them in a pass
             rows = list(
                 results(open_client(), lambda: [self._delayed(len)(part) for part in parts])
             )
@@ -79,7 +85,7 @@ class DaskPasses(Passes):
         ]
 
     def _cut(self, labels: Any) -> list[Any]:
-        """Labels in the blocks of the rows."""
+        """Return the labels in the blocks of the rows."""
         array = importlib.import_module("dask.array")
         if len(labels) != self.n_rows:
             raise ValueError(
@@ -109,39 +115,34 @@ class DaskPasses(Passes):
         return _one(lambda: sum_in_pairs(self._tasks(function)))
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Fits of runs go to the workers of the client that is open.
-
-        Without one to the threads of this process.
-        """
+        """Return a context that fits runs on the workers of the open client, or else on threads."""
         return nullcontext() if open_client() is None else joblib.parallel_config(backend="dask")
 
     def labels(self, placers: list[Any]) -> Any:
         """Label of each row in each run as a Dask array (n, R), found when it is asked for."""
         return self._stack(self._tasks(_Place(placers)), np.int32, len(placers))
 
-    def judge_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
-        """The `labels` or `scores` of all points, as unseen ones, in a Dask array.
+    def score_new(self, model: Model, placers: list[Any], dtype: Any, what: str) -> Any:
+        """Return the `labels` or `scores` of all points, as unseen ones, in a Dask array.
 
         `dtype` is the type of the fit.
         """
         tasks = self._tasks(_New(model, placers, dtype, what))
         return self._stack(tasks, {"labels": np.int64, "scores": np.float64}[what])
 
-    def judge(self, judge: Judge) -> dict[str, Any]:
-        """What `Model.confidence` takes, of all points, as Dask arrays and frame that are computed
-        when asked for.
-        """
-        tasks = self._tasks(judge)
-        clusters = judge.model.clusters
-        wide = {"votes": [max(1, int(clusters.n_clusters[judge.model.reference]))]}
+    def score_blocks(self, scorer: BlockScorer) -> dict[str, Any]:
+        """Return the arguments of `Model.confidence` for all points, as lazy Dask arrays."""
+        tasks = self._tasks(scorer)
+        clusters = scorer.model.clusters
+        wide = {"votes": [max(1, int(clusters.n_clusters[scorer.model.reference]))]}
         fields = {
             name: self._stack([task[name] for task in tasks], dtype, *wide.get(name, []))
-            for name, dtype in judge.fields.items()
+            for name, dtype in scorer.fields.items()
         }
         return {"fields": fields, "frame": self._frame}
 
     def _stack(self, tasks: list[Any], dtype: Any, *more: int) -> Any:
-        """Results of the blocks, one below the other, as a Dask array."""
+        """Return the results of the blocks, one below the other, as a Dask array."""
         array = importlib.import_module("dask.array")
         parts = [
             array.from_delayed(task, (size, *more), dtype)
@@ -156,7 +157,7 @@ class _Place:
 
     placers: list[Any]
 
-    def __call__(self, block: Block) -> NDArray[np.integer]:
+    def __call__(self, block: Block) -> Ints:
         return place(self.placers, block.X)
 
 
@@ -218,7 +219,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     if scoring.geometry.method == "centroid":
         check_centers(ensemble, passes.n_features)
     model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
-    return model.confidence(**passes.judge(Judge(model, None)))
+    return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
 
 
 def total_of_labels(labels: Any) -> Totals:
@@ -229,7 +230,7 @@ def total_of_labels(labels: Any) -> Totals:
 
 
 def _one(make: Callable[[], Any]) -> Any:
-    """What one Dask task comes to."""
+    """Return the result of one Dask task."""
     return next(results(open_client(), lambda: [make()]))
 
 

@@ -1,6 +1,6 @@
-"""How a table is gone through, block by block, and a sample of its rows.
+"""Passes over a table, block by block, and a sample of its rows.
 
-Here by threads; `dask_passes` on workers.
+Threads do the work here, Dask workers in `dask_passes`.
 """
 
 from __future__ import annotations
@@ -11,39 +11,38 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
+from clustertrust._types import Result
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.totals import Totals
 
 __all__ = [
     "LocalPasses",
     "Passes",
-    "Sample",
+    "SampledRows",
     "passes_over",
     "rows_of_block",
     "sample_rows",
     "sum_in_pairs",
 ]
 
-Result = TypeVar("Result")
-
 
 class Passes(ABC):
-    """How a table is gone through, block by block.
+    """Passes over a table, block by block.
 
     Attributes
     ----------
     n_features : columns of the table
-    columns : their names, None where they have none
-    n_rows : its rows, None where only reading tells
+    columns : their names, None if they have none
+    n_rows : its rows, None if unknown before reading
     in_turn : whether the blocks come to this process, one after the other
-    remedy : what to do where all points are needed at once
+    remedy : what to do if all points are needed at once
     """
 
     in_turn = True
@@ -63,14 +62,12 @@ class Passes(ABC):
         """
 
     def workers(self) -> AbstractContextManager[Any]:
-        """Where the fits of runs are made while this is entered: in this process, unless a subclass
-        knows better.
-        """
+        """Return a context that says where runs are fitted: here, unless a subclass changes it."""
         return nullcontext()
 
 
 def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
-    """Blocks of a table, of a size for so many runs."""
+    """Return the blocks of a table, of a size for so many runs."""
     runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
     return LocalPasses(
         source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose
@@ -121,13 +118,13 @@ class LocalPasses(Passes):
 
 
 def rows_of_block(n_features: int, n_runs: int) -> int:
-    """Rows such that the blocks under work fit into the budget; a fixed function of the sizes."""
+    """Return the rows per block so that the blocks fit into the budget, from the sizes only."""
     bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
     return int(np.clip(memory_budget() // (AT_ONCE * bytes_per_row), 1024, 2**16))
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampledRows:
     """Rows drawn at random.
 
     Attributes
@@ -140,14 +137,14 @@ class Sample:
     names: NDArray
 
 
-def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
+def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]:
     """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
 
-    Each row has a random number, which hangs on its position alone, and the rows with the smallest
-    are kept: the same sample for any blocks.
+    Each row has a random number that depends only on its position, and the rows with the smallest
+    numbers are kept. So the sample does not depend on the blocks.
     """
-    # Where the rows are counted, few others than the smallest need be looked at: six standard
-    # deviations more.
+    # If the number of rows is known, only slightly more rows than needed are candidates: six
+    # standard deviations more.
     below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
     found: list[tuple[NDArray, ...]] = []
     n, held = 0, 0
@@ -162,15 +159,13 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[Sample, int]:
         raise ValueError(f"X has {n} rows; give at least two.")
     _, positions, names, X = _smallest(size, found)
     order = np.argsort(positions)
-    return Sample(X[order], names[order]), n
+    return SampledRows(X[order], names[order]), n
 
 
 def _candidates(
     seed: int, below: float, block: Block
 ) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
-    """Number of rows, and the numbers, positions, names and values of those whose random number is
-    small.
-    """
+    """Return the number of rows, and the data of those with a small random number."""
     bits = np.random.PCG64(seed)
     keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
     small = np.flatnonzero(keys < below)

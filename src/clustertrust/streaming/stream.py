@@ -1,4 +1,4 @@
-"""Runs of data larger than memory, and the model that scores their blocks."""
+"""Runs on data larger than memory, and the model that scores the blocks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._types import Arrays, Ints
 from clustertrust._validation import check_matrix
 from clustertrust.consensus import most_central
 from clustertrust.distances.dissimilarity import Centers
@@ -31,14 +32,14 @@ from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
-from clustertrust.streaming.passes import Passes, Sample, sample_rows
+from clustertrust.streaming.passes import Passes, SampledRows, sample_rows
 from clustertrust.streaming.totals import Totals, total
 
 __all__ = [
-    "GEOMETRIES",
     "SAMPLE_POINTS",
+    "STREAMED_GEOMETRIES",
+    "BlockScorer",
     "Built",
-    "Judge",
     "Streamed",
     "build_stream",
     "check_left_out",
@@ -54,16 +55,16 @@ __all__ = [
 
 SAMPLE_POINTS = 100_000  # on which the runs are fitted
 MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
-TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
-BATCH = 8192  # rows of a mini-batch, whatever the blocks are
-GEOMETRIES = ("centroid", "rms")
+SHIFT_TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
+BATCH_ROWS = 8192  # rows of a mini-batch, whatever the blocks are
+STREAMED_GEOMETRIES = ("centroid", "rms")
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Scores blocks: all that must travel to where they are.
+class BlockScorer:
+    """A function that scores a block, small enough to send to workers.
 
-    Without `placers` the blocks bring their labels.
+    Without `placers` the blocks must have labels.
     """
 
     model: Model
@@ -74,12 +75,12 @@ class Judge:
         name: dtype for name, dtype in FIELDS.items() if name != "persistence"
     }
 
-    def __call__(self, block: Block) -> dict[str, NDArray]:
-        """The fields of `Confidence` of the points of a block."""
-        judged = self.model.judge_new(
-            block.X, self.model.encode(_labels(self.placers, block)), training=True
+    def __call__(self, block: Block) -> Arrays:
+        """Return the fields of `Confidence` for the points of a block."""
+        scored = self.model.new_fields(
+            block.X, self.model.encode(_block_labels(self.placers, block)), training=True
         )
-        return {name: judged[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
+        return {name: scored[name].astype(dtype, copy=False) for name, dtype in self.fields.items()}
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Built:
 
     ensemble: Ensemble
     totals: Totals
-    sample: Sample
+    sample: SampledRows
     n_rows: int
     n_passes: int
 
@@ -109,41 +110,41 @@ class Streamed:
     Attributes
     ----------
     built : the runs; scoring takes one more pass than they did
-    model : what scores points
+    model : the model that scores points
     """
 
     built: Built
     model: Model
 
     @property
-    def judge(self) -> Judge:
-        """What scores blocks."""
-        return Judge(self.model, self.built.ensemble.placers)
+    def scorer(self) -> BlockScorer:
+        """The function that scores blocks."""
+        return BlockScorer(self.model, self.built.ensemble.placers)
 
     @property
     def n_passes(self) -> int:
         """Passes over the table, the one that scores included."""
         return self.built.n_passes + 1
 
-    def scores(self, passes: Passes) -> Iterator[tuple[Block, dict[str, NDArray]]]:
+    def scores(self, passes: Passes) -> Iterator[tuple[Block, Arrays]]:
         """Yield the blocks of the table, without their numbers, each with the fields of
         `Confidence` of its points.
         """
-        judge = self.judge
+        scorer = self.scorer
         yield from passes.map(
-            lambda block: (block._replace(X=block.X[:, :0]), judge(block)), "scoring"
+            lambda block: (block._replace(X=block.X[:, :0]), scorer(block)), "scoring"
         )
 
     def confidence(self, fields: dict[str, Any]) -> Confidence:
-        """The record of these fields."""
+        """Return the record of these fields."""
         return self.model.confidence(fields, numbered=True)
 
 
 def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
-    """Return how blocks are scored, `auto` settled; raise for what needs all points at once."""
+    """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry = scoring.geometry
     wanted = {
-        "geometry": (geometry.method, [*GEOMETRIES, "auto"]),
+        "geometry": (geometry.method, [*STREAMED_GEOMETRIES, "auto"]),
         "metric": (geometry.metric, ["euclidean"]),
         "consensus": (scoring.consensus, ["medoid"]),
         "fusion": (scoring.fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
@@ -160,29 +161,23 @@ def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
 
 
 def check_left_out(recipe: Recipe) -> None:
-    """Raise where points that a run left out would have no label: rows beyond the sample are placed
-    by its model.
-    """
+    """Raise for left_out="skip": here a run's model places all rows that it was not fitted on."""
     if recipe.resample is not None and recipe.left_out == "skip":
         raise ValueError(
             f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a "
-            "run places every row "
-            "that it was not fitted on. Set left_out='predict'."
+            "run places every row that it was not fitted on. Set left_out='predict'."
         )
 
 
 def fit_stream(passes: Passes, settings: Settings) -> Streamed:
-    """The model of a table that is read in blocks; what its rows score is not computed yet."""
+    """Fit the model of a table that is read in blocks, without scoring its rows."""
     scoring = check_streaming(passes, settings.scoring)
     built = build_stream(passes, settings.recipe)
     return Streamed(built, model_of(built.totals, built.ensemble, scoring))
 
 
 def collect(streamed: Streamed, passes: Passes) -> Confidence:
-    """Score all rows.
-
-    The fields of `Confidence` become arrays on disk, which go when the record goes.
-    """
+    """Score all rows; the fields are arrays on disk, deleted together with the record."""
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
         found = streamed.confidence(_on_disk(streamed, passes, folder))
@@ -193,11 +188,11 @@ def collect(streamed: Streamed, passes: Passes) -> Confidence:
     return found
 
 
-def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> dict[str, NDArray]:
-    """The fields of `Confidence` of all rows, each in a file of the folder."""
-    fields: dict[str, NDArray] = {}
-    for block, judged in streamed.scores(passes):
-        for name, values in judged.items():
+def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
+    """Write the fields of `Confidence` of all rows, each to a file of the folder."""
+    fields: Arrays = {}
+    for block, scored in streamed.scores(passes):
+        for name, values in scored.items():
             if name not in fields:
                 shape = (streamed.built.n_rows, *values.shape[1:])
                 fields[name] = np.lib.format.open_memmap(
@@ -209,9 +204,7 @@ def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> dict[str, NDAr
 
 
 def _reserve(path: Path) -> None:
-    """Take the room of a file on disk now: a mapped page that finds the disk full ends the process
-    without a word.
-    """
+    """Reserve the space of a file: writing to a mapped page on a full disk kills the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("rb+") as file:
@@ -221,20 +214,18 @@ def _reserve(path: Path) -> None:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"{error.strerror}: {size:,} bytes of results are wanted in {path.parent.parent}; "
-                "set TMPDIR to a "
-                "folder with more room",
+                f"{error.strerror}: {size:,} bytes of results are needed in {path.parent.parent}; "
+                "set TMPDIR to a folder with more space",
             ) from error
 
 
 def build_stream(passes: Passes, recipe: Recipe) -> Built:
-    """Build runs on a sample, let k-means go on over all rows, and sum up."""
+    """Build runs on a sample, continue k-means over all rows, and sum up."""
     check_left_out(recipe)
     if recipe.checkpoint is not None and recipe.random_state is None:
         raise ValueError(
             "random_state=None draws another sample each time, and the runs of a checkpoint belong "
-            "to one sample; give "
-            "a number."
+            "to one sample; give a number."
         )
     entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{passes.remedy}."))
     sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
@@ -245,16 +236,17 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
         )
     done = 1
     if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
-        runs, totals, steps = _step_together(passes, runs, TOLERANCE * sample.X.var(axis=0).mean())
+        runs, totals, steps = _step_together(
+            passes, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
+        )
         done += steps
     else:
         if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
             if not passes.in_turn:
                 raise ValueError(
-                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, and "
-                    "Dask's blocks are worked "
-                    "on side by side; choose clusterer='kmeans', or give the path of the files in "
-                    "place of Dask data."
+                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, but Dask "
+                    "processes blocks in parallel; choose clusterer='kmeans', or give the path of "
+                    "the files instead of Dask data."
                 )
             runs = _mini_batches(passes, runs)
             done += 1
@@ -268,7 +260,7 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
 
 
 def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
-    """The model that follows from sums over all rows."""
+    """Return the model that follows from sums over all rows."""
     hint_at_jaccard(totals, scoring.agreement)
     warn_of_single_clusters(totals)
     matchings = match_runs(totals)
@@ -304,7 +296,7 @@ def _centers(run: Run) -> NDArray:
 
 
 def _is(run: Run, kind: str) -> bool:
-    """Whether a run is k-means, or its kind of mini-batches."""
+    """Return whether a run is k-means, or its kind of mini-batches."""
     name = run.method.lower().replace("-", "").replace("_", "")
     return (
         isinstance(run.placer, Nearest)
@@ -321,15 +313,15 @@ def _placers(runs: Iterable[Run]) -> list[Any]:
 
 
 def sum_up(passes: Passes, placers: list[Any] | None, what: str) -> Totals:
-    """Sums over all rows, of the labels that the placers give, else of those that the blocks bring."""
+    """Sum over all rows: the labels that the placers give, else those that the blocks bring."""
     return passes.sum(partial(_total, placers), what)
 
 
 def _total(placers: list[Any] | None, block: Block) -> Totals:
-    return total(block.X, _labels(placers, block))
+    return total(block.X, _block_labels(placers, block))
 
 
-def _labels(placers: list[Any] | None, block: Block) -> NDArray[np.integer]:
+def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
     if placers is not None:
         return place(placers, block.X)
     assert block.labels is not None
@@ -362,16 +354,14 @@ def _step_together(
 
 
 def _to_means(run: Run, totals: Totals, r: int) -> Run:
-    """Each centre to the mean of its points; one without points stays."""
+    """Move each centre to the mean of its points; one without points stays."""
     centers = np.array(_centers(run), dtype=np.float64)
     centers[totals.names[r]] = totals.means[totals.start[r] : totals.start[r + 1]]
     return _moved(run, centers)
 
 
 def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
-    """One pass in which each batch pulls the centres towards its means, the less the more points a
-    centre has had.
-    """
+    """Move the centres towards the means of each batch in one pass, less for larger clusters."""
     counts = [
         np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
         for run in runs
@@ -390,13 +380,13 @@ def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
 
 
 def _batches(blocks: Iterable[NDArray]) -> Iterator[NDArray]:
-    """The same rows in batches of `BATCH`."""
+    """Yield the same rows in batches of `BATCH_ROWS`."""
     held: list[NDArray] = []
     for X in blocks:
         held.append(X)
-        while sum(map(len, held)) >= BATCH:
+        while sum(map(len, held)) >= BATCH_ROWS:
             joined = np.concatenate(held)
-            yield joined[:BATCH]
-            held = [joined[BATCH:]]
+            yield joined[:BATCH_ROWS]
+            held = [joined[BATCH_ROWS:]]
     if held and len(rest := np.concatenate(held)):
         yield rest

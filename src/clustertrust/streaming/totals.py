@@ -1,8 +1,7 @@
-"""Blocks of rows → what scoring needs of the whole: sizes, means and spreads of clusters, and
-contingencies.
+"""Blocks of rows → sizes, means and spreads of clusters, and contingencies, for scoring.
 
-Everything is a sum over blocks, so that data larger than memory, or spread over machines, need one
-pass. What is held grows with the runs and clusters, not with the points.
+Everything is a sum over blocks, so data larger than memory, or on many machines, need one pass. The
+memory grows with the runs and clusters, not with the points.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 
 __all__ = ["Totals", "total"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Totals(Clusters):
 
     Attributes
     ----------
-    names : one array a run, the labels of its clusters by first appearance
+    names : one array per run, the labels of its clusters by first appearance
     sizes : (K,) points in each cluster
     means : (K, d) of each cluster
     squares : (K,) sum of squared distances of the members of each cluster to its mean
@@ -60,7 +57,7 @@ class Totals(Clusters):
         )
 
     def __add__(self, other: Totals) -> Totals:
-        """The sums over both, this one's clusters first.
+        """Return the sums over both, this one's clusters first.
 
         Chan's formula, so that no large numbers are subtracted.
         """
@@ -107,7 +104,7 @@ def _united(mine: Ints, theirs: Ints) -> Ints:
 
 
 def total(X: NDArray, labels: Ints) -> Totals:
-    """The sums over one block of points with labels (b, R)."""
+    """Return the sums over one block of points with labels (b, R)."""
     cells = meet(labels)
     means, variances = cluster_moments(X, cells)
     return Totals(

@@ -21,18 +21,18 @@ from clustertrust.summary import Summary
 __all__ = [
     "as_json",
     "name_of",
-    "numbers_of",
+    "print_json",
+    "print_summary",
     "print_table",
     "records",
     "say",
-    "settings_of",
-    "tell",
-    "tell_json",
+    "score_settings",
+    "summary_fields",
 ]
 
 
-def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
-    """All that is needed to make the scores again, as JSON has it."""
+def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
+    """Return all settings that are needed to make the scores again, as JSON."""
     method = request.method.scoring()
     if request.labels is None:
         method = request.method.building() | method
@@ -58,8 +58,8 @@ def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> di
     }
 
 
-def numbers_of(summary: Summary) -> dict[str, Any]:
-    """The numbers of a summary, as JSON has them."""
+def summary_fields(summary: Summary) -> dict[str, Any]:
+    """Return the numbers of a summary, as JSON."""
     return {
         "threshold": summary.threshold,
         "quantiles": summary.scores.to_dict(),
@@ -70,7 +70,7 @@ def numbers_of(summary: Summary) -> dict[str, Any]:
 
 
 def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
-    """Rows as JSON has them, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
+    """Return rows as JSON, the index under this name; `up to 0.5` becomes `up_to_threshold`."""
     names = {
         old: "up_to_threshold" if old.startswith("up to ") else old.replace(" ", "_")
         for old in table.columns
@@ -80,43 +80,44 @@ def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
 
 
 def say(what: str) -> None:
-    """Tell somebody who watches what takes the time now."""
+    """Print the current step, if somebody is watching."""
     if sys.stderr.isatty():
         click.echo(what, err=True)
 
 
-def tell_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
-    """Tell a machine."""
-    click.echo(as_json(told, paths))
+def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
+    """Print the results as JSON."""
+    click.echo(as_json(printed, paths))
 
 
-def as_json(told: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
-    """What a machine is told."""
+def as_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> str:
+    """Return the results as JSON text."""
     files = {option.removeprefix("--"): str(path) for option, path in paths.items()}
-    told = _plain(dict(told) | {"files": files, "version": __version__})
-    return json.dumps(told, indent=2, ensure_ascii=False, default=str)  # names of rows may be dates
+    printed = _jsonable(dict(printed) | {"files": files, "version": __version__})
+    # default=str: names of rows may be dates.
+    return json.dumps(printed, indent=2, ensure_ascii=False, default=str)
 
 
-def _plain(value: Any) -> Any:
-    """Without NumPy's numbers, and with null for what is missing."""
+def _jsonable(value: Any) -> Any:
+    """Replace NumPy numbers by plain ones, and missing values by null."""
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _jsonable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_jsonable(item) for item in value]
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(
+def print_summary(
     request: Request,
     text: str,
     left: int,
     rows: int,
     fate: str = "have missing values and no score",
 ) -> None:
-    """Tell a person, beside the table where that has standard output.
+    """Print the summary, on standard error if standard output has the table.
 
-    `fate` of the `left` rows that were left out.
+    `fate` says what happened to the `left` rows that were left out.
     """
     click.echo(text, err=request.to_stdout)
     if left:
@@ -134,5 +135,5 @@ def print_table(table: pd.DataFrame) -> None:
 
 
 def name_of(data: str) -> str:
-    """What the input is called in texts and pages, without its folder."""
+    """Return the name of the input for texts and pages, without its folder."""
     return "standard input" if data == "-" else Path(data).name

@@ -1,0 +1,17 @@
+"""The types of arrays that signatures name, in one place."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AnyFloats", "Arrays", "Bools", "Floats", "Ints", "Result"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+AnyFloats = NDArray[np.floating]  # the kernels keep float32 where the data are float32
+Bools = NDArray[np.bool_]
+Arrays = dict[str, NDArray]
+Result = TypeVar("Result")  # of a function that is called block by block
