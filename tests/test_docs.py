@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from benchmarks import common
+from benchmarks.__main__ import FULL
 
 from clustertrust import align_labels
 
@@ -258,6 +260,20 @@ def test_speed_in_the_readme_is_as_recorded():
     ]
     assert len(told) >= 7
     assert [number for number in told if number not in rounded] == []
+
+
+def test_the_tables_of_benchmarks_are_the_recorded_ones():
+    page = (ROOT / "benchmarks" / "README.md").read_text()
+    assert page.partition("<!-- tables -->\n\n")[2] == common.tables(common.read())
+    assert page.count("\n| ") - page.count("\n| benchmark |") - page.count("\n| --- ") == sum(
+        len(rows) for rows in common.read().values()
+    )
+
+
+def test_every_benchmark_supports_one_claim():
+    assert sorted(common.BENCHMARKS) == sorted(FULL)
+    assert common.claim_of("score", "exact score, n=30,000: MiB above the data") == "Memory"
+    assert common.claim_of("soak", "1000 models: MiB held in the last quarter") == "Endurance"
 
 
 def test_the_api_pages_have_every_public_module():
