@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import make_blobs
@@ -20,6 +21,49 @@ from clustertrust import datasets
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.csv"
 SLOW = 30.0  # seconds; what takes longer is timed once
+
+
+class Claim(NamedTuple):
+    """What a group of rows shows, its benchmarks, and the pattern of rows it takes from others."""
+
+    words: str
+    benchmarks: tuple[str, ...]
+    rows: str = ""
+
+
+CLAIMS = {
+    "Speed": Claim(
+        "How long our work takes beside that of other packages, or beside a limit.",
+        (
+            "stability",
+            "score",
+            "many_cells",
+            "fashion",
+            "ensemble",
+            "whole",
+            "startup",
+            "reasons",
+            "tiles",
+        ),
+    ),
+    "Scale": Claim(
+        "How time grows with the data, in memory, in blocks and on Dask. In rows of `growth` with "
+        "a fitted exponent, *ours* is the time at the largest value, *theirs* that at the smallest, "
+        "and *ratio* the exponent.",
+        ("million", "growth", "scale", "plan"),
+    ),
+    "Memory": Claim("What is held at most.", (), r"\b[MG]iB\b|\bpeak\b"),
+    "Endurance": Claim(
+        "What is left after kills, random damage and long runs.",
+        ("crash", "kill", "dask_kill", "soak", "fuzz"),
+    ),
+    "Quality": Claim(
+        "How near cheaper ways come to the exact score, and our numbers to the printed ones.",
+        ("approximation", "agreement", "settling", "unseen"),
+        "^largest difference",
+    ),
+}
+BENCHMARKS = [name for claim in CLAIMS.values() for name in claim.benchmarks]
 
 
 @dataclass(frozen=True)
@@ -184,7 +228,7 @@ def load(name: str, *, raw: bool = False) -> datasets.Dataset:
 
 
 def save(results: dict[str, list[Row]]) -> None:
-    """Replace the rows of these benchmarks in results.csv and write the table of README.md anew."""
+    """Replace the rows of these benchmarks in results.csv, and write the tables of README.md."""
     rows = read()
     for name, new in results.items():
         rows[name] = [asdict(row) for row in new]
@@ -194,7 +238,7 @@ def save(results: dict[str, list[Row]]) -> None:
         writer.writeheader()
         for name in sorted(rows):
             writer.writerows({"benchmark": name, **row} for row in rows[name])
-    _write_table(read())
+    _write_tables(read())
 
 
 def read() -> dict[str, list[dict[str, Any]]]:
@@ -207,27 +251,37 @@ def read() -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
-def _write_table(rows: dict[str, list[dict[str, Any]]]) -> None:
+def _write_tables(rows: dict[str, list[dict[str, Any]]]) -> None:
     page = HERE / "README.md"
-    before, marker, _ = page.read_text().partition("<!-- table -->\n")
-    lines = [
-        "| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |",
-        "| --- " * 8 + "|",
-    ]
-    for name in sorted(rows):
+    before, marker, _ = page.read_text().partition("<!-- tables -->\n")
+    page.write_text(before + marker + "\n" + tables(rows))
+
+
+def tables(rows: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the rows as Markdown, one section and one table per claim."""
+    claimed: dict[str, list[str]] = {claim: [] for claim in CLAIMS}
+    for name in sorted(rows, key=BENCHMARKS.index):
         for row in rows[name]:
-            ours, peer, ratio = (
-                f"{float(row[column]):.3g}" for column in ("ours", "peer", "ratio")
-            )
-            cells = [
-                name,
-                row["work"],
-                ours,
-                row["peer_name"],
-                peer,
-                ratio,
-                row["goal"],
-                row["met"],
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
-    page.write_text(before + marker + "\n" + "\n".join(lines) + "\n")
+            claimed[claim_of(name, row["work"])].append(_line(name, row))
+    head = "| benchmark | work | ours | measured beside it | theirs | ratio | goal | met |"
+    sections = [
+        "\n".join([f"## {claim}", "", CLAIMS[claim].words, "", head, "| --- " * 8 + "|", *lines])
+        for claim, lines in claimed.items()
+        if lines
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def claim_of(name: str, work: str) -> str:
+    """Return the claim that a row of a benchmark belongs to, by its work or else its benchmark."""
+    home = next(claim for claim in CLAIMS if name in CLAIMS[claim].benchmarks)
+    if home == "Endurance":  # that a long run holds no more and more is no claim about a peak
+        return home
+    others = [claim for claim, (_, _, rows) in CLAIMS.items() if rows and re.search(rows, work)]
+    return others[0] if others else home
+
+
+def _line(name: str, row: dict[str, Any]) -> str:
+    ours, peer, ratio = (f"{float(row[column]):.3g}" for column in ("ours", "peer", "ratio"))
+    cells = [name, row["work"], ours, row["peer_name"], peer, ratio, row["goal"], row["met"]]
+    return "| " + " | ".join(cells) + " |"
