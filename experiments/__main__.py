@@ -11,18 +11,24 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import data, figures, results, runs, tables
+import joblib
+
+from experiments import data, figures, remarks, results, runs, tables
 from experiments.protocols import PROTOCOLS, Protocol
 from experiments.results import Experiment
+
+Todo = list[tuple[str, str, Protocol]]  # data set, experiment, protocol
 
 
 def experiments() -> dict[str, Experiment]:
     """All experiments by name, tables first."""
-    return {
-        module.name: importlib.import_module(f"{package.__name__}.{module.name}").EXPERIMENT
-        for package in (tables, figures)
-        for module in pkgutil.iter_modules(package.__path__)
-    }
+    found = {}
+    for package in (tables, figures, remarks):
+        for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+            module = importlib.import_module(f"{package.__name__}.{name}")
+            folder = package.__name__.rpartition(".")[2]
+            found[name] = replace(module.EXPERIMENT, package=folder, about=module.__doc__ or "")
+    return found
 
 
 def parse(known: dict[str, Experiment]) -> argparse.Namespace:
@@ -33,14 +39,28 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
         "A data set that is finished is not run again: delete its rows, or the file, to run it anew.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
-    parser.add_argument("--list", action="store_true", help="list the experiments and what is done, and run nothing")
-    parser.add_argument("--protocol", choices=list(PROTOCOLS), help="as the authors ran it, or as it should be; both")
-    parser.add_argument("--quick", action="store_true", help="a small part: two small sets, two repetitions")
     parser.add_argument(
-        "--data", nargs="+", default=[], metavar="SET", help="only these data sets; or a folder of them"
+        "--list", action="store_true", help="list the experiments and what is done, and run nothing"
     )
     parser.add_argument(
-        "--out", type=Path, help=f"folder of the results; default {results.RESULTS.name} beside the code"
+        "--protocol",
+        choices=list(PROTOCOLS),
+        help="as the authors ran it, or as it should be; both",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a small part: two small sets, two repetitions"
+    )
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        default=[],
+        metavar="SET",
+        help="only these data sets; or a folder of them",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help=f"folder of the results; default {results.RESULTS.name} beside the code",
     )
     arguments = parser.parse_args()
     sets = dict.fromkeys(data_set for experiment in known.values() for data_set in experiment.sets)
@@ -57,28 +77,35 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
     return arguments
 
 
-def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> list[tuple[str, str, Protocol]]:
+def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> Todo:
     """What is left to do, the cheapest data sets first: data set, experiment, protocol."""
     chosen = list(known) if "all" in arguments.names else arguments.names
     # The fair protocol has nothing to do with the authors' versions.
     allowed = ["printed"] if results.stack() == "pinned" else list(PROTOCOLS)
     protocols = [
-        replace(PROTOCOLS[name], quick=arguments.quick) for name in allowed if arguments.protocol in (None, name)
+        replace(PROTOCOLS[name], quick=arguments.quick)
+        for name in allowed
+        if arguments.protocol in (None, name)
     ]
     todo = []
     done = {name: results.read(out / f"{name}.csv") for name in chosen}
-    drawn = dict.fromkeys(s for name in chosen for s in known[name].sets if s not in data.ALL)  # made for one figure
+    drawn = dict.fromkeys(
+        s for name in chosen for s in known[name].sets if s not in data.ALL
+    )  # made for one figure
     for data_set in [*drawn, *data.CHEAPEST_FIRST]:
         for name in chosen:
             quick = data.QUICK if set(data.QUICK) & set(known[name].sets) else known[name].sets[:1]
-            if data_set not in known[name].sets or data_set not in (arguments.data or known[name].sets):
+            if data_set not in known[name].sets or data_set not in (
+                arguments.data or known[name].sets
+            ):
                 continue
             if arguments.quick and data_set not in quick:
                 continue
             todo += [
                 (data_set, name, protocol)
                 for protocol in protocols
-                if protocol.name in known[name].protocols and not results.is_done(done[name], data_set, protocol.name)
+                if protocol.name in known[name].protocols
+                and (known[name].again or not results.is_done(done[name], data_set, protocol.name))
             ]
     return todo
 
@@ -91,16 +118,75 @@ def show_list(known: dict[str, Experiment], out: Path) -> None:
             f"{protocol} {sum(results.is_done(table, data_set, protocol) for data_set in experiment.sets)}"
             for protocol in experiment.protocols
         ]
-        print(f"{name:28} {experiment.title}\n{'':28} done of {len(experiment.sets)}: {', '.join(finished)}")
+        print(
+            f"{name:28} {experiment.title}\n{'':28} done of {len(experiment.sets)}: {', '.join(finished)}"
+        )
 
 
-def tell(at: int, of: int, text: str) -> None:
-    """Show a bar where somebody is looking, else a line."""
-    if sys.stderr.isatty():
-        filled = round(30 * at / of)
-        print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {at}/{of} {text}", end="", file=sys.stderr, flush=True)
-    else:
-        print(f"{at}/{of} {text}", file=sys.stderr, flush=True)
+class Progress:
+    """What is left to do in core seconds, as far as earlier runs measured it; printed before and between items."""
+
+    def __init__(self, todo: Todo, folder: Path):
+        # What ran here before counts more than what the committed results took on another machine.
+        quick = bool(todo) and todo[0][2].quick
+        folders = (results.RESULTS, folder)
+        measured: dict[tuple[str, str, str, str], float] = {}
+        for known in folders:
+            measured |= results.known_seconds(known, quick=quick)
+        by_key: dict[tuple[str, str, str], float] = {}
+        for (*key, stack), seconds in measured.items():
+            if stack == results.stack() or tuple(key) not in by_key:
+                by_key[tuple(key)] = seconds
+        self.expected = [
+            by_key.get((name, data_set, protocol.name)) for data_set, name, protocol in todo
+        ]
+        self.cores = joblib.cpu_count()
+        self.done = 0
+
+    def left(self) -> str:
+        """Time for the rest, in words."""
+        rest = self.expected[self.done :]
+        known = [seconds for seconds in rest if seconds is not None]
+        if not known:
+            return "no time known"
+        minutes = sum(known) / 60
+        more = (
+            f", and {len(rest) - len(known)} items not timed yet" if len(known) < len(rest) else ""
+        )
+        return f"about {minutes:.0f} core minutes left ({minutes / self.cores:.0f} to {minutes:.0f} here{more})"
+
+    def tell(self, text: str) -> None:
+        """Show a bar where somebody is looking, else a line."""
+        of = len(self.expected)
+        if sys.stderr.isatty():
+            filled = round(30 * self.done / max(1, of))
+            bar = f"[{'#' * filled}{'.' * (30 - filled)}]"
+            print(
+                f"\r\033[K{bar} {self.done}/{of} {text}; {self.left()}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+        else:
+            print(f"{self.done}/{of} {text}; {self.left()}", file=sys.stderr, flush=True)
+
+
+def run_all(known: dict[str, Experiment], todo: Todo, out: Path) -> None:
+    """Run items one by one, each stored when it is finished, so that an interrupted job goes on where it was."""
+    progress = Progress(todo, out)
+    print(f"{len(todo)} items to run, {progress.left()}.", file=sys.stderr)
+    for data_set, name, protocol in todo:
+        progress.tell(f"{name} {data_set} {protocol.name}")
+        began = time.process_time()
+        try:
+            rows = list(known[name].run(data_set, protocol))
+        except runs.TooCostly as why:
+            rows = results.not_run(name, known[name], data_set, f"not run: {why}")
+        results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
+        taken = time.process_time() - began
+        results.note_seconds(out, (name, data_set, protocol.name), taken, quick=protocol.quick)
+        progress.done += 1
+    progress.tell("done")
 
 
 def main() -> None:
@@ -113,17 +199,13 @@ def main() -> None:
         show_list(known, out)
         return
     todo = work(known, arguments, out)
-    for at, (data_set, name, protocol) in enumerate(todo):
-        tell(at, len(todo), f"{name} {data_set} {protocol.name}")
-        began = time.perf_counter()
-        try:
-            rows = list(known[name].run(data_set, protocol))
-        except runs.TooCostly as why:
-            rows = results.not_run(name, known[name], data_set, f"not run: {why}")
-        results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
-        tell(at + 1, len(todo), f"{name} {data_set} {protocol.name}: {time.perf_counter() - began:.0f} s")
+    run_all(known, todo, out)
     if results.stack() == "current":
-        draw(known, {name for _, name, _ in todo} or set(arguments.names) - {"all"} or set(known), out)
+        draw(
+            known,
+            {name for _, name, _ in todo} or set(arguments.names) - {"all"} or set(known),
+            out,
+        )
 
 
 def draw(known: dict[str, Experiment], names: set[str], out: Path) -> None:

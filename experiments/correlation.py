@@ -30,7 +30,10 @@ def both_scores(scored: Confidence) -> dict[str, NDArray]:
 
 def reference(case: Case, seed: int, *, k: int | None = None, n_init: int = 10) -> NDArray:
     """Labels of one k-means clustering from k-means++ starts, apart from the ensemble."""
-    with runs.hushed(), threadpool_limits(1):  # the same bits on any machine, and quick on a busy one
+    with (
+        runs.hushed(),
+        threadpool_limits(1),
+    ):  # the same bits on any machine, and quick on a busy one
         return KMeans(k or case.k, n_init=n_init, random_state=seed).fit_predict(case.X)
 
 
@@ -38,7 +41,9 @@ def between_edges(scores: NDArray, right: NDArray) -> NDArray:
     """Accuracy between the deciles of the scores as numpy interpolates them; NaN where no point is."""
     at = np.searchsorted(np.percentile(scores, np.arange(10, 100, 10)), scores, side="right")
     count = np.bincount(at, minlength=10)
-    return np.divide(np.bincount(at, right, minlength=10), count, out=np.full(10, np.nan), where=count > 0)
+    return np.divide(
+        np.bincount(at, right, minlength=10), count, out=np.full(10, np.nan), where=count > 0
+    )
 
 
 @lru_cache(maxsize=2)
@@ -54,11 +59,16 @@ def deciles(name: str, protocol: Protocol) -> list[dict[str, NDArray]]:
         if protocol.name == "printed":
             method, labels, accuracy = "kmeans", reference(case, 42, n_init=1), between_edges
         else:
-            method, labels = protocol.method("kmeans", name), reference(case, protocol.evaluation_seeds()[repetition])
+            method, labels = (
+                protocol.method("kmeans", name),
+                reference(case, protocol.evaluation_seeds()[repetition]),
+            )
             accuracy = accuracy_by_bin
         right = correctness(labels, case.y)
         scored = runs.scored(name, method, protocol.seeds(repetition), protocol)
-        found.append({score: accuracy(scores, right) for score, scores in both_scores(scored).items()})
+        found.append(
+            {score: accuracy(scores, right) for score, scores in both_scores(scored).items()}
+        )
     return found
 
 
@@ -72,13 +82,24 @@ def draw_panels(frame: pd.DataFrame, x: str, label: str, title: str) -> Any:
     """One small panel a data set: accuracy of both scores along `x`, the two protocols on top of each other."""
     sets = drawing.shown(frame, "dataset", data.ALL)
     columns = min(5, len(sets))
-    figure, axes = drawing.grid(-(-len(sets) // columns), columns, height=2.2, title=title, sharex=True)
+    figure, axes = drawing.grid(
+        -(-len(sets) // columns), columns, height=2.2, title=title, sharex=True
+    )
     for ax, name in zip(axes.flat, sets, strict=False):
         of_set = frame[frame["dataset"] == name]
         for (score, protocol), line in of_set.groupby(["score", "protocol"], sort=False):
             line = line.sort_values(x)
-            ax.plot(line[x], line["value"], STYLES[protocol], color=SCORES[score], label=f"{score}, {protocol}", lw=1.6)
-            ax.fill_between(line[x], line["low"], line["high"], color=SCORES[score], alpha=0.2, lw=0)
+            ax.plot(
+                line[x],
+                line["value"],
+                STYLES[protocol],
+                color=SCORES[score],
+                label=f"{score}, {protocol}",
+                lw=1.6,
+            )
+            ax.fill_between(
+                line[x], line["low"], line["high"], color=SCORES[score], alpha=0.2, lw=0
+            )
         low = of_set["value"].min()
         ax.set_ylim(max(0.0, low - 0.15 * (1 - low)), 1.01)
         ax.set_xticks(sorted(of_set[x].unique())[::3])
@@ -91,5 +112,7 @@ def draw_panels(frame: pd.DataFrame, x: str, label: str, title: str) -> Any:
     for ax in axes[:, 0]:
         ax.set_ylabel("accuracy", fontsize=9)
     handles = dict(zip(*axes[0, 0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9
+    )
     return figure

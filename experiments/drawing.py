@@ -17,12 +17,19 @@ SCORES = "viridis"  # colour map of scores: dark is unsure
 PROTOCOLS = {"printed": "as the authors ran it", "fair": "faults removed"}
 
 
-def grid(rows: int, columns: int, *, height: float = 3.4, title: str = "", **options: Any) -> tuple[Any, Any]:
+def grid(
+    rows: int, columns: int, *, height: float = 3.4, title: str = "", **options: Any
+) -> tuple[Any, Any]:
     """Figure, 10 inches wide, and a (rows, columns) array of axes without their upper and right frame."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
-        rows, columns, figsize=(10, height * rows + 0.4 * bool(title)), squeeze=False, layout="constrained", **options
+        rows,
+        columns,
+        figsize=(10, height * rows + 0.4 * bool(title)),
+        squeeze=False,
+        layout="constrained",
+        **options,
     )
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)

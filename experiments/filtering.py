@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,30 +35,33 @@ def signals(scored: Confidence) -> dict[str, NDArray]:
     }
 
 
-def subsets(scored: Confidence, protocol: Protocol, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
-    """Positions kept by each rule, once for each way of breaking ties."""
+def subsets(scored: Confidence, protocol: Protocol) -> Iterator[tuple[str, list[NDArray]]]:
+    """Positions kept by each rule: as many as have a PR above its 30th percentile, which is 70 % only without ties."""
     ranked = signals(scored)
-    n = len(scored.scores)
-    if protocol.name == "printed":  # as many as have a PR above its 30th percentile, which is 70 % only without ties
-        above = ranked["CAKE_PR"] > np.percentile(ranked["CAKE_PR"], 30)
-        m = int(above.sum())
-    else:
-        m = int(SHARE * n + 1e-9)
-    yield from baselines(n, m, draws if protocol.name == "fair" else 1)
+    above = ranked["CAKE_PR"] > np.percentile(ranked["CAKE_PR"], 30)
+    m = int(above.sum())
+    yield from baselines(len(above), m, 1)
     for name, scores in ranked.items():
-        if name == "CAKE_PR" and protocol.name == "printed":
-            yield name, [np.flatnonzero(above)]
-        else:
-            yield name, protocol.top(scores, m, draws)
+        yield name, [np.flatnonzero(above)] if name == "CAKE_PR" else protocol.top(scores, m, 1)
 
 
 def baselines(n: int, m: int, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
     """All points, and m drawn at random by legacy generators seeded 0, 1, …: the authors drew once, seeded 0."""
     yield "full", [np.arange(n)]
-    yield "random", [np.sort(np.random.RandomState(draw).choice(n, m, replace=False)) for draw in range(draws)]
+    yield (
+        "random",
+        [np.sort(np.random.RandomState(draw).choice(n, m, replace=False)) for draw in range(draws)],
+    )
 
 
-def evaluate(case: Case, method: str, kept: Sequence[NDArray], seeds: Sequence[int], *, silhouette: bool = True) -> Any:
+def evaluate(
+    case: Case,
+    method: str,
+    kept: Sequence[NDArray],
+    seeds: Sequence[int],
+    *,
+    silhouette: bool = True,
+) -> Any:
     """Metrics of clusterings of the kept points, one row a seed, averaged over the ways of breaking ties."""
     frames = []
     for points in kept:
@@ -79,14 +83,20 @@ def rows_of(name: str, subset: str, by_run: pd.DataFrame, **more: Any) -> Iterat
         yield {"dataset": name, "subset": subset, "metric": metric, **more, **averaged(values)}
 
 
-def filtering(family: str, *, printed: str | None = None) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for one family of clusterers; `printed` is the method where it is not the usual one."""
+def filtering(
+    family: str, *, printed: str | None = None, reduced: bool = False
+) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment for one family of clusterers, as printed: one ensemble a set (see `ensembles` for ten).
+
+    `printed` is the authors' method where it is not the usual one, `reduced` says that they had principal components
+    of Fm.
+    """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
-        case = protocol.load(name)
-        method = printed if printed and protocol.name == "printed" else protocol.method(family, name)
+        protocol = replace(protocol, reduced=reduced)
+        case, method = protocol.load(name), printed or protocol.method(family, name)
         scored = runs.scored(name, method, protocol.seeds(), protocol)
-        for subset, kept in subsets(scored, protocol, protocol.repetitions(name) if protocol.name == "fair" else 1):
+        for subset, kept in subsets(scored, protocol):
             by_run = evaluate(case, method, kept, protocol.evaluation_seeds())
             yield from rows_of(name, subset, by_run, kept=len(kept[0]))
 

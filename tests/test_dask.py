@@ -76,7 +76,13 @@ def fit_out_of_core(points, **options):
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize(
     "options",
-    [{}, {"geometry": "centroid"}, {"clusterer": "gmm"}, {"agreement": "jaccard"}],
+    [
+        {},
+        {"geometry": "centroid"},
+        {"clusterer": "gmm"},
+        {"agreement": "jaccard"},
+        {"agreement": "reference"},
+    ],
     ids=str,
 )
 def test_same_as_out_of_core_without_a_cluster(points, options):

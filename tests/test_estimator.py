@@ -317,7 +317,14 @@ def test_training_points_get_their_labels_back(options):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"fusion": "product"}, {"agreement": "jaccard"}, {"normalization": "affine"}]
+    "options",
+    [
+        {},
+        {"fusion": "product"},
+        {"agreement": "jaccard"},
+        {"agreement": "reference"},
+        {"normalization": "affine"},
+    ],
 )
 def test_centroid_gives_training_points_their_scores_back(options):
     cake = fitted(geometry="centroid", **options)
@@ -494,7 +501,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         (
             {"agreement": "vote"},
             ValueError,
-            r"agreement='vote' is not known.*\['jaccard', 'matching'\]",
+            r"agreement='vote' is not known.*\['jaccard', 'matching', 'reference'\]",
         ),
         (
             {"unassigned": "drop"},

@@ -52,7 +52,11 @@ def plan(name: str, protocol: Protocol) -> tuple[Case, int, dict[int, list[NDArr
         if name == "S3":
             case = case._replace(X=datasets.load("S3", block=6).X)
         rng = np.random.default_rng(0)
-        return case, POOL, {R: [rng.choice(POOL, R, replace=False) for _ in range(B)] for R in SIZES}
+        return (
+            case,
+            POOL,
+            {R: [rng.choice(POOL, R, replace=False) for _ in range(B)] for R in SIZES},
+        )
     sizes = range(5, 21 if name == "Fm" or protocol.quick else SIZES[-1] + 1, 5)
     pool = B * sizes[-1]
     blocks = {R: np.arange(pool - pool % R).reshape(-1, R)[: 2 * B] for R in sizes}
@@ -64,27 +68,42 @@ def measure(scores: NDArray, ddof: int) -> dict[str, float]:
     std = scores.std(axis=1, ddof=ddof)
     alike = np.corrcoef(rankdata(scores, axis=0), rowvar=False)
     between = alike[np.triu_indices_from(alike, 1)].mean()
-    return {"median std": np.median(std), "90th percentile of std": np.percentile(std, 90), "rank correlation": between}
+    return {
+        "median std": np.median(std),
+        "90th percentile of std": np.percentile(std, 90),
+        "rank correlation": between,
+    }
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     """Score sub-ensembles of growing size, and tell how much they differ."""
     case, size, ensembles = plan(name, protocol)
-    pool = runs.build(case.X, protocol.method("kmeans", name), case.k, protocol.seeds(first=FIRST, size=size))
+    pool = runs.build(
+        case.X, protocol.method("kmeans", name), case.k, protocol.seeds(first=FIRST, size=size)
+    )
     s = silhouettes(case.X, pool, geometry="centroid")
     fair = protocol.name == "fair"
     for R, chosen in ensembles.items():
         with runs.hushed():
             scores = np.column_stack(
-                [harmonic(pairwise_stability(pool.labels[:, some]), clip(*mean_and_std(s[:, some]))) for some in chosen]
+                [
+                    harmonic(
+                        pairwise_stability(pool.labels[:, some]), clip(*mean_and_std(s[:, some]))
+                    )
+                    for some in chosen
+                ]
             )
         found = measure(scores, ddof=fair)
         n_scores = len(chosen)
-        without = [measure(np.delete(scores, b, axis=1), ddof=1) for b in range(n_scores)] if fair else []
+        without = (
+            [measure(np.delete(scores, b, axis=1), ddof=1) for b in range(n_scores)] if fair else []
+        )
         for quantity, value in found.items():
             row = {"dataset": name, "quantity": quantity, "R": R, "value": value}
             if fair:
-                interval = student_interval([n_scores * value - (n_scores - 1) * other[quantity] for other in without])
+                interval = student_interval(
+                    [n_scores * value - (n_scores - 1) * other[quantity] for other in without]
+                )
                 half = (interval.high - interval.low) / 2
                 row |= {"low": value - half, "high": value + half}
             yield row
@@ -98,7 +117,9 @@ def medians(frame: pd.DataFrame, group: str) -> pd.DataFrame:
 
 def name_curves(ax: Any, table: pd.DataFrame) -> None:
     """Write the names of the sets where their curves end, each above the last where they would meet."""
-    ends = [(curve.last_valid_index(), curve.dropna().iloc[-1], name) for name, curve in table.items()]
+    ends = [
+        (curve.last_valid_index(), curve.dropna().iloc[-1], name) for name, curve in table.items()
+    ]
     taken: dict[int, float] = {}
     for R, value, name in sorted(ends):
         taken[R] = place = max(value, taken.get(R, -1) + 0.006)
@@ -108,7 +129,9 @@ def name_curves(ax: Any, table: pd.DataFrame) -> None:
 def draw(frame: pd.DataFrame) -> Any:
     """One row a protocol, synthetic sets beside real ones, and what the authors' figure shows."""
     found = list(by_protocol(frame))
-    title = "Scores of two ensembles differ less the more runs they have; the gain slows after some 30"
+    title = (
+        "Scores of two ensembles differ less the more runs they have; the gain slows after some 30"
+    )
     figure, axes = grid(len(found), 2, height=3.3, title=title, sharex=True, sharey=True)
     for row, (_, meaning, rows) in zip(axes, found, strict=True):
         for ax, group in zip(row, GROUPS, strict=True):
@@ -119,11 +142,26 @@ def draw(frame: pd.DataFrame) -> Any:
             name_curves(ax, table)
             middle = table.median(axis=1)
             half = (table.quantile(0.75, axis=1) - table.quantile(0.25, axis=1)) / 2
-            ax.fill_between(middle.index, (middle - half).clip(0), middle + half, color=BLUE, alpha=0.15, lw=0)
-            ax.plot(
-                middle, color=BLUE, lw=2, marker="o", ms=4, label="median of the sets, ± half the quartiles' distance"
+            ax.fill_between(
+                middle.index, (middle - half).clip(0), middle + half, color=BLUE, alpha=0.15, lw=0
             )
-            ax.plot(READ_AT, READ[group], "x", color=VERMILION, ms=7, mew=2, label="read off the authors' figure")
+            ax.plot(
+                middle,
+                color=BLUE,
+                lw=2,
+                marker="o",
+                ms=4,
+                label="median of the sets, ± half the quartiles' distance",
+            )
+            ax.plot(
+                READ_AT,
+                READ[group],
+                "x",
+                color=VERMILION,
+                ms=7,
+                mew=2,
+                label="read off the authors' figure",
+            )
             ax.set_title(f"{group.capitalize()} sets, {meaning}", fontsize=10)
             ax.set(ylabel="median std of a point's score" if group == "synthetic" else "")
             ax.legend(fontsize=8, frameon=False)
@@ -137,7 +175,11 @@ def of_sets(holds: Any, quantity: str = "median std", at: int = 70) -> Any:
 
     def check(frame: pd.DataFrame) -> Held:
         rows = frame[frame["quantity"] == quantity]
-        curves = [curve.set_index("R")["value"] for _, curve in rows.groupby("dataset") if curve["R"].max() >= at]
+        curves = [
+            curve.set_index("R")["value"]
+            for _, curve in rows.groupby("dataset")
+            if curve["R"].max() >= at
+        ]
         return sum(bool(holds(curve)) for curve in curves), len(curves)
 
     return check

@@ -16,7 +16,7 @@ from clustertrust.evaluation import COVERAGES, coverage_accuracy_curve
 from experiments import runs
 from experiments.correlation import SCORES, both_scores, draw_panels, reference
 from experiments.protocols import Protocol
-from experiments.results import Experiment, Held, averaged
+from experiments.results import Experiment, Held, all_are, averaged
 
 KEYS = ("dataset", "score", "coverage")
 AT_FULL_COVERAGE = {
@@ -38,14 +38,20 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     case, curves = protocol.load(name), []
     for repetition in range(protocol.repetitions(name)):
         if protocol.name == "printed":
-            method, seeds = "kmeans", tuple(np.random.RandomState(42).randint(10**9, size=20).tolist())
+            method, seeds = (
+                "kmeans",
+                tuple(np.random.RandomState(42).randint(10**9, size=20).tolist()),
+            )
             labels, alignment = reference(case, 42), "subset"
         else:
             method, seeds = protocol.method("kmeans", name), protocol.seeds(repetition)
             labels, alignment = reference(case, protocol.evaluation_seeds()[repetition]), "global"
         scores = both_scores(runs.scored(name, method, seeds, protocol))
         curves.append(
-            {s: coverage_accuracy_curve(scores[s], labels, case.y, alignment=alignment).value for s in SCORES}
+            {
+                s: coverage_accuracy_curve(scores[s], labels, case.y, alignment=alignment).value
+                for s in SCORES
+            }
         )
     for score in SCORES:
         for at, coverage in enumerate(COVERAGES):
@@ -82,6 +88,7 @@ EXPERIMENT = Experiment(
     run=run,
     keys=KEYS,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "The surest half of the points is more accurate than all": half,
         "The fewer points are kept, the higher the accuracy: no step loses more than 0.01": steady,

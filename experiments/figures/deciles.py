@@ -31,7 +31,10 @@ def draw(frame: pd.DataFrame) -> Any:
 
 def rises(frame: pd.DataFrame) -> Held:
     """Over data sets and scores: rank correlation of decile and accuracy as high as any printed."""
-    lines = [part.sort_values("decile")["value"].to_numpy() for _, part in frame.groupby(["dataset", "score"])]
+    lines = [
+        part.sort_values("decile")["value"].to_numpy()
+        for _, part in frame.groupby(["dataset", "score"])
+    ]
     return sum(rank_correlation(line) >= PRINTED_AT_LEAST for line in lines), len(lines)
 
 

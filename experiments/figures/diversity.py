@@ -45,13 +45,24 @@ def all_runs(case: Case, seeds: range) -> dict[str, NDArray]:
     """Labels (n, runs) of each kind, as many as any construction takes."""
     scale = np.median(NearestNeighbors().fit(case.X).kneighbors(n_neighbors=1)[0])
     birch = [ShuffledBirch(threshold=share * scale) for share in np.linspace(0.2, 0.8, 20)]
-    kinds = {"random": runs.METHODS["kmeans-random"], "k-means++": runs.METHODS["kmeans"], "birch": birch}
-    kinds |= {kind: GaussianMixture(covariance_type=kind) for kind in ("full", "tied", "diag", "spherical")}
+    kinds = {
+        "random": runs.METHODS["kmeans-random"],
+        "k-means++": runs.METHODS["kmeans"],
+        "birch": birch,
+    }
+    kinds |= {
+        kind: GaussianMixture(covariance_type=kind)
+        for kind in ("full", "tied", "diag", "spherical")
+    }
     most = {kind: max(made.get(kind, 0) for made in CONSTRUCTIONS.values()) for kind in kinds}
     with runs.hushed():
         return {
             kind: build_ensemble(
-                case.X, kinds[kind], n_clusters=case.k, n_runs=most[kind], random_state=list(seeds[: most[kind]])
+                case.X,
+                kinds[kind],
+                n_clusters=case.k,
+                n_runs=most[kind],
+                random_state=list(seeds[: most[kind]]),
             ).labels
             for kind in kinds
         }
@@ -80,7 +91,12 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
             found += [(construction, quantity, value) for quantity, value in values.items()]
     table = pd.DataFrame(found, columns=["construction", "quantity", "value"])
     for (construction, quantity), rows in table.groupby(["construction", "quantity"], sort=False):
-        yield {"dataset": name, "construction": construction, "quantity": quantity, **averaged(rows["value"])}
+        yield {
+            "dataset": name,
+            "construction": construction,
+            "quantity": quantity,
+            **averaged(rows["value"]),
+        }
 
 
 def draw(frame: pd.DataFrame) -> Any:
@@ -100,12 +116,20 @@ def draw(frame: pd.DataFrame) -> Any:
             ax.plot(of[quantity]["value"], y, marker, color=colour, ms=5, lw=1.2, label=quantity)
             ax.hlines(y, of[quantity]["low"], of[quantity]["high"], color=colour, lw=3, alpha=0.3)
         top = int(np.nanargmax(of["Q"]["value"]))
-        ax.plot(of["Q"]["value"].iloc[top], y[top], "*", color=drawing.BLACK, ms=13, label="highest Q")
-        ax.set_yticks(y, [f"{made}   D {of['D'].loc[made, 'value']:.2f}" for made in CONSTRUCTIONS], fontsize=8)
+        ax.plot(
+            of["Q"]["value"].iloc[top], y[top], "*", color=drawing.BLACK, ms=13, label="highest Q"
+        )
+        ax.set_yticks(
+            y,
+            [f"{made}   D {of['D'].loc[made, 'value']:.2f}" for made in CONSTRUCTIONS],
+            fontsize=8,
+        )
         ax.set_title(name, fontsize=10)
     for ax in list(axes.flat)[len(sets) :]:
         ax.set_axis_off()
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     return figure
 
 
@@ -149,8 +173,12 @@ EXPERIMENT = Experiment(
     draw=draw,
     see={
         "Q is above the ARI of the whole consensus": above,
-        "On S2, S3, Ir and Sa a varied or mixed construction is best": best_among(VARIED, ("S2", "S3", "Ir", "Sa")),
-        "On S7 and Pd a construction of one method is best": best_among(OF_ONE_METHOD, ("S7", "Pd")),
+        "On S2, S3, Ir and Sa a varied or mixed construction is best": best_among(
+            VARIED, ("S2", "S3", "Ir", "Sa")
+        ),
+        "On S7 and Pd a construction of one method is best": best_among(
+            OF_ONE_METHOD, ("S7", "Pd")
+        ),
         "On Bc the most diverse construction is worse than k-means, by Q and by ARI": harmful,
     },
 )

@@ -40,11 +40,13 @@ def harmonic_scores(case: Case, protocol: Protocol, repetition: int) -> dict[str
                 case.X, kinds, n_clusters=case.k, n_runs=10, random_state=list(range(200, 210))
             ).labels
     else:
-        kmeans = runs.scored(case.name, protocol.method("kmeans", case.name), protocol.seeds(repetition), protocol)
+        kmeans = runs.scored(
+            case.name, protocol.method("kmeans", case.name), protocol.seeds(repetition), protocol
+        )
         gmm = runs.scored(case.name, "gmm-full", protocol.seeds(repetition), protocol)
         mixed = np.hstack([kmeans.ensemble.labels[:, :10], gmm.ensemble.labels[:, 10:]])
     with runs.hushed():
-        both = confidence(case.X, mixed, geometry="exact")
+        both = runs.under(protocol, confidence(case.X, mixed, geometry="exact"))
     return dict(zip(ENSEMBLES, (kmeans.scores, gmm.scores, both.scores), strict=True))
 
 
@@ -57,9 +59,16 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         scores = [some[ensemble] for some in found]
         values = {f"quantile {q:g}": [float(np.quantile(s, q)) for s in scores] for q in QUANTILES}
         densities = np.array([gaussian_kde(s)(GRID) for s in scores])
-        values |= {f"density at {x:.4f}": column for x, column in zip(GRID, densities.T, strict=True)}
+        values |= {
+            f"density at {x:.4f}": column for x, column in zip(GRID, densities.T, strict=True)
+        }
         for quantity, of_repetition in values.items():
-            yield {"dataset": name, "ensemble": ensemble, "quantity": quantity, **averaged(of_repetition)}
+            yield {
+                "dataset": name,
+                "ensemble": ensemble,
+                "quantity": quantity,
+                **averaged(of_repetition),
+            }
 
 
 def densities_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -88,7 +97,9 @@ def draw(frame: pd.DataFrame) -> Any:
         ax.set_xlabel("score", fontsize=9)
     for ax in axes[:, 0]:
         ax.set_ylabel("density", fontsize=9)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     return figure
 
 
@@ -98,7 +109,10 @@ def similar(frame: pd.DataFrame) -> Held:
     for _, rows in densities_of(frame).groupby("dataset"):
         table = rows.pivot_table(index="x", columns="ensemble", values="value")
         table = table / table.sum()
-        held += [bool(np.minimum(table[a], table[b]).sum() >= 0.5) for a, b in combinations(table.columns, 2)]
+        held += [
+            bool(np.minimum(table[a], table[b]).sum() >= 0.5)
+            for a, b in combinations(table.columns, 2)
+        ]
     return sum(held), len(held)
 
 

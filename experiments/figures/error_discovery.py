@@ -22,7 +22,7 @@ from experiments import drawing, runs
 from experiments.correlation import reference
 from experiments.data import REAL, Case
 from experiments.protocols import Protocol
-from experiments.results import PAPER, Experiment, Held, averaged
+from experiments.results import PAPER, Experiment, Held, all_are, averaged
 
 KEYS = ("dataset", "signal")
 SIGNALS = {
@@ -40,7 +40,9 @@ def cake(case: Case, protocol: Protocol, repetition: int) -> NDArray:
     scored = runs.scored(case.name, "kmeans-random", seeds, protocol, geometry="centroid")
     if protocol.name == "fair":
         return scored.scores
-    return harmonic(scored.stability, confidence(case.X, scored.ensemble.labels, geometry="centroid").geometry)
+    return harmonic(
+        scored.stability, confidence(case.X, scored.ensemble.labels, geometry="centroid").geometry
+    )
 
 
 def posterior(case: Case, protocol: Protocol, seed: int) -> NDArray:
@@ -64,13 +66,18 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
                 signals["fusion"] = rank_average(signals.values())
             except runs.TooCostly as why:
                 note = f"not run: {why}"
-        found.append({signal: auprc(scores, right, positive="error") for signal, scores in signals.items()})
+        found.append(
+            {signal: auprc(scores, right, positive="error") for signal, scores in signals.items()}
+        )
     paper = pd.read_csv(PAPER / "error_discovery_figure.csv", dtype=str, index_col="dataset")
     for signal in SIGNALS:
         values = averaged([some.get(signal, np.nan) for some in found])
         why = note if np.isnan(values["value"]) else ""
         read = paper.loc[name, signal]
-        bounds = {"paper_low": f"{float(read) - READING:.3f}", "paper_high": f"{float(read) + READING:.3f}"}
+        bounds = {
+            "paper_low": f"{float(read) - READING:.3f}",
+            "paper_high": f"{float(read) + READING:.3f}",
+        }
         yield {"dataset": name, "signal": signal, **values, "paper": read, **bounds, "note": why}
 
 
@@ -79,30 +86,54 @@ def draw(frame: pd.DataFrame) -> Any:
     sets = drawing.shown(frame, "dataset", REAL)[::-1]
     parts = list(drawing.by_protocol(frame))
     figure, axes = drawing.grid(
-        1, len(parts), height=1.6 + 0.4 * len(sets), title="Finding errors by low scores", sharey=True, sharex=True
+        1,
+        len(parts),
+        height=1.6 + 0.4 * len(sets),
+        title="Finding errors by low scores",
+        sharey=True,
+        sharex=True,
     )
     y = np.arange(len(sets))
     for ax, (_, meaning, rows) in zip(axes.flat, parts, strict=True):
-        table = rows.pivot_table(index="dataset", columns="signal", values="value", dropna=False).reindex(sets)
+        table = rows.pivot_table(
+            index="dataset", columns="signal", values="value", dropna=False
+        ).reindex(sets)
         ax.hlines(y, table.min(axis=1), table.max(axis=1), color=drawing.GREY, lw=1.2, zorder=1)
         for signal, (marker, colour, label) in SIGNALS.items():
             of = rows[rows["signal"] == signal].set_index("dataset").reindex(sets)
             ax.hlines(y, of["low"], of["high"], color=colour, lw=3, alpha=0.3)
             ax.plot(of["value"], y, marker, color=colour, ms=7, label=label, zorder=3)
             printed = of["paper"].astype(float)
-            ax.plot(printed, y - 0.22, marker, color=colour, ms=5, mfc="none", label=f"{label}, the paper's", zorder=2)
+            ax.plot(
+                printed,
+                y - 0.22,
+                marker,
+                color=colour,
+                ms=5,
+                mfc="none",
+                label=f"{label}, the paper's",
+                zorder=2,
+            )
         ax.set_yticks(y, sets)
         ax.set_xlabel("AUPRC of the errors")
         ax.set_title(meaning, fontsize=10)
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
     )
     return figure
 
 
 def complete(frame: pd.DataFrame) -> pd.DataFrame:
     """Data sets × signals, without those where a signal was not run."""
-    return frame.pivot_table(index="dataset", columns="signal", values="value").reindex(columns=list(SIGNALS)).dropna()
+    return (
+        frame.pivot_table(index="dataset", columns="signal", values="value")
+        .reindex(columns=list(SIGNALS))
+        .dropna()
+    )
 
 
 def better(frame: pd.DataFrame) -> Held:
@@ -114,7 +145,9 @@ def better(frame: pd.DataFrame) -> Held:
 def competitive(frame: pd.DataFrame) -> Held:
     """Over data sets: the fusion is at most a little below the better of the two."""
     table = complete(frame)
-    return int((table["fusion"] >= table[["CAKE_HM", "GMM_pmax"]].max(axis=1) - NEAR).sum()), len(table)
+    return int((table["fusion"] >= table[["CAKE_HM", "GMM_pmax"]].max(axis=1) - NEAR).sum()), len(
+        table
+    )
 
 
 EXPERIMENT = Experiment(
@@ -123,6 +156,7 @@ EXPERIMENT = Experiment(
     keys=KEYS,
     sets=REAL,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "Low CAKE scores find errors better than low posteriors of a mixture, on most sets": better,
         "The fusion is often as good as the better of the two, or at most 0.01 below": competitive,

@@ -24,7 +24,10 @@ from experiments.protocols import PROTOCOLS, Protocol
 from experiments.results import Experiment, Held, averaged_rows
 
 KEYS = ("dataset", "point", "quantity")
-SETS = {"drawing": "The authors' drawing: no run doubts P2", "square": "Four clouds, two clusters: P2 changes sides"}
+SETS = {
+    "drawing": "The authors' drawing: no run doubts P2",
+    "square": "Four clouds, two clusters: P2 changes sides",
+}
 QUANTITIES = {"stability": "stability c", "geometry": "geometry S", "scores": "score HM"}
 POINTS = {"P1": VERMILION, "P2": ORANGE, "core": BLUE}
 SIZE = 150  # points of a large cloud
@@ -35,11 +38,18 @@ def scene(name: str, repetition: int) -> tuple[NDArray, NDArray]:
     rng = np.random.RandomState(10 + repetition)
     if name == "drawing":
         left, right = rng.normal((2, 2), 0.6, (SIZE, 2)), rng.normal((3.6, 2), 0.7, (SIZE, 2))
-        clouds, marked, core = [left[left[:, 0] < 3.0], right[right[:, 0] > 2.4]], [(-0.2, 2), (2.6, 2)], (True, True)
+        clouds, marked, core = (
+            [left[left[:, 0] < 3.0], right[right[:, 0] > 2.4]],
+            [(-0.2, 2), (2.6, 2)],
+            (True, True),
+        )
     else:
         core = (True, False, False, True)
         corners = ((0, 0), (4, 0), (0, 4), (4, 4))
-        clouds = [rng.normal(at, 0.5, (SIZE if large else 100, 2)) for at, large in zip(corners, core, strict=True)]
+        clouds = [
+            rng.normal(at, 0.5, (SIZE if large else 100, 2))
+            for at, large in zip(corners, core, strict=True)
+        ]
         marked = [(-3, -3), (4, 0)]
     sizes = [len(cloud) for cloud in clouds]
     return np.vstack([*clouds, marked]), np.repeat([*core, False, False], [*sizes, 1, 1])
@@ -47,7 +57,8 @@ def scene(name: str, repetition: int) -> tuple[NDArray, NDArray]:
 
 def score(X: NDArray, protocol: Protocol, repetition: int) -> Confidence:
     """Score 20 runs of k-means, two clusters, random starts."""
-    return confidence(X, runs.build(X, "kmeans-random", 2, protocol.seeds(repetition)), geometry="exact")
+    ensemble = runs.build(X, "kmeans-random", 2, protocol.seeds(repetition))
+    return runs.under(protocol, confidence(X, ensemble, geometry="exact"))
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
@@ -77,14 +88,24 @@ def draw(frame: pd.DataFrame) -> Any:
         for label, point in zip(POINTS, X[-2:], strict=False):
             ax.scatter(*point, s=110, facecolors="none", edgecolors=BLACK, linewidths=1.5)
             box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8}
-            ax.annotate(label, point, (0, 13), textcoords="offset points", ha="center", weight="bold", bbox=box)
+            ax.annotate(
+                label,
+                point,
+                (0, 13),
+                textcoords="offset points",
+                ha="center",
+                weight="bold",
+                bbox=box,
+            )
         bare(ax, SETS[name])
         figure.colorbar(drawn, ax=ax, label="score (HM)", pad=0.01)
         for ax, protocol in zip(bars, protocols, strict=True):
             rows = frame[(frame["dataset"] == name) & (frame["protocol"] == protocol)]
             for shift, (point, colour) in zip((-0.28, 0, 0.28), POINTS.items(), strict=True):
                 of_point = rows[rows["point"] == point].set_index("quantity").loc[list(QUANTITIES)]
-                drawn = ax.bar(np.arange(3) + shift, of_point["value"], 0.27, color=colour, label=point)
+                drawn = ax.bar(
+                    np.arange(3) + shift, of_point["value"], 0.27, color=colour, label=point
+                )
                 ax.bar_label(drawn, fmt="%.2f", fontsize=7)
             ax.set_title(protocol, fontsize=10)
             ax.set(xticks=range(3), xticklabels=QUANTITIES.values(), ylim=(0, 1.3))
@@ -96,7 +117,9 @@ def lower(this: str, than: str, quantity: str, share: float = 1.0, *, expected: 
     """Check that one point has less than a share of what another has, or, if so expected, that it has not."""
 
     def check(frame: pd.DataFrame) -> Held:
-        table = frame.pivot_table(index="dataset", columns=["quantity", "point"], values="value")[quantity]
+        table = frame.pivot_table(index="dataset", columns=["quantity", "point"], values="value")[
+            quantity
+        ]
         held = (table[this] < share * table[than]) == expected
         return int(held.sum()), len(held)
 
@@ -110,7 +133,9 @@ EXPERIMENT = Experiment(
     sets=tuple(SETS),
     draw=draw,
     see={
-        "The far point P1 is as stable as the core": lower("P1", "core", "stability", 0.99, expected=False),
+        "The far point P1 is as stable as the core": lower(
+            "P1", "core", "stability", 0.99, expected=False
+        ),
         "P1 fits its cluster worse than the core does": lower("P1", "core", "geometry"),
         "The point between, P2, changes sides": lower("P2", "core", "stability", 0.9),
         "P2 fits its cluster better than P1 does": lower("P1", "P2", "geometry"),

@@ -64,7 +64,9 @@ def regions(of: Moons) -> dict[str, NDArray]:
     """Which points lie where, told from their distances to the arcs that the moons are drawn around."""
     angle = np.linspace(0, np.pi, 1000)
     arcs = (np.cos(angle), np.sin(angle)), (1 - np.cos(angle), 0.5 - np.sin(angle))
-    away = [np.linalg.norm(of.X[:, None] - np.column_stack(arc), axis=2).min(axis=1) for arc in arcs]
+    away = [
+        np.linalg.norm(of.X[:, None] - np.column_stack(arc), axis=2).min(axis=1) for arc in arcs
+    ]
     near, far = np.minimum(*away), np.maximum(*away)
     return {
         "core": (of.y >= 0) & (near < NOISE),
@@ -88,7 +90,9 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
                 chance = auroc(scores[core | inside], core[core | inside])
                 found[-1][name, silhouette, f"core above {region}"] = chance
             found[-1][name, silhouette, "largest score"] = scores.max()
-        found[-1][name, "none", "share of moons found"] = correctness(labels[of.y >= 0], of.y[of.y >= 0]).mean()
+        found[-1][name, "none", "share of moons found"] = correctness(
+            labels[of.y >= 0], of.y[of.y >= 0]
+        ).mean()
     return averaged_rows(found, KEYS)
 
 
@@ -102,8 +106,17 @@ def draw(frame: pd.DataFrame) -> Any:
         for ax, silhouette in zip(row, SILHOUETTES, strict=True):
             scores, _ = score(of, silhouette, PROTOCOLS[protocol])
             low, high = np.quantile(scores, [0.02, 0.98])
-            drawn = ax.scatter(*of.X.T, c=scores, cmap=SCORES, vmin=low, vmax=high, s=9, linewidths=0)
-            ax.scatter(*of.X[of.y < 0].T, s=60, facecolors="none", edgecolors="black", linewidths=0.7, label="outlier")
+            drawn = ax.scatter(
+                *of.X.T, c=scores, cmap=SCORES, vmin=low, vmax=high, s=9, linewidths=0
+            )
+            ax.scatter(
+                *of.X[of.y < 0].T,
+                s=60,
+                facecolors="none",
+                edgecolors="black",
+                linewidths=0.7,
+                label="outlier",
+            )
             figure.colorbar(drawn, ax=ax, label="score (PR)", pad=0.01)
             bare(ax, f"{silhouette.capitalize()} silhouette, {meaning}")
             ax.legend(fontsize=8, frameon=False, loc="upper right")
@@ -112,7 +125,9 @@ def draw(frame: pd.DataFrame) -> Any:
 
 def low_outside(frame: pd.DataFrame) -> Held:
     """Check that nine of ten comparisons of the core with what is off the moons, or between them, come out right."""
-    rows = frame[(frame["silhouette"] == "kernel") & frame["quantity"].str.contains("off the|between the")]
+    rows = frame[
+        (frame["silhouette"] == "kernel") & frame["quantity"].str.contains("off the|between the")
+    ]
     return int((rows["value"] > 0.9).sum()), len(rows)
 
 

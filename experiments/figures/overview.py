@@ -17,10 +17,18 @@ from clustertrust.evaluation import correctness
 from experiments import data, runs
 from experiments.drawing import BLUE, GREY, ORANGE, PALETTE, bare, grid, shown
 from experiments.protocols import PROTOCOLS, Protocol
-from experiments.results import Experiment, Held, agrees, averaged_rows
+from experiments.results import Experiment, Held, agrees, all_are, averaged_rows
 
 KEYS = ("dataset", "quantity")
-SIZES = {"S1": "4000", "S2": "3000", "S3": "4500", "S4": "3000", "S5": "4000", "S6": "4000", "S7": "4000"}
+SIZES = {
+    "S1": "4000",
+    "S2": "3000",
+    "S3": "4500",
+    "S4": "3000",
+    "S5": "4000",
+    "S6": "4000",
+    "S7": "4000",
+}
 CLUSTERS = {name: "4" if name == "S4" else "3" for name in SIZES}
 STDS = {
     "S1": ("2.0", "2.0", "2.0"),
@@ -44,18 +52,32 @@ def spreads(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         low, high = std * np.sqrt(freedom / chi2.ppf([1 - TAIL, TAIL], freedom))
         told = STDS[name][label] if STDS[name] else np.nan
         quantity = f"std of class {label + 1}"
-        yield {"dataset": name, "quantity": quantity, "value": std, "low": low, "high": high, "paper": told}
+        yield {
+            "dataset": name,
+            "quantity": quantity,
+            "value": std,
+            "low": low,
+            "high": high,
+            "paper": told,
+        }
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     """What the set is, and how sure an ensemble of 20 runs is of it."""
     case = protocol.load(name)
     yield {"dataset": name, "quantity": "points", "value": len(case.X), "paper": SIZES[name]}
-    yield {"dataset": name, "quantity": "clusters asked for", "value": case.k, "paper": CLUSTERS[name]}
+    yield {
+        "dataset": name,
+        "quantity": "clusters asked for",
+        "value": case.k,
+        "paper": CLUSTERS[name],
+    }
     yield from spreads(name, protocol)
     found = []
     for repetition in range(protocol.repetitions(name)):
-        scored = runs.scored(name, protocol.method("kmeans", name), protocol.seeds(repetition), protocol)
+        scored = runs.scored(
+            name, protocol.method("kmeans", name), protocol.seeds(repetition), protocol
+        )
         right = correctness(scored.labels, case.y).mean()
         found.append({(name, "mean score"): scored.scores.mean(), (name, "share right"): right})
     yield from averaged_rows(found, KEYS)
@@ -63,15 +85,24 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 def draw(frame: pd.DataFrame) -> Any:
     """Seven scatters, and the mean scores of the protocols."""
-    figure, axes = grid(2, 4, height=2.9, title="The synthetic sets by true class, and how sure ensembles are of them")
+    figure, axes = grid(
+        2,
+        4,
+        height=2.9,
+        title="The synthetic sets by true class, and how sure ensembles are of them",
+    )
     for ax, name in zip(axes.flat, data.SYNTHETIC, strict=False):
         X, y = PROTOCOLS["printed"].load(name)[1:3]
         for label in np.unique(y):
             colour = GREY if label < 0 else PALETTE[label]
-            ax.scatter(*X[y == label].T, s=2, alpha=0.5, color=colour, linewidths=0, rasterized=True)
+            ax.scatter(
+                *X[y == label].T, s=2, alpha=0.5, color=colour, linewidths=0, rasterized=True
+            )
         bare(ax, f"{name}, n = {len(X):,}" + (" (grey: noise)" if (y < 0).any() else ""))
     ax = axes.flat[-1]
-    scores = frame[frame["quantity"] == "mean score"].pivot_table(index="dataset", columns="protocol", values="value")
+    scores = frame[frame["quantity"] == "mean score"].pivot_table(
+        index="dataset", columns="protocol", values="value"
+    )
     for shift, protocol, colour in zip((-0.2, 0.2), shown(frame), (BLUE, ORANGE), strict=False):
         ax.bar(np.arange(len(scores)) + shift, scores[protocol], 0.38, color=colour, label=protocol)
     ax.set_title("Mean score (HM, k-means)", fontsize=10)
@@ -100,6 +131,7 @@ EXPERIMENT = Experiment(
     keys=KEYS,
     sets=data.SYNTHETIC,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "The sets have the stated numbers of points": as_told("points"),
         "Clusters have the stated standard deviations": as_told("std"),

@@ -44,9 +44,13 @@ def draw(frame: pd.DataFrame) -> Any:
     sets = drawing.shown(frame, "dataset", data.ALL)[::-1]
     parts = list(drawing.by_protocol(frame))
     title = "How steadily accuracy rises with each signal"
-    figure, axes = drawing.grid(1, len(parts), height=1.6 + 0.3 * len(sets), title=title, sharey=True, sharex=True)
+    figure, axes = drawing.grid(
+        1, len(parts), height=1.6 + 0.3 * len(sets), title=title, sharey=True, sharex=True
+    )
     for ax, (_, meaning, rows) in zip(axes.flat, parts, strict=True):
-        for shift, (signal, (marker, colour)) in zip(np.linspace(0.27, -0.27, 4), SIGNALS.items(), strict=True):
+        for shift, (signal, (marker, colour)) in zip(
+            np.linspace(0.27, -0.27, 4), SIGNALS.items(), strict=True
+        ):
             of = rows[rows["signal"] == signal].set_index("dataset").reindex(sets)
             y = np.arange(len(sets)) + shift
             ax.hlines(y, of["low"], of["high"].clip(upper=1), color=colour, lw=1)
@@ -57,13 +61,17 @@ def draw(frame: pd.DataFrame) -> Any:
         ax.set_xlim(right=1.03)
         ax.set_xlabel("Spearman correlation of bin and accuracy")
         ax.set_title(meaning, fontsize=10)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+    )
     return figure
 
 
 def steadier(frame: pd.DataFrame) -> Held:
     """Over data sets: both CAKE scores correlate as well as both others, or better."""
-    table = frame.pivot_table(index="dataset", columns="signal", values="value", dropna=False).fillna(-1)
+    table = frame.pivot_table(
+        index="dataset", columns="signal", values="value", dropna=False
+    ).fillna(-1)
     cake, others = table[["CAKE_PR", "CAKE_HM"]], table[["entropy", "bootstrap"]]
     return int((cake.min(axis=1) >= others.max(axis=1)).sum()), len(table)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 
 from clustertrust import confidence
+from clustertrust.fusion import product
 from experiments import runs
 from experiments.drawing import BLUE, GREY, SCORES, VERMILION, bare, by_protocol, grid
 from experiments.protocols import PROTOCOLS, Protocol
@@ -49,7 +50,8 @@ def scene(name: str, protocol: Protocol, repetition: int) -> Scene:
     printed = protocol.name == "printed"
     seeds = protocol.seeds(repetition, size=RUNS[name] if printed else 20)
     ensemble = runs.build(X, "kmeans" if printed else "kmeans-random", 3, seeds)
-    return Scene(X, y, centers, confidence(X, ensemble, geometry="exact", fusion="product").scores)
+    found = runs.under(protocol, confidence(X, ensemble, geometry="exact"))
+    return Scene(X, y, centers, product(found.stability, found.geometry))
 
 
 def measure(name: str, of: Scene) -> Iterator[tuple[str, float]]:
@@ -62,22 +64,36 @@ def measure(name: str, of: Scene) -> Iterator[tuple[str, float]]:
             of.scores[nearest[:, 0] <= np.quantile(nearest[:, 0], 0.1)].mean(),
         )
         yield "mean score of all points", of.scores.mean()
-        yield "mean score of the tenth nearest to a border", of.scores[margin <= np.quantile(margin, 0.1)].mean()
+        yield (
+            "mean score of the tenth nearest to a border",
+            of.scores[margin <= np.quantile(margin, 0.1)].mean(),
+        )
         return
     outlier = of.y < 0
-    lowest, highest = of.scores < np.percentile(of.scores, 1), of.scores > np.percentile(of.scores, 90)
-    astray = outlier & (nearest[:, 0] > 3 * 0.8)  # an outlier that falls on a cloud is like any other point
+    lowest, highest = (
+        of.scores < np.percentile(of.scores, 1),
+        of.scores > np.percentile(of.scores, 90),
+    )
+    astray = outlier & (
+        nearest[:, 0] > 3 * 0.8
+    )  # an outlier that falls on a cloud is like any other point
     yield "outliers in the lowest percent", lowest[outlier].sum()
     yield "share of the lowest percent that are outliers", outlier[lowest].mean()
     yield "share of outliers off the clouds in the lowest percent", lowest[astray].mean()
     yield "outliers in the highest tenth", highest[outlier].sum()
-    yield "distance to the centre, highest tenth against all", nearest[highest, 0].mean() / nearest[:, 0].mean()
+    yield (
+        "distance to the centre, highest tenth against all",
+        nearest[highest, 0].mean() / nearest[:, 0].mean(),
+    )
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     """Measure where the scores are low and high."""
     found = [
-        {(name, quantity): float(value) for quantity, value in measure(name, scene(name, protocol, repetition))}
+        {
+            (name, quantity): float(value)
+            for quantity, value in measure(name, scene(name, protocol, repetition))
+        }
         for repetition in range(protocol.repetitions(name))
     ]
     return averaged_rows(found, KEYS)
@@ -95,7 +111,15 @@ def draw(frame: pd.DataFrame) -> Any:
             of = scene(name, PROTOCOLS[protocol], 0)
             if name == "map":
                 order = np.argsort(-of.scores)
-                drawn = ax.scatter(*of.X[order].T, c=of.scores[order], cmap=SCORES, s=5, linewidths=0, vmin=0, vmax=1)
+                drawn = ax.scatter(
+                    *of.X[order].T,
+                    c=of.scores[order],
+                    cmap=SCORES,
+                    s=5,
+                    linewidths=0,
+                    vmin=0,
+                    vmax=1,
+                )
                 figure.colorbar(drawn, ax=ax, label="score (PR)", pad=0.01)
                 bare(ax, f"S1, {meaning}")
             else:
@@ -106,8 +130,21 @@ def draw(frame: pd.DataFrame) -> Any:
                     (of.scores < low, VERMILION, "lowest 1 %"),
                 ):
                     ax.scatter(*of.X[part].T, color=colour, s=9, linewidths=0, label=label)
-                ax.scatter(*of.X[of.y < 0].T, s=60, facecolors="none", edgecolors="black", lw=0.8, label="outlier")
-                ax.legend(fontsize=8, frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.5, 0.02))
+                ax.scatter(
+                    *of.X[of.y < 0].T,
+                    s=60,
+                    facecolors="none",
+                    edgecolors="black",
+                    lw=0.8,
+                    label="outlier",
+                )
+                ax.legend(
+                    fontsize=8,
+                    frameon=False,
+                    ncols=4,
+                    loc="upper center",
+                    bbox_to_anchor=(0.5, 0.02),
+                )
                 bare(ax, f"Three clouds and {OUTLIERS} outliers, {protocol}")
     return figure
 
@@ -140,6 +177,8 @@ EXPERIMENT = Experiment(
             "share of outliers off the clouds in the lowest percent", 0.5, 1
         ),
         "No outlier is in the highest tenth": is_so("outliers in the highest tenth", 0, 0),
-        "The highest tenth lies in the cores": is_so("distance to the centre, highest tenth against all", 0, 0.75),
+        "The highest tenth lies in the cores": is_so(
+            "distance to the centre, highest tenth against all", 0, 0.75
+        ),
     },
 )

@@ -19,7 +19,12 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     scored = runs.scored(name, method, protocol.seeds(), protocol, geometry=geometry)
     with runs.hushed():
         chosen = select_adaptive(
-            case.X, scored.scores, case.k, clusterer=method, geometry=geometry, random_state=[123, 124, 125]
+            case.X,
+            scored.scores,
+            case.k,
+            clusterer=method,
+            geometry=geometry,
+            random_state=[123, 124, 125],
         )
     m, draws = int(chosen.mask.sum()), protocol.repetitions(name)
     kept = dict(baselines(len(case.X), m, draws))
@@ -34,5 +39,8 @@ EXPERIMENT = Experiment(
     title="Adaptive filtering: the share kept is chosen by the silhouette",
     run=run,
     keys=KEYS,
+    kind=lambda rows: (
+        rows["dataset"].isin(["S2", "S4", "S6"]).map({True: "notebook", False: "table"})
+    ),
     sets=("S2", "S4", "S6", "Bc", "Dg", "Ng", "Fm", "Pd", "Sa"),
 )

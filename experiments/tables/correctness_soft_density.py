@@ -30,13 +30,19 @@ def fuzzy(case: Case, seed: int, fuzziness: float, suffix: str = "") -> Signals:
     """Largest membership, and one less the entropy of the memberships."""
     with runs.hushed():
         u = fuzzy_memberships(case.X, case.k, fuzziness=fuzziness, random_state=seed)
-    return {f"FCM1{suffix}": membership_confidence(u), f"FCM2{suffix}": membership_confidence(u, "entropy")}
+    return {
+        f"FCM1{suffix}": membership_confidence(u),
+        f"FCM2{suffix}": membership_confidence(u, "entropy"),
+    }
 
 
 def density(case: Case, scored: Confidence) -> Signals:
     """Outlyingness in the whole set, and inside the point's cluster, averaged over runs."""
     with runs.hushed():
-        return {"LOF1": outlier_confidence(case.X), "LOF2": local_outlier_confidence(case.X, scored.ensemble)}
+        return {
+            "LOF1": outlier_confidence(case.X),
+            "LOF2": local_outlier_confidence(case.X, scored.ensemble),
+        }
 
 
 def printed(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
@@ -45,9 +51,13 @@ def printed(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     case = without_noise.load(name, DTYPE)
     method, seeds = protocol.method("kmeans", name), protocol.seeds(first=42)
     target = runs.scored(name, method, seeds, without_noise, geometry="centroid", dtype=DTYPE)
-    yield from measure(name, [(fuzzy(case, 42, 2.0) | density(case, target), correctness(target.labels, case.y))])
+    yield from measure(
+        name, [(fuzzy(case, 42, 2.0) | density(case, target), correctness(target.labels, case.y))]
+    )
     other = runs.scored(name, method, protocol.seeds(), protocol)
-    yield from measure(name, [({"CAKE_HM": other.scores}, correctness(other.labels, protocol.load(name).y))])
+    yield from measure(
+        name, [({"CAKE_HM": other.scores}, correctness(other.labels, protocol.load(name).y))]
+    )
 
 
 def fair(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
@@ -58,7 +68,9 @@ def fair(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         scored = runs.scored(name, protocol.method("kmeans", name), protocol.seeds(at), protocol)
         seed = protocol.seeds(at)[0]
         soft = fuzzy(case, seed, 2.0) | fuzzy(case, seed, GENTLE, f" (m = {GENTLE})")
-        return {"CAKE_HM": scored.scores} | soft | density(case, scored), correctness(scored.labels, case.y)
+        return {"CAKE_HM": scored.scores} | soft | density(case, scored), correctness(
+            scored.labels, case.y
+        )
 
     yield from measure(name, map(repetition, range(protocol.repetitions(name))))
 

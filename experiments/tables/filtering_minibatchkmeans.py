@@ -5,6 +5,7 @@ from experiments.results import Experiment
 
 EXPERIMENT = Experiment(
     title="Instance removal, MiniBatchKMeans",
-    run=filtering("minibatch"),
+    run=filtering("minibatch", reduced=True),
     keys=KEYS,
+    protocols=("printed",),  # over ten ensembles a set in filtering_ensembles_minibatchkmeans
 )

@@ -29,7 +29,9 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         seeds = protocol.seeds(at, first=42)
         scored = runs.scored(name, "gmm-full", seeds, protocol, geometry=geometry, dtype=dtype)
         with runs.hushed(), one_thread():  # several would wait for each other on a busy machine
-            u = gmm_memberships(case.X, case.k, random_state=42 if protocol.name == "printed" else seeds[0] + 500)
+            u = gmm_memberships(
+                case.X, case.k, random_state=42 if protocol.name == "printed" else seeds[0] + 500
+            )
         native = {signal: membership_confidence(u, kind) for signal, kind in NATIVE.items()}
         return native | {"CAKE_HM": scored.scores}, correctness(u.argmax(axis=1), case.y)
 
@@ -37,5 +39,8 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENT = Experiment(
-    title="Confidence of a Gaussian mixture: its posteriors beside CAKE", run=run, keys=KEYS, sets=REAL
+    title="Confidence of a Gaussian mixture: its posteriors beside CAKE",
+    run=run,
+    keys=KEYS,
+    sets=REAL,
 )

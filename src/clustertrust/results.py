@@ -61,6 +61,8 @@ FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if co
 _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
+    "reference": "share of run pairs that put it into the same cluster of the run that agrees "
+    "most with all others",
 }
 _WEAK = {
     "stable but isolated": "geometry",
@@ -84,7 +86,7 @@ class Explanation:
     threshold : above this a score is kept
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         says, else the smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
     persistence : its persistence; None where that is no part of the score
     name : the point's name in the index of the pandas frame; None if that only counts rows
     """
@@ -198,7 +200,7 @@ class Confidence:
     n_runs : their number
     sampling_error : with `geometry="sampled"`, standard error of a silhouette of one run, root mean
         square over points; 0 without sampling
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
     """
 
     scores: Floats

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _STABILITY_LABELS = {
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
+    "reference": "share of run pairs that agree in the terms of one run",
 }
 
 
@@ -60,7 +61,7 @@ class StabilityGeometryDisplay(Display):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
-    agreement : {"matching", "jaccard"}
+    agreement : {"matching", "jaccard", "reference"}
         What stability averages over pairs of runs.
 
     Attributes
