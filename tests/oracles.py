@@ -81,6 +81,28 @@ def medoid(labels):
     return sums.index(min(sums))
 
 
+def in_terms_of(labels, reference):
+    """Runs in the names of one of them; a cluster without a partner there gets a name that no other run has."""
+    runs = labels.T.tolist()
+    partners = [optima(run, runs[reference])[0] for run in runs]
+    return np.array(
+        [
+            [label if label < 0 else partners[r].get(label, 1000 * (r + 1)) for label in run]
+            for r, run in enumerate(runs)
+        ]
+    ).T
+
+
+def reference_stability(labels, reference, *, unassigned="skip"):
+    """Share of the pairs of runs that name a point alike, in the terms of one run."""
+    out = []
+    for named in in_terms_of(labels, reference).tolist():
+        pairs = [None if min(pair) < 0 else pair[0] == pair[1] for pair in combinations(named, 2)]
+        kept = pairs if unassigned == "disagree" else [same for same in pairs if same is not None]
+        out.append(fmean(bool(same) for same in kept) if kept else nan)
+    return np.array(out)
+
+
 def votes(labels, reference, *, unassigned="skip"):
     """Label, strength and {label: share} of each point, in the names of the reference run."""
     runs = labels.T.tolist()

@@ -72,7 +72,9 @@ def fit_out_of_core(points, **options):
 
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.parametrize(
-    "options", [{}, {"geometry": "centroid"}, {"clusterer": "gmm"}, {"agreement": "jaccard"}], ids=str
+    "options",
+    [{}, {"geometry": "centroid"}, {"clusterer": "gmm"}, {"agreement": "jaccard"}, {"agreement": "reference"}],
+    ids=str,
 )
 def test_same_as_out_of_core_without_a_cluster(points, options):
     cake, expected = fit(da.from_array(points, chunks=(ROWS, 3)), **options), fit_out_of_core(points, **options)

@@ -250,7 +250,10 @@ def test_training_points_get_their_labels_back(options):
     assert_array_equal(cake.predict(X[::-7]), cake.labels_[::-7])
 
 
-@pytest.mark.parametrize("options", [{}, {"fusion": "product"}, {"agreement": "jaccard"}, {"normalization": "affine"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"fusion": "product"}, {"agreement": "jaccard"}, {"agreement": "reference"}, {"normalization": "affine"}],
+)
 def test_centroid_gives_training_points_their_scores_back(options):
     cake = fitted(geometry="centroid", **options)
     assert_array_equal(cake.score_samples(X), cake.scores_)
@@ -404,7 +407,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         ({"clusterer": "k-means"}, ValueError, r"clusterer='k-means' is not known.*'kmeans'"),
         ({"fusion": "sum"}, ValueError, r"fusion='sum' is not known.*\['harmonic', 'product', 'refined'\]"),
         ({"normalization": "none"}, ValueError, r"normalization='none' is not known.*\['affine', 'clip'\]"),
-        ({"agreement": "vote"}, ValueError, r"agreement='vote' is not known.*\['jaccard', 'matching'\]"),
+        ({"agreement": "vote"}, ValueError, r"agreement='vote' is not known.*\['jaccard', 'matching', 'reference'\]"),
         ({"unassigned": "drop"}, ValueError, r"unassigned='drop' is not known.*\['disagree', 'skip'\]"),
         ({"consensus": "mean"}, ValueError, r"consensus='mean' is not known.*\['best-reference', 'medoid'\]"),
         ({"random_state": -1}, ValueError, "random_state=-1"),

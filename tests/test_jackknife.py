@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import oracles
@@ -51,6 +51,31 @@ def test_other_ensembles(seed):
     options = OPTIONS[5 * seed % len(OPTIONS)]
     errors = confidence(X, labels, geometry="exact", **options).standard_errors
     assert_allclose(errors, oracles.jackknife(X, labels, **options), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("unassigned", ["skip", "disagree"])
+def test_the_reference_of_agreement_stays_when_runs_are_left_out(unassigned):
+    X, labels = draw(1, R=6)
+    found = confidence(X, labels, geometry="exact", fusion="product", agreement="reference", unassigned=unassigned)
+    named = oracles.in_terms_of(labels, found.reference_run)
+    g = [[oracles.silhouette(X, run, i) for run in labels.T.tolist()] for i in range(len(X))]
+    expected = [leave_out_each(*point, unassigned) for point in zip(named.tolist(), g, strict=True)]
+    assert_allclose(found.standard_errors, expected, rtol=1e-9, atol=1e-12)
+    assert np.nanmax(expected) > 0.05
+
+
+def leave_out_each(names, s, unassigned):
+    """Jackknife error of c · S̃ of one point from its names in each run, in one run's terms, and its silhouettes."""
+    runs = [r for r, name in enumerate(names) if name >= 0 or unassigned == "disagree"]
+    if len(runs) < 3:
+        return np.nan
+    scores = []
+    for left in runs:
+        rest = [r for r in runs if r != left]
+        c = np.mean([names[a] == names[b] and names[a] >= 0 for a, b in combinations(rest, 2)])
+        kept = [s[r] or 0.0 for r in rest]
+        scores.append(c * max(0.0, np.mean(kept) - np.std(kept)))
+    return np.sqrt((len(runs) - 1) * np.var(scores))
 
 
 def test_fewer_than_three_runs_give_no_error_estimate():

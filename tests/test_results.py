@@ -242,6 +242,10 @@ SEVERAL_K = [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2]
     ("agreement", "words"),
     [
         ("matching", "Stability 0.000: share of run pairs that put it into the same cluster."),
+        (
+            "reference",
+            "Stability 0.000: share of run pairs that put it into the same cluster of the run that agrees most",
+        ),
         # Overlaps of {0, 1, 2, 3}, {3, 4, 5, 6} and {2, 3}: 1/7, 1/5 and 2/4.
         ("jaccard", "Stability 0.281: how far its clusters in two runs overlap, on average over the pairs of runs."),
     ],

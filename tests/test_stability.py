@@ -10,7 +10,7 @@ from clustertrust.stability import pairwise_stability
 
 # Runs of different k are drawn on purpose; the hint has tests of its own below.
 different_k = pytest.mark.filterwarnings("ignore:The runs have between:UserWarning")
-agreements = pytest.mark.parametrize("agreement", ["matching", "jaccard"])
+agreements = pytest.mark.parametrize("agreement", ["matching", "jaccard", "reference"])
 treatments = pytest.mark.parametrize("unassigned", ["skip", "disagree"])
 
 
@@ -29,6 +29,24 @@ def test_matching_is_the_share_of_run_pairs_that_agree(unassigned, labels):
 def test_jaccard_is_the_mean_overlap(unassigned, labels):
     expected = oracles.stability(labels, agreement="jaccard", unassigned=unassigned)
     assert_allclose(pairwise_stability(labels, agreement="jaccard", unassigned=unassigned), expected, rtol=1e-12)
+
+
+@different_k
+@treatments
+@few
+@given(labels=unique_runs())
+def test_reference_is_the_share_of_run_pairs_with_one_partner_in_the_most_central_run(unassigned, labels):
+    expected = oracles.reference_stability(labels, oracles.medoid(labels), unassigned=unassigned)
+    c = pairwise_stability(labels, agreement="reference", unassigned=unassigned)
+    assert_allclose(c, expected, rtol=1e-12)
+
+
+@different_k
+@few
+@given(labels=unique_runs(unassigned=False))
+def test_reference_is_matching_where_there_are_two_runs(labels):
+    two = labels[:, :2]
+    assert_array_equal(pairwise_stability(two, agreement="reference"), pairwise_stability(two))
 
 
 @different_k
@@ -56,7 +74,7 @@ def test_label_names_never_matter(agreement, unassigned, pair):
 
 
 @different_k
-@agreements
+@pytest.mark.parametrize("agreement", ["matching", "jaccard"])  # a tie for the reference goes to the first run
 @few
 @given(labels=unique_runs(), data=st.data())
 def test_order_of_runs_and_points_does_not_matter_where_optima_are_unique(agreement, labels, data):

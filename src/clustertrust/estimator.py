@@ -152,8 +152,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         :func:`confidence`.
     normalization : {"clip", "affine"}
         How mean less spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by (x + 1) / 2.
-    agreement : {"matching", "jaccard"}
-        When two runs agree on a point: its clusters are partners in the best matching, or by how far they overlap.
+    agreement : {"matching", "jaccard", "reference"}
+        When two runs agree on a point: its clusters are partners in the best matching, by how far they overlap, or
+        its clusters have the same partner in the run that agrees most with all others.
     unassigned : {"skip", "disagree"}
         Whether runs that do not assign a point are left out or count against it.
     consensus : {"medoid", "best-reference"}

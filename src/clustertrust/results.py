@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 _STABILITY = {  # what it is, by agreement
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
+    "reference": "share of run pairs that put it into the same cluster of the run that agrees most with all others",
 }
 _WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}  # reasons that name a component
 
@@ -45,7 +46,7 @@ class Explanation:
     threshold : above this a score is kept
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason has it, else the
         smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
     persistence : its persistence; None where that is no part of the score
     name : what the index of the pandas frame calls the point; None where that only counts rows
     """
@@ -144,7 +145,7 @@ class Confidence:
     n_runs : their number
     sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean square over points;
         0 where nothing is sampled
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
     """
 
     scores: Floats

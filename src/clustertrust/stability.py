@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
 from clustertrust.cells import Clusters, meet
+from clustertrust.consensus import most_central
 from clustertrust.ensemble import as_ensemble
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, contingency_tables, match_runs
@@ -54,9 +55,27 @@ def jaccard_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     return overlap_sums(cells, rows, jaccard)
 
 
+def reference_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
+    """Σ_q A(r, q) for each row and run r, with A(r, q) = 1 where both labels have the same partner in one run.
+
+    That run is the one which agrees most with all others. The agreements of a run are the other votes for what it
+    votes for, so that the sums take O(mR). Two runs that agree by their own matching may not do so through a third.
+    """
+    m, R = rows.shape
+    reference = most_central(matchings)
+    partners = matchings.to[np.arange(R), np.maximum(rows, 0), reference]
+    vote = np.where(rows >= 0, partners, -2)  # negative: not assigned, or a cluster without a partner
+    of = np.broadcast_to(np.arange(m)[:, None], rows.shape)
+    voted = vote >= 0
+    votes = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
+    np.add.at(votes, (of[voted], vote[voted]), 1)
+    return np.where(voted, votes[of, np.maximum(vote, 0)] - 1.0, 0.0)
+
+
 AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {
     "jaccard": jaccard_sums,
     "matching": matching_sums,
+    "reference": reference_sums,
 }
 UNASSIGNED = ("disagree", "skip")
 
@@ -102,7 +121,7 @@ def stability(cells: Clusters, matchings: Matchings, rows: Ints, *, agreement: s
 def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     """Warn once where matching must leave clusters without a partner."""
     k = cells.n_clusters[cells.n_clusters > 0]
-    if agreement == "matching" and k.size and k.min() < k.max():
+    if agreement != "jaccard" and k.size and k.min() < k.max():
         tell(
             f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a partner agrees "
             "with nothing. agreement='jaccard' is made for runs of different numbers of clusters."
@@ -116,8 +135,9 @@ def pairwise_stability(labels: Any, *, agreement: str = "matching", unassigned: 
     ----------
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         Labels of any kind. Negative numbers and missing values mean that the point is not assigned.
-    agreement : {"matching", "jaccard"}
-        Whether the two clusters are partners in the best matching of the two runs, or how far they overlap.
+    agreement : {"matching", "jaccard", "reference"}
+        Whether the two clusters are partners in the best matching of the two runs, how far they overlap, or whether
+        both have the same partner in the run that agrees most with all others.
     unassigned : {"skip", "disagree"}
         Whether a run that does not assign the point is left out or counts against it.
 

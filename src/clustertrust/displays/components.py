@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_STABILITY = {"jaccard": "overlap of its clusters in two runs", "matching": "share of run pairs that agree"}
+_STABILITY = {
+    "jaccard": "overlap of its clusters in two runs",
+    "matching": "share of run pairs that agree",
+    "reference": "share of run pairs that agree in the terms of one run",
+}
 
 
 def fusion_of(confidence: Confidence) -> str | None:
@@ -53,7 +57,7 @@ class StabilityGeometryDisplay(Display):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
-    agreement : {"matching", "jaccard"}
+    agreement : {"matching", "jaccard", "reference"}
         What stability averages over pairs of runs.
 
     Attributes
