@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from clustertrust.baselines import entropy_agreement, subsample_stability
 from clustertrust.evaluation import auprc, auroc, correctness
 from clustertrust.fusion import product
 from clustertrust.results import Confidence
-from experiments import runs
+from experiments import authors, runs
 from experiments.data import Case
 from experiments.protocols import Protocol
 from experiments.results import averaged
@@ -27,7 +28,7 @@ def bootstrap(case: Case, method: str, protocol: Protocol, repetition: int) -> N
     """Stability over 20 runs on 80 % of the points each: the authors' draws, or starts like the ensemble's."""
     n = len(case.X)
     if protocol.name == "printed":
-        return runs.stability_as_named(runs.subsampled(case.X, method, case.k, size=round(0.8 * n), seed=42).labels)
+        return authors.stability(runs.subsampled(case.X, method, case.k, size=round(0.8 * n), seed=42).labels)
     seed = protocol.seeds(repetition)[0] + 500
     return subsample_stability(runs.subsampled(case.X, method, case.k, size=int(0.8 * n + 1e-9), seed=seed))
 
@@ -36,8 +37,7 @@ def entropy(scored: Confidence, protocol: Protocol) -> NDArray:
     """Agreement with the consensus by entropy."""
     if protocol.name == "fair":
         return entropy_agreement(scored.ensemble)
-    consensus = scored.label_names[scored.labels]  # as the reference run calls its clusters
-    return runs.entropy_as_named(scored.ensemble.labels, consensus)
+    return authors.entropy(scored.ensemble.labels, scored.labels)
 
 
 def measure(name: str, of_repetition: Iterable[tuple[Signals, NDArray]]) -> Iterator[dict[str, Any]]:
@@ -67,11 +67,15 @@ def signals(name: str, method: str, subsample_method: str, protocol: Protocol) -
 
 
 def consensus_correctness(
-    family: str, *, subsample: Callable[[str], str] | None = None
+    family: str, *, subsample: Callable[[str], str] | None = None, reduced: bool = False
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for one family of clusterers; `subsample` names the authors' method for the bootstrap."""
+    """Make the experiment for one family of clusterers.
+
+    `subsample` names the authors' method for the bootstrap, `reduced` says that they had principal components of Fm.
+    """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        protocol = replace(protocol, reduced=reduced and protocol.name == "printed")
         method = protocol.method(family, name)
         other = subsample(name) if subsample and protocol.name == "printed" else method
         return measure(name, signals(name, method, other, protocol))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,17 @@ def rows_of(name: str, subset: str, by_run: pd.DataFrame, **more: Any) -> Iterat
         yield {"dataset": name, "subset": subset, "metric": metric, **more, **averaged(values)}
 
 
-def filtering(family: str, *, printed: str | None = None) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for one family of clusterers; `printed` is the method where it is not the usual one."""
+def filtering(
+    family: str, *, printed: str | None = None, reduced: bool = False
+) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment for one family of clusterers.
+
+    `printed` is the authors' method where it is not the usual one, `reduced` says that they had principal components
+    of Fm.
+    """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        protocol = replace(protocol, reduced=reduced and protocol.name == "printed")
         case = protocol.load(name)
         method = printed if printed and protocol.name == "printed" else protocol.method(family, name)
         scored = runs.scored(name, method, protocol.seeds(), protocol)

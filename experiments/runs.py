@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +23,7 @@ from clustertrust._parallel import one_thread
 from clustertrust.fusion import harmonic
 from clustertrust.kmedoids import KMedoids
 from clustertrust.results import Confidence
+from experiments import authors
 from experiments.protocols import Protocol
 
 # All with one start a run, and scikit-learn's settings for the rest.
@@ -36,6 +35,7 @@ METHODS: dict[str, Any] = {
     "gmm-diag": GaussianMixture(covariance_type="diag"),
     "gmm-full": GaussianMixture(),
     "kmedoids": KMedoids(),
+    "kmedoids-sampled": authors.KMedoids(),
 }
 
 
@@ -73,41 +73,6 @@ def build(X: NDArray, method: str, k: int, seeds: Sequence[int]) -> Ensemble:
         return build_ensemble(X, METHODS[method], n_clusters=k, n_runs=len(seeds), random_state=list(seeds))
 
 
-def _matched(first: NDArray, second: NDArray) -> NDArray:
-    """Label of `second` matched to each label of `first`, in their own numbering; -1 where there is none."""
-    counts = np.zeros((first.max() + 1, second.max() + 1), dtype=np.int64)
-    np.add.at(counts, (first, second), 1)
-    partner = np.full(len(counts), -1)
-    rows, columns = linear_sum_assignment(-counts)
-    partner[rows] = columns
-    return partner
-
-
-def entropy_as_named(labels: NDArray, consensus: NDArray) -> NDArray:
-    """1 - H(p) / log k, the runs aligned to the consensus in their own numbering, where a label may have no point."""
-    votes = np.zeros((len(labels), max(labels.max(), consensus.max()) + 1), dtype=int)
-    for run in labels.T:
-        votes[np.arange(len(run)), _matched(run, consensus)[run]] += 1
-    shares = np.sort(votes, axis=1) / labels.shape[1]  # sorted, so that equal votes give equal bits
-    entropy = -(shares * np.log(shares + 1e-12)).sum(axis=1)
-    return np.clip(1 - entropy / np.log(max(2, len(np.unique(consensus)))), 0.0, 1.0)
-
-
-def stability_as_named(labels: NDArray) -> NDArray:
-    """c, Eq. (7), with clusters matched in the runs' own numbering; -1 is not assigned, no pair gives 0.
-
-    Where two matchings of a pair of runs are equally good, the solver's choice hangs on the numbering. The library's
-    does not, by design; the printed numbers do.
-    """
-    agreed, pairs = np.zeros(len(labels)), np.zeros(len(labels))
-    for first, second in combinations(labels.T, 2):
-        both = (first >= 0) & (second >= 0)
-        a, b = first[both], second[both]
-        agreed[both] += _matched(a, b)[a] == b
-        pairs += both
-    return np.divide(agreed, pairs, out=np.zeros(len(labels)), where=pairs > 0)
-
-
 @lru_cache(maxsize=3)
 def scored(
     name: str,
@@ -118,15 +83,24 @@ def scored(
     geometry: str = "exact",
     dtype: str | None = None,
 ) -> Confidence:
-    """Harmonic scores of an ensemble on a whole set; `centroid` takes the fitted centres."""
+    """Harmonic scores of an ensemble on a whole set; `centroid` takes the fitted centres.
+
+    Under `printed` stability, consensus and labels are those of the authors' code.
+    """
     case = protocol.load(name, dtype)
     ensemble = build(case.X, method, case.k, seeds)
     with hushed():
         found = confidence(case.X, ensemble, geometry=geometry)
     if protocol.name == "fair":
         return found
-    c = stability_as_named(ensemble.labels)
-    return replace(found, stability=c, scores=harmonic(c, found.geometry))
+    c, chosen = authors.stability(ensemble.labels), authors.consensus(ensemble.labels)
+    return replace(
+        found,
+        stability=c,
+        scores=harmonic(c, found.geometry),
+        labels=chosen.labels,  # in the medoid run's own numbering
+        consensus_strength=chosen.strength,
+    )
 
 
 def subsampled(X: NDArray, method: str, k: int, *, size: int, seed: int, n_runs: int = 20) -> Ensemble:

@@ -6,7 +6,7 @@ from experiments.results import COMMON_CAUSES, Experiment
 
 EXPERIMENT = Experiment(
     title="Consensus correctness, Gaussian mixture ensembles",
-    run=consensus_correctness("gmm", subsample=lambda name: "gmm-diag" if name in REAL else "gmm-full"),
+    run=consensus_correctness("gmm", subsample=lambda name: "gmm-diag" if name in REAL else "gmm-full", reduced=True),
     keys=KEYS,
     causes=COMMON_CAUSES
     | {

@@ -5,6 +5,6 @@ from experiments.results import Experiment
 
 EXPERIMENT = Experiment(
     title="Instance removal, Gaussian mixtures",
-    run=filtering("gmm", printed="gmm-diag"),
+    run=filtering("gmm", printed="gmm-diag", reduced=True),
     keys=KEYS,
 )

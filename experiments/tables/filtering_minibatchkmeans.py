@@ -5,6 +5,6 @@ from experiments.results import Experiment
 
 EXPERIMENT = Experiment(
     title="Instance removal, MiniBatchKMeans",
-    run=filtering("minibatch"),
+    run=filtering("minibatch", reduced=True),
     keys=KEYS,
 )
