@@ -26,8 +26,8 @@ docs: .venv/installed-for-tests
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# The authors' versions and numpy's AVX2 sort first, then the current versions. Hours on two cores; it can be stopped and
-# resumed, and what is committed is not run again.
+# The authors' versions and numpy's AVX2 sort first, then the current versions. It says how long it will take, shows how far it
+# is, and can be stopped and resumed. What is committed is not run again, but for the runtime tables and figure.
 reproduce: .venv/installed-for-tests .venv-printed/installed
 	NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL" \
 		.venv-printed/bin/python -m experiments all --protocol printed

@@ -11,18 +11,24 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import data, figures, results, runs, tables
+import joblib
+
+from experiments import data, figures, remarks, results, runs, tables
 from experiments.protocols import PROTOCOLS, Protocol
 from experiments.results import Experiment
+
+Todo = list[tuple[str, str, Protocol]]  # data set, experiment, protocol
 
 
 def experiments() -> dict[str, Experiment]:
     """All experiments by name, tables first."""
-    return {
-        module.name: importlib.import_module(f"{package.__name__}.{module.name}").EXPERIMENT
-        for package in (tables, figures)
-        for module in pkgutil.iter_modules(package.__path__)
-    }
+    found = {}
+    for package in (tables, figures, remarks):
+        for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+            module = importlib.import_module(f"{package.__name__}.{name}")
+            folder = package.__name__.rpartition(".")[2]
+            found[name] = replace(module.EXPERIMENT, package=folder, about=module.__doc__ or "")
+    return found
 
 
 def parse(known: dict[str, Experiment]) -> argparse.Namespace:
@@ -57,7 +63,7 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
     return arguments
 
 
-def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> list[tuple[str, str, Protocol]]:
+def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> Todo:
     """What is left to do, the cheapest data sets first: data set, experiment, protocol."""
     chosen = list(known) if "all" in arguments.names else arguments.names
     # The fair protocol has nothing to do with the authors' versions.
@@ -78,7 +84,8 @@ def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path)
             todo += [
                 (data_set, name, protocol)
                 for protocol in protocols
-                if protocol.name in known[name].protocols and not results.is_done(done[name], data_set, protocol.name)
+                if protocol.name in known[name].protocols
+                and (known[name].again or not results.is_done(done[name], data_set, protocol.name))
             ]
     return todo
 
@@ -94,13 +101,57 @@ def show_list(known: dict[str, Experiment], out: Path) -> None:
         print(f"{name:28} {experiment.title}\n{'':28} done of {len(experiment.sets)}: {', '.join(finished)}")
 
 
-def tell(at: int, of: int, text: str) -> None:
-    """Show a bar where somebody is looking, else a line."""
-    if sys.stderr.isatty():
-        filled = round(30 * at / of)
-        print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {at}/{of} {text}", end="", file=sys.stderr, flush=True)
-    else:
-        print(f"{at}/{of} {text}", file=sys.stderr, flush=True)
+class Progress:
+    """What is left to do in core seconds, as far as earlier runs measured it; printed before and between items."""
+
+    def __init__(self, todo: Todo, folder: Path):
+        # What ran here before counts more than what the committed results took on another machine.
+        measured = results.known_seconds(results.RESULTS) | results.known_seconds(folder)
+        by_key: dict[tuple[str, str, str], float] = {}
+        for (*key, stack), seconds in measured.items():
+            if stack == results.stack() or tuple(key) not in by_key:
+                by_key[tuple(key)] = seconds
+        self.expected = [by_key.get((name, data_set, protocol.name)) for data_set, name, protocol in todo]
+        self.cores = joblib.cpu_count()
+        self.done = 0
+
+    def left(self) -> str:
+        """Time for the rest, in words."""
+        rest = self.expected[self.done :]
+        known = [seconds for seconds in rest if seconds is not None]
+        if not known:
+            return "no time known"
+        minutes = sum(known) / 60
+        more = f", and {len(rest) - len(known)} items not timed yet" if len(known) < len(rest) else ""
+        return f"about {minutes:.0f} core minutes left ({minutes / self.cores:.0f} to {minutes:.0f} here{more})"
+
+    def tell(self, text: str) -> None:
+        """Show a bar where somebody is looking, else a line."""
+        of = len(self.expected)
+        if sys.stderr.isatty():
+            filled = round(30 * self.done / max(1, of))
+            bar = f"[{'#' * filled}{'.' * (30 - filled)}]"
+            print(f"\r\033[K{bar} {self.done}/{of} {text}; {self.left()}", end="", file=sys.stderr, flush=True)
+        else:
+            print(f"{self.done}/{of} {text}; {self.left()}", file=sys.stderr, flush=True)
+
+
+def run_all(known: dict[str, Experiment], todo: Todo, out: Path) -> None:
+    """Run items one by one, each stored when it is finished, so that an interrupted job goes on where it was."""
+    progress = Progress(todo, out)
+    print(f"{len(todo)} items to run, {progress.left()}.", file=sys.stderr)
+    for data_set, name, protocol in todo:
+        progress.tell(f"{name} {data_set} {protocol.name}")
+        began = time.process_time()
+        try:
+            rows = list(known[name].run(data_set, protocol))
+        except runs.TooCostly as why:
+            rows = results.not_run(name, known[name], data_set, f"not run: {why}")
+        results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
+        if not protocol.quick:
+            results.note_seconds(out, (name, data_set, protocol.name), time.process_time() - began)
+        progress.done += 1
+    progress.tell("done")
 
 
 def main() -> None:
@@ -113,15 +164,7 @@ def main() -> None:
         show_list(known, out)
         return
     todo = work(known, arguments, out)
-    for at, (data_set, name, protocol) in enumerate(todo):
-        tell(at, len(todo), f"{name} {data_set} {protocol.name}")
-        began = time.perf_counter()
-        try:
-            rows = list(known[name].run(data_set, protocol))
-        except runs.TooCostly as why:
-            rows = results.not_run(name, known[name], data_set, f"not run: {why}")
-        results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
-        tell(at + 1, len(todo), f"{name} {data_set} {protocol.name}: {time.perf_counter() - began:.0f} s")
+    run_all(known, todo, out)
     if results.stack() == "current":
         draw(known, {name for _, name, _ in todo} or set(arguments.names) - {"all"} or set(known), out)
 

@@ -18,6 +18,7 @@ REAL = ("Ir", "Bc", "Dg", "Ng", "Fm", "Pd", "Lt", "Sa")  # in the paper's order
 ALL = SYNTHETIC + REAL
 CHEAPEST_FIRST = ("Ir", "Bc", "Dg", "S2", "S4", "S1", "S5", "S6", "S7", "S3", "Sa", "Pd", "Lt", "Ng", "Fm")
 QUICK = ("Ir", "S4")  # of --quick
+LARGE = ("Lt", "Ng", "Fm")  # cut to a part where ten repetitions of the whole would take hours
 REPETITIONS = {"Sa": 5, "Pd": 5, "Lt": 3, "Ng": 3, "Fm": 2}  # of the fair protocol; 10 of all others
 
 

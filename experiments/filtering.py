@@ -35,21 +35,14 @@ def signals(scored: Confidence) -> dict[str, NDArray]:
     }
 
 
-def subsets(scored: Confidence, protocol: Protocol, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
-    """Positions kept by each rule, once for each way of breaking ties."""
+def subsets(scored: Confidence, protocol: Protocol) -> Iterator[tuple[str, list[NDArray]]]:
+    """Positions kept by each rule: as many as have a PR above its 30th percentile, which is 70 % only without ties."""
     ranked = signals(scored)
-    n = len(scored.scores)
-    if protocol.name == "printed":  # as many as have a PR above its 30th percentile, which is 70 % only without ties
-        above = ranked["CAKE_PR"] > np.percentile(ranked["CAKE_PR"], 30)
-        m = int(above.sum())
-    else:
-        m = int(SHARE * n + 1e-9)
-    yield from baselines(n, m, draws if protocol.name == "fair" else 1)
+    above = ranked["CAKE_PR"] > np.percentile(ranked["CAKE_PR"], 30)
+    m = int(above.sum())
+    yield from baselines(len(above), m, 1)
     for name, scores in ranked.items():
-        if name == "CAKE_PR" and protocol.name == "printed":
-            yield name, [np.flatnonzero(above)]
-        else:
-            yield name, protocol.top(scores, m, draws)
+        yield name, [np.flatnonzero(above)] if name == "CAKE_PR" else protocol.top(scores, m, 1)
 
 
 def baselines(n: int, m: int, draws: int) -> Iterator[tuple[str, list[NDArray]]]:
@@ -83,18 +76,17 @@ def rows_of(name: str, subset: str, by_run: pd.DataFrame, **more: Any) -> Iterat
 def filtering(
     family: str, *, printed: str | None = None, reduced: bool = False
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for one family of clusterers.
+    """Make the experiment for one family of clusterers, as printed: one ensemble a set (see `ensembles` for ten).
 
     `printed` is the authors' method where it is not the usual one, `reduced` says that they had principal components
     of Fm.
     """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
-        protocol = replace(protocol, reduced=reduced and protocol.name == "printed")
-        case = protocol.load(name)
-        method = printed if printed and protocol.name == "printed" else protocol.method(family, name)
+        protocol = replace(protocol, reduced=reduced)
+        case, method = protocol.load(name), printed or protocol.method(family, name)
         scored = runs.scored(name, method, protocol.seeds(), protocol)
-        for subset, kept in subsets(scored, protocol, protocol.repetitions(name) if protocol.name == "fair" else 1):
+        for subset, kept in subsets(scored, protocol):
             by_run = evaluate(case, method, kept, protocol.evaluation_seeds())
             yield from rows_of(name, subset, by_run, kept=len(kept[0]))
 

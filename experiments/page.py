@@ -1,4 +1,4 @@
-"""README.md beside this file, made from the results: what agrees, what does not and why, figures and claims."""
+"""README.md and pages/, made from the results: what agrees, what does not and why, figures and claims."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ import numpy as np
 import pandas as pd
 
 from experiments import results
-from experiments.claims import CLAIMS
+from experiments.claims import CLAIMS, COMPARED
+from experiments.counting import HEADER, by_experiment, by_kind, share, tally
+from experiments.ensembles import PAIRS, difference, over_sets
 from experiments.results import Experiment, digits
 
 PROTOCOLS = {"printed": "Printed protocol", "fair": "Fair protocol"}
+PACKAGES = {
+    "tables": "Tables",
+    "figures": "Figures",
+    "remarks": "What the paper says in passing",
+}
 MARKS = {"equal": "=", "inside": "≈", "off": "≠", "not run": "–", "": ""}
 
 
@@ -27,7 +34,7 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def write_page(known: dict[str, Experiment], out: Path, *, to: Path | None = None) -> None:
-    """Put everything on one page; beside the code for the committed results, else in their own folder."""
+    """Write README.md, and a page for each experiment; beside the code for the committed results, else beside them."""
     tables = {name: results.read(out / f"{name}.csv") for name in known}
     tables = {name: table for name, table in tables.items() if len(table)}
     if not tables:
@@ -35,19 +42,44 @@ def write_page(known: dict[str, Experiment], out: Path, *, to: Path | None = Non
     for name, table in tables.items():
         table["verdict"] = results.verdicts(table, known[name])
     committed = out == results.RESULTS
-    images = f"{out.name}/" if committed else ""
+    to = to or (results.HERE if committed else out)
+    files = f"../{out.name}" if committed else ".."
+    for name, table in tables.items():
+        make = section if known[name].draw is None else figure
+        results.write(to / "pages" / f"{name}.md", make(name, known[name], table, files).strip() + "\n")
+    results.write(to / "README.md", front(known, tables, committed=committed))
+
+
+def front(known: dict[str, Experiment], tables: dict[str, pd.DataFrame], *, committed: bool) -> str:
+    """The first page: counts, claims, conclusions, how settings were found, and links to all others."""
     parts = [
-        (results.HERE / "introduction.md").read_text(),
+        prose("introduction"),
         "## How much agrees\n\n" + summary(known, tables),
         "## The claims\n\n" + claims(tables),
-        (results.HERE / "conclusions.md").read_text() if committed else "",
-        "## Tables\n",
-        *(section(name, known[name], table) for name, table in tables.items() if known[name].draw is None),
-        "## Figures\n",
-        *(figure(name, known[name], table, images) for name, table in tables.items() if known[name].draw is not None),
+        over_ensembles(tables),
+        prose("conclusions") if committed else "",
+        prose("settings") if committed else "",
+        "## Pages\n\n" + contents(known, tables),
+        prose("beyond") if committed else "",
     ]
-    to = to or (results.HERE if committed else out) / "README.md"
-    results.write(to, "\n\n".join(part.strip() for part in parts if part) + "\n")
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def prose(name: str) -> str:
+    """What a person wrote for the first page."""
+    return (results.HERE / "prose" / f"{name}.md").read_text()
+
+
+def contents(known: dict[str, Experiment], tables: dict[str, pd.DataFrame]) -> str:
+    """A link to each page, by package."""
+    lines = []
+    for package, heading in PACKAGES.items():
+        names = [name for name in tables if known[name].package == package]
+        if names:
+            lines.append(f"**{heading}**\n")
+            lines += [f"- [{name}](pages/{name}.md): {known[name].title}" for name in names]
+            lines.append("")
+    return "\n".join(lines)
 
 
 def markdown(header: list[str], rows: Iterator[list[Any]] | list[list[Any]]) -> str:
@@ -56,31 +88,12 @@ def markdown(header: list[str], rows: Iterator[list[Any]] | list[list[Any]]) -> 
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def share(part: int, whole: int) -> str:
-    """Write `part of whole`, and the percentage."""
-    return f"{part} of {whole} ({part / whole:.0%})" if whole else "–"
-
-
 def summary(known: dict[str, Experiment], tables: dict[str, pd.DataFrame]) -> str:
-    """One line for each experiment with printed numbers."""
-    rows, totals = [], np.zeros(6, dtype=int)
-    for name, table in tables.items():
-        printed = table[(table["protocol"] == "printed") & (table["verdict"] != "")]
-        if printed.empty:
-            continue
-        now = [
-            results.agrees(value, paper, truncated=known[name].truncated)
-            for value, paper in printed.loc[printed["current"].notna(), ["current", "paper"]].itertuples(index=False)
-        ]
-        counts = [int((printed["verdict"] == verdict).sum()) for verdict in ("equal", "inside", "off", "not run")]
-        totals += [*counts, sum(now), len(now)]
-        ran = sum(counts[:3])
-        rows.append([f"[{name}](#{name})", share(counts[0], ran), *counts[1:], share(sum(now), len(now))])
-    rows.append(
-        ["**all**", f"**{share(totals[0], totals[:3].sum())}**", *totals[1:4], f"**{share(totals[4], totals[5])}**"]
-    )
-    header = ["experiment", "= equal to the last digit", "≈ inside", "≠ off", "not run", "equal, current versions"]
-    return markdown(header, rows)
+    """Lines by the kind of number, never added up; then one for each experiment with printed numbers."""
+    counted = tally(known, tables)
+    kinds = markdown(["numbers", "of them", *HEADER], by_kind(counted))
+    rows = [[f"[{name}](pages/{name}.md)", kind, *cells] for name, kind, cells in by_experiment(counted)]
+    return f"{kinds}\n\nThe values, table by table:\n\n{markdown(['experiment', 'numbers', *HEADER], rows)}"
 
 
 def claims(tables: dict[str, pd.DataFrame]) -> str:
@@ -90,10 +103,67 @@ def claims(tables: dict[str, pd.DataFrame]) -> str:
         if claim.experiment not in tables:
             continue
         table = tables[claim.experiment]
-        rows.append([claim.text, _held(claim.holds, _as_printed(table))])
-        for protocol in PROTOCOLS:
-            rows[-1].append(_held(claim.holds, table[table["protocol"] == protocol]))
-    return markdown(["claim", "by the paper's tables", "printed", "fair"], rows)
+        printed = table[table["protocol"] == "printed"]
+        fair, other = fair_tables(claim.experiment, tables)
+        rows.append([claim.text, *(_held(claim.holds, part) for part in (_as_printed(table), printed, fair, other))])
+    return markdown(["claim", "by the paper's tables", "printed", "fair", "fair, k-means++ starts"], rows)
+
+
+def fair_tables(name: str, tables: dict[str, pd.DataFrame]) -> list[pd.DataFrame]:
+    """Fair rows of an experiment; of instance removal those over ten ensembles, first and second way to start."""
+    ensembles = name.replace("filtering_", "filtering_ensembles_")
+    if name.startswith("filtering_") and ensembles in tables:
+        by_start = [rows for _, rows in tables[ensembles].groupby("start", sort=False)]
+        return [*by_start, tables[ensembles][:0]][:2]
+    table = tables[name]
+    return [table[table["protocol"] == "fair"], table[:0]]
+
+
+def over_ensembles(tables: dict[str, pd.DataFrame]) -> str:
+    """Paired differences between rules of instance removal: set by set, and the test over sets."""
+    table = tables.get("filtering_ensembles_kmeans")
+    if table is None:
+        return ""
+    lines = ["## Fusion against its components, over ten ensembles a set\n"]
+    lines.append(prose("ensembles"))
+    ari = table[table["metric"] == "ARI"]
+    for pair in PAIRS[:2]:
+        rows = ari[ari["subset"] == difference(*pair)]
+        starts = list(rows["start"].unique())
+        by_set = [
+            [name, *(_paired(of[of["start"] == start]) for start in starts)]
+            for name, of in rows.groupby("dataset", sort=False)
+        ]
+        header = ["dataset", *(f"{start} starts: mean [95 % interval], above / level / below" for start in starts)]
+        title = f"{pair[0].removeprefix('CAKE_')} − S̃, ARI"
+        lines.append(f"**{title}**\n\n{markdown(header, by_set)}\n")
+    lines.append("**Over the sets** (Wilcoxon's signed-rank test on the mean differences of sets)\n")
+    lines.append(markdown(["difference", "metric", "starts", *SIGNED_RANK], list(_tests(table))))
+    return "\n".join(lines)
+
+
+SIGNED_RANK = ["sets that differ", "median of all sets", "p", "rank-biserial correlation"]
+
+
+def _paired(rows: pd.DataFrame) -> str:
+    """Mean, interval and how many ensembles are above, level and below."""
+    if rows.empty:
+        return "–"
+    row = rows.iloc[0]
+    below = int(row["repetitions"] - row["above"] - row["level"])
+    mark = " *" if row["low"] > 5e-4 or row["high"] < -5e-4 else ""
+    limits = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
+    return f"{row['value']:+.3f} {limits}, {int(row['above'])} / {int(row['level'])} / {below}{mark}"
+
+
+def _tests(table: pd.DataFrame) -> Iterator[list[Any]]:
+    """Lines of the test over sets."""
+    for pair in PAIRS:
+        for metric in COMPARED:
+            for start in table["start"].unique():
+                test = over_sets(table, start, pair, metric)
+                name = difference(*pair).replace("CAKE_", "").replace(" - ", " − ")
+                yield [name, metric, start, test.sets, f"{test.median:+.4f}", f"{test.p:.2g}", f"{test.effect:+.2f}"]
 
 
 def _as_printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -115,9 +185,11 @@ def cells_differ(count: int) -> str:
     return f"{count} cell{'s differ' if count > 1 else ' differs'}"
 
 
-def section(name: str, experiment: Experiment, table: pd.DataFrame) -> str:
+def section(name: str, experiment: Experiment, table: pd.DataFrame, files: str) -> str:
     """A table: how much agrees, why not the rest, and every cell."""
-    lines = [f"### {name}\n\n{experiment.title}. [CSV](results/{name}.csv)"]
+    lines = [f"# {name}\n\n{experiment.title}. [CSV]({files}/{name}.csv) · [all pages](../README.md#pages)"]
+    if experiment.about:
+        lines.append(experiment.about.strip())
     printed = table[table["protocol"] == "printed"]
     open_cells = printed[printed["verdict"].isin(["inside", "off"])]
     for cause, explains in experiment.causes.items():
@@ -136,7 +208,7 @@ def section(name: str, experiment: Experiment, table: pd.DataFrame) -> str:
     for protocol, title in PROTOCOLS.items():
         rows = table[table["protocol"] == protocol]
         if len(rows):
-            lines.append(f"<details><summary>{title}: every cell</summary>\n\n{cells(experiment, rows)}\n\n</details>")
+            lines.append(f"## {title}: every cell\n\n{cells(experiment, rows)}")
     return "\n\n".join(lines)
 
 
@@ -160,12 +232,12 @@ def cells(experiment: Experiment, table: pd.DataFrame) -> str:
         paper = row["paper"] if isinstance(row["paper"], str) else None
         if np.isnan(row["value"]):
             return f"– ({paper})"
-        places = digits(paper) if paper else 3
+        form = f".{digits(paper)}f" if paper else experiment.form
         half = (row["high"] - row["low"]) / 2
-        ours = f"{row['value']:.{places}f}" + (f" ± {half:.{places}f}" if np.isfinite(half) else "")
+        ours = f"{row['value']:{form}}" + (f" ± {half:{form}}" if np.isfinite(half) else "")
         if paper is None or row["verdict"] == "equal":
             return f"{ours} {MARKS[row['verdict']]}".strip()
-        return f"{ours} ({paper}, {row['value'] - float(paper):+.{places}f}) {MARKS[row['verdict']]}"
+        return f"{ours} ({paper}, {row['value'] - float(paper):+{form}}) {MARKS[row['verdict']]}"
 
     columns = list(table[across].unique())
     lines = []
@@ -175,11 +247,12 @@ def cells(experiment: Experiment, table: pd.DataFrame) -> str:
     return markdown([*down, *map(str, columns)], lines)
 
 
-def figure(name: str, experiment: Experiment, table: pd.DataFrame, images: str) -> str:
+def figure(name: str, experiment: Experiment, table: pd.DataFrame, files: str) -> str:
     """A figure: ours, and what one should see in it."""
     lines = [
-        f"### {name}\n\n{experiment.title}. [CSV](results/{name}.csv)",
-        f"![{experiment.title}]({images}{name}.png)",
+        f"# {name}\n\n{experiment.title}. [CSV]({files}/{name}.csv) · [all pages](../README.md#pages)",
+        f"![{experiment.title}]({files}/{name}.png)",
+        experiment.about.strip(),
     ]
     lines += missing(experiment, table)
     rows = [

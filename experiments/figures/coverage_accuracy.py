@@ -16,7 +16,7 @@ from clustertrust.evaluation import COVERAGES, coverage_accuracy_curve
 from experiments import runs
 from experiments.correlation import SCORES, both_scores, draw_panels, reference
 from experiments.protocols import Protocol
-from experiments.results import Experiment, Held, averaged
+from experiments.results import Experiment, Held, all_are, averaged
 
 KEYS = ("dataset", "score", "coverage")
 AT_FULL_COVERAGE = {
@@ -82,6 +82,7 @@ EXPERIMENT = Experiment(
     run=run,
     keys=KEYS,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "The surest half of the points is more accurate than all": half,
         "The fewer points are kept, the higher the accuracy: no step loses more than 0.01": steady,

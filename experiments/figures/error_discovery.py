@@ -22,7 +22,7 @@ from experiments import drawing, runs
 from experiments.correlation import reference
 from experiments.data import REAL, Case
 from experiments.protocols import Protocol
-from experiments.results import PAPER, Experiment, Held, averaged
+from experiments.results import PAPER, Experiment, Held, all_are, averaged
 
 KEYS = ("dataset", "signal")
 SIGNALS = {
@@ -123,6 +123,7 @@ EXPERIMENT = Experiment(
     keys=KEYS,
     sets=REAL,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "Low CAKE scores find errors better than low posteriors of a mixture, on most sets": better,
         "The fusion is often as good as the better of the two, or at most 0.01 below": competitive,

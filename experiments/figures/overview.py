@@ -17,7 +17,7 @@ from clustertrust.evaluation import correctness
 from experiments import data, runs
 from experiments.drawing import BLUE, GREY, ORANGE, PALETTE, bare, grid, shown
 from experiments.protocols import PROTOCOLS, Protocol
-from experiments.results import Experiment, Held, agrees, averaged_rows
+from experiments.results import Experiment, Held, agrees, all_are, averaged_rows
 
 KEYS = ("dataset", "quantity")
 SIZES = {"S1": "4000", "S2": "3000", "S3": "4500", "S4": "3000", "S5": "4000", "S6": "4000", "S7": "4000"}
@@ -100,6 +100,7 @@ EXPERIMENT = Experiment(
     keys=KEYS,
     sets=data.SYNTHETIC,
     draw=draw,
+    kind=all_are("figure"),
     see={
         "The sets have the stated numbers of points": as_told("points"),
         "Clusters have the stated standard deviations": as_told("std"),

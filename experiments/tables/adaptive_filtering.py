@@ -34,5 +34,6 @@ EXPERIMENT = Experiment(
     title="Adaptive filtering: the share kept is chosen by the silhouette",
     run=run,
     keys=KEYS,
+    kind=lambda rows: rows["dataset"].isin(["S2", "S4", "S6"]).map({True: "notebook", False: "table"}),
     sets=("S2", "S4", "S6", "Bc", "Dg", "Ng", "Fm", "Pd", "Sa"),
 )

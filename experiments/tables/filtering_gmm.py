@@ -7,4 +7,5 @@ EXPERIMENT = Experiment(
     title="Instance removal, Gaussian mixtures",
     run=filtering("gmm", printed="gmm-diag", reduced=True),
     keys=KEYS,
+    protocols=("printed",),  # over ten ensembles a set in filtering_ensembles_gmm
 )

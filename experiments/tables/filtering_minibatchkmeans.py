@@ -7,4 +7,5 @@ EXPERIMENT = Experiment(
     title="Instance removal, MiniBatchKMeans",
     run=filtering("minibatch", reduced=True),
     keys=KEYS,
+    protocols=("printed",),  # over ten ensembles a set in filtering_ensembles_minibatchkmeans
 )

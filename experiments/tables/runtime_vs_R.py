@@ -1,7 +1,7 @@
 """Runtime against R: times are of other machines, Pearson and MAE between proxy and exact scores can be compared."""
 
 from experiments.results import Experiment
-from experiments.runtime import CAUSES, against
+from experiments.runtime import CAUSES, against, kind
 
 EXPERIMENT = Experiment(
     title="Runtime against R, and how near the proxy comes",
@@ -10,4 +10,6 @@ EXPERIMENT = Experiment(
     sets=("blobs",),
     protocols=("printed",),
     causes=CAUSES,
+    kind=kind,
+    again=True,
 )

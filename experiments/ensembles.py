@@ -1,0 +1,112 @@
+"""Instance removal over ten ensembles a set: what the printed tables, made of one ensemble each, cannot say.
+
+Each repetition has an ensemble, a draw for ties and seeds of evaluation of its own, so that the intervals hold all
+three. All rules of a repetition are evaluated by the same seeds, so that differences between rules are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata, wilcoxon
+
+from clustertrust import confidence
+from experiments import data, runs
+from experiments.data import Case
+from experiments.filtering import SHARE, evaluate, signals
+from experiments.protocols import Protocol
+from experiments.results import averaged
+
+KEYS = ("dataset", "start", "subset", "metric")
+# Rules whose values are subtracted in each repetition.
+PAIRS = tuple((cake, other) for other in ("S", "C", "full") for cake in ("CAKE_HM", "CAKE_PR"))
+LARGEST = 5000  # points of a set; of larger ones each repetition draws so many anew
+
+
+def difference(first: str, second: str) -> str:
+    """Name of the rows of a paired difference."""
+    return f"{first} - {second}"
+
+
+def part(case: Case, repetition: int) -> Case:
+    """The set, or where it is one of the largest three a random part of it."""
+    if case.name not in data.LARGE:
+        return case
+    at = np.sort(np.random.default_rng(repetition).choice(len(case.X), LARGEST, replace=False))
+    return case._replace(X=case.X[at], y=case.y[at])
+
+
+def subsets(case: Case, method: str, protocol: Protocol, repetition: int) -> dict[str, NDArray]:
+    """Positions kept by each rule: exactly 70 %, ties in an order drawn for the repetition."""
+    ensemble = runs.build(case.X, method, case.k, protocol.seeds(repetition))
+    with runs.hushed():
+        ranked = signals(confidence(case.X, ensemble, geometry="exact"))
+    n = len(case.X)
+    m = int(SHARE * n + 1e-9)
+    shuffled = np.random.default_rng(repetition).permutation(n)
+    kept = {"full": np.arange(n), "random": np.sort(shuffled[:m])}
+    for rule, scores in ranked.items():
+        kept[rule] = np.sort(shuffled[np.argsort(-scores[shuffled], kind="stable")[:m]])
+    return kept
+
+
+def repeat(name: str, method: str, protocol: Protocol) -> Iterator[dict[tuple[str, str], tuple[float, float]]]:
+    """Mean of each metric and its deviation over seeds, of all rules and paired differences, once a repetition."""
+    whole = protocol.load(name)
+    for repetition in range(2 if protocol.quick else 10):
+        case = part(whole, repetition)
+        seeds = [seed + 100 * repetition for seed in protocol.evaluation_seeds()]
+        kept = subsets(case, method, protocol, repetition)
+        by_seed = {rule: evaluate(case, method, [points], seeds) for rule, points in kept.items()}
+        by_seed |= {difference(first, second): by_seed[first] - by_seed[second] for first, second in PAIRS}
+        yield {
+            (rule, metric): (values.mean(), values.std())
+            for rule, metrics in by_seed.items()
+            for metric, values in metrics.items()
+        }
+
+
+def over_ensembles(starts: Mapping[str, str]) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment for some ways to start: what the tables call them, and the method."""
+
+    def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        for start, method in starts.items():
+            found = list(repeat(name, method, protocol))
+            for rule, metric in found[0]:
+                values, spread = np.array([one[rule, metric] for one in found]).T
+                row = {"dataset": name, "start": start, "subset": rule, "metric": metric, **averaged(values)}
+                if " - " in rule:
+                    level = np.abs(values) < 5e-4  # what three printed digits call equal
+                    row |= {"above": int((values[~level] > 0).sum()), "level": int(level.sum())}
+                yield row | {"spread": spread.mean(), "repetitions": len(values)}
+
+    return run
+
+
+class SignedRank(NamedTuple):
+    """Wilcoxon's signed-rank test over data sets, and the rank-biserial correlation as the size of the effect."""
+
+    sets: int
+    median: float
+    p: float
+    effect: float
+
+
+def signed_rank(differences: NDArray) -> SignedRank:
+    """Test whether mean differences of data sets, those of exactly zero left out, are centred on zero."""
+    nonzero = differences[differences != 0]
+    if not len(nonzero):
+        return SignedRank(0, 0.0, 1.0, 0.0)
+    ranks = rankdata(np.abs(nonzero))
+    effect = float((ranks * np.sign(nonzero)).sum() / ranks.sum())
+    return SignedRank(len(nonzero), float(np.median(differences)), float(wilcoxon(nonzero).pvalue), effect)
+
+
+def over_sets(table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str) -> SignedRank:
+    """The test for one pair of rules and one metric."""
+    rows = table[(table["start"] == start) & (table["subset"] == difference(*pair)) & (table["metric"] == metric)]
+    return signed_rank(rows["value"].to_numpy())

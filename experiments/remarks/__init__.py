@@ -1,0 +1,1 @@
+"""What the paper says in passing, or proves: one file each, with an `EXPERIMENT`."""

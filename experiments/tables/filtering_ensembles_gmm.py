@@ -1,0 +1,12 @@
+"""Instance removal over ten ensembles a set, Gaussian mixtures with full covariances."""
+
+from experiments.ensembles import KEYS, over_ensembles
+from experiments.results import Experiment
+
+EXPERIMENT = Experiment(
+    title="Instance removal over ten ensembles a set, Gaussian mixtures with full covariances",
+    run=over_ensembles({"k-means": "gmm-full"}),
+    keys=KEYS,
+    protocols=("fair",),
+    causes={},
+)
