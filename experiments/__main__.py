@@ -106,7 +106,11 @@ class Progress:
 
     def __init__(self, todo: Todo, folder: Path):
         # What ran here before counts more than what the committed results took on another machine.
-        measured = results.known_seconds(results.RESULTS) | results.known_seconds(folder)
+        quick = bool(todo) and todo[0][2].quick
+        folders = (results.RESULTS, folder)
+        measured: dict[tuple[str, str, str, str], float] = {}
+        for known in folders:
+            measured |= results.known_seconds(known, quick=quick)
         by_key: dict[tuple[str, str, str], float] = {}
         for (*key, stack), seconds in measured.items():
             if stack == results.stack() or tuple(key) not in by_key:
@@ -148,8 +152,8 @@ def run_all(known: dict[str, Experiment], todo: Todo, out: Path) -> None:
         except runs.TooCostly as why:
             rows = results.not_run(name, known[name], data_set, f"not run: {why}")
         results.add(out / f"{name}.csv", known[name], data_set, protocol.name, rows)
-        if not protocol.quick:
-            results.note_seconds(out, (name, data_set, protocol.name), time.process_time() - began)
+        taken = time.process_time() - began
+        results.note_seconds(out, (name, data_set, protocol.name), taken, quick=protocol.quick)
         progress.done += 1
     progress.tell("done")
 

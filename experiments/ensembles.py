@@ -97,7 +97,8 @@ class SignedRank(NamedTuple):
 
 
 def signed_rank(differences: NDArray) -> SignedRank:
-    """Test whether mean differences of data sets, those of exactly zero left out, are centred on zero."""
+    """Test whether mean differences of data sets are centred on zero; those that round to 0.000000 are left out."""
+    differences = np.round(differences, 6)
     nonzero = differences[differences != 0]
     if not len(nonzero):
         return SignedRank(0, 0.0, 1.0, 0.0)

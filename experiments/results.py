@@ -19,7 +19,7 @@ from experiments.protocols import Protocol
 HERE = Path(__file__).parent
 PAPER = HERE / "paper"
 RESULTS = HERE / "results"
-SECONDS = "seconds.csv"
+SECONDS = {False: "seconds.csv", True: "seconds_quick.csv"}  # by whether it was a quick run
 PINNED = HERE / "requirements-printed.txt"
 
 # Numbers of the paper by where they come from. Kinds are counted apart: one sum would mix digits that can be checked
@@ -119,18 +119,18 @@ def read(path: Path) -> pd.DataFrame:
     return table if "note" not in table else table.assign(note=table["note"].fillna(""))
 
 
-def note_seconds(folder: Path, key: tuple[str, str, str], seconds: float) -> None:
+def note_seconds(folder: Path, key: tuple[str, str, str], seconds: float, *, quick: bool = False) -> None:
     """Keep how many core seconds an experiment took for a data set under a protocol, on this stack."""
-    path = folder / SECONDS
-    table = known_seconds(folder)
+    path = folder / SECONDS[quick]
+    table = known_seconds(folder, quick=quick)
     table[(*key, stack())] = seconds
     lines = [",".join([*at, f"{taken:.1f}"]) for at, taken in sorted(table.items())]
     write(path, "\n".join(["experiment,dataset,protocol,stack,core_seconds", *lines]) + "\n")
 
 
-def known_seconds(folder: Path) -> dict[tuple[str, str, str, str], float]:
+def known_seconds(folder: Path, *, quick: bool = False) -> dict[tuple[str, str, str, str], float]:
     """Core seconds by experiment, data set, protocol and stack."""
-    path = folder / SECONDS
+    path = folder / SECONDS[quick]
     if not path.exists():
         return {}
     rows = [line.rsplit(",", 1) for line in path.read_text().splitlines()[1:]]

@@ -91,9 +91,15 @@ def scored(
     ensemble = build(case.X, method, case.k, seeds)
     with hushed():
         found = confidence(case.X, ensemble, geometry=geometry)
+    return under(protocol, found)
+
+
+def under(protocol: Protocol, found: Confidence) -> Confidence:
+    """Put the authors' stability, consensus and harmonic scores in the place of the library's under `printed`."""
     if protocol.name == "fair":
         return found
-    c, chosen = authors.stability(ensemble.labels), authors.consensus(ensemble.labels)
+    labels = found.ensemble.labels
+    c, chosen = authors.stability(labels), authors.consensus(labels)
     return replace(
         found,
         stability=c,

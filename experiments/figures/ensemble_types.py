@@ -44,7 +44,7 @@ def harmonic_scores(case: Case, protocol: Protocol, repetition: int) -> dict[str
         gmm = runs.scored(case.name, "gmm-full", protocol.seeds(repetition), protocol)
         mixed = np.hstack([kmeans.ensemble.labels[:, :10], gmm.ensemble.labels[:, 10:]])
     with runs.hushed():
-        both = confidence(case.X, mixed, geometry="exact")
+        both = runs.under(protocol, confidence(case.X, mixed, geometry="exact"))
     return dict(zip(ENSEMBLES, (kmeans.scores, gmm.scores, both.scores), strict=True))
 
 

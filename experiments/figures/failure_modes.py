@@ -47,7 +47,8 @@ def scene(name: str, repetition: int) -> tuple[NDArray, NDArray]:
 
 def score(X: NDArray, protocol: Protocol, repetition: int) -> Confidence:
     """Score 20 runs of k-means, two clusters, random starts."""
-    return confidence(X, runs.build(X, "kmeans-random", 2, protocol.seeds(repetition)), geometry="exact")
+    ensemble = runs.build(X, "kmeans-random", 2, protocol.seeds(repetition))
+    return runs.under(protocol, confidence(X, ensemble, geometry="exact"))
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from clustertrust import align_labels, confidence
 from clustertrust.evaluation import agreement_with_truth, aurc, correctness
-from clustertrust.fusion import harmonic
 from experiments import data, drawing, runs
 from experiments.correlation import STYLES, reference
 from experiments.data import Case
@@ -38,11 +37,10 @@ def measure(case: Case, k: int, protocol: Protocol, repetition: int) -> tuple[fl
     """ARI and AURC of a reference with k clusters, by scores of 30 runs with as many."""
     method, seeds = protocol.method("kmeans", case.name), protocol.seeds(repetition, size=RUNS)
     ensemble = runs.build(case.X, method, k, seeds)
-    found = confidence(case.X, ensemble, geometry="exact")
+    found = runs.under(protocol, confidence(case.X, ensemble, geometry="exact"))
     labels = reference(case, protocol.evaluation_seeds()[repetition], k=k)
     if protocol.name == "printed":
-        scores = harmonic(runs.stability_as_named(ensemble.labels), found.geometry)
-        risk = aurc(scores, positions_as_labels(labels, case.y), ties="stable")
+        risk = aurc(found.scores, positions_as_labels(labels, case.y), ties="stable")
     else:
         risk = aurc(found.scores, correctness(labels, case.y))
     return agreement_with_truth(labels, case.y, "ari"), risk

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 
 from clustertrust import confidence
+from clustertrust.fusion import product
 from experiments import runs
 from experiments.drawing import BLUE, GREY, SCORES, VERMILION, bare, by_protocol, grid
 from experiments.protocols import PROTOCOLS, Protocol
@@ -49,7 +50,8 @@ def scene(name: str, protocol: Protocol, repetition: int) -> Scene:
     printed = protocol.name == "printed"
     seeds = protocol.seeds(repetition, size=RUNS[name] if printed else 20)
     ensemble = runs.build(X, "kmeans" if printed else "kmeans-random", 3, seeds)
-    return Scene(X, y, centers, confidence(X, ensemble, geometry="exact", fusion="product").scores)
+    found = runs.under(protocol, confidence(X, ensemble, geometry="exact"))
+    return Scene(X, y, centers, product(found.stability, found.geometry))
 
 
 def measure(name: str, of: Scene) -> Iterator[tuple[str, float]]:
