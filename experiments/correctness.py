@@ -14,7 +14,7 @@ from clustertrust.evaluation import auprc, auroc, correctness
 from clustertrust.fusion import product
 from clustertrust.results import Confidence
 from experiments import authors, runs
-from experiments.data import Case
+from experiments.data import LARGE, Case
 from experiments.protocols import Protocol
 from experiments.results import averaged
 
@@ -22,6 +22,7 @@ KEYS = ("dataset", "metric", "signal")
 METRICS = {"AUPRC": auprc, "AUROC": auroc}
 
 Signals = dict[str, NDArray]
+Repetitions = Iterator[tuple[Signals, NDArray]]
 
 
 def bootstrap(case: Case, method: str, protocol: Protocol, repetition: int) -> NDArray:
@@ -50,10 +51,15 @@ def measure(name: str, of_repetition: Iterable[tuple[Signals, NDArray]]) -> Iter
         yield {"dataset": name, "metric": metric, "signal": signal, **averaged(values)}
 
 
-def signals(name: str, method: str, subsample_method: str, protocol: Protocol) -> Iterator[tuple[Signals, NDArray]]:
-    """The four signals of the tables and which consensus labels are right, once a repetition."""
-    case = protocol.load(name)
-    for repetition in range(protocol.repetitions(name)):
+def signals(name: str, method: str, subsample_method: str, protocol: Protocol, *, parts: bool = False) -> Repetitions:
+    """The four signals of the tables and which consensus labels are right, once a repetition.
+
+    `parts`: ten repetitions also of the largest sets, each on a part of the points.
+    """
+    in_parts = parts and protocol.name == "fair" and name in LARGE and not protocol.quick
+    for repetition in range(10 if in_parts else protocol.repetitions(name)):
+        protocol = replace(protocol, part=repetition if in_parts else None)
+        case = protocol.load(name)
         scored = runs.scored(name, method, protocol.seeds(repetition), protocol)
         yield (
             {
@@ -67,17 +73,18 @@ def signals(name: str, method: str, subsample_method: str, protocol: Protocol) -
 
 
 def consensus_correctness(
-    family: str, *, subsample: Callable[[str], str] | None = None, reduced: bool = False
+    family: str, *, subsample: Callable[[str], str] | None = None, reduced: bool = False, parts: bool = False
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
     """Make the experiment for one family of clusterers.
 
-    `subsample` names the authors' method for the bootstrap, `reduced` says that they had principal components of Fm.
+    `subsample` names the authors' method for the bootstrap, `reduced` says that they had principal components of Fm,
+    `parts` that the fair protocol takes ten parts of each of the largest sets.
     """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         protocol = replace(protocol, reduced=reduced and protocol.name == "printed")
         method = protocol.method(family, name)
         other = subsample(name) if subsample and protocol.name == "printed" else method
-        return measure(name, signals(name, method, other, protocol))
+        return measure(name, signals(name, method, other, protocol, parts=parts))
 
     return run

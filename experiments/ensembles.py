@@ -7,6 +7,7 @@ three. All rules of a repetition are evaluated by the same seeds, so that differ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, wilcoxon
 
 from clustertrust import confidence
-from experiments import data, runs
+from experiments import runs
 from experiments.data import Case
 from experiments.filtering import SHARE, evaluate, signals
 from experiments.protocols import Protocol
@@ -24,20 +25,11 @@ from experiments.results import averaged
 KEYS = ("dataset", "start", "subset", "metric")
 # Rules whose values are subtracted in each repetition.
 PAIRS = tuple((cake, other) for other in ("S", "C", "full") for cake in ("CAKE_HM", "CAKE_PR"))
-LARGEST = 5000  # points of a set; of larger ones each repetition draws so many anew
 
 
 def difference(first: str, second: str) -> str:
     """Name of the rows of a paired difference."""
     return f"{first} - {second}"
-
-
-def part(case: Case, repetition: int) -> Case:
-    """The set, or where it is one of the largest three a random part of it."""
-    if case.name not in data.LARGE:
-        return case
-    at = np.sort(np.random.default_rng(repetition).choice(len(case.X), LARGEST, replace=False))
-    return case._replace(X=case.X[at], y=case.y[at])
 
 
 def subsets(case: Case, method: str, protocol: Protocol, repetition: int) -> dict[str, NDArray]:
@@ -56,9 +48,8 @@ def subsets(case: Case, method: str, protocol: Protocol, repetition: int) -> dic
 
 def repeat(name: str, method: str, protocol: Protocol) -> Iterator[dict[tuple[str, str], tuple[float, float]]]:
     """Mean of each metric and its deviation over seeds, of all rules and paired differences, once a repetition."""
-    whole = protocol.load(name)
     for repetition in range(2 if protocol.quick else 10):
-        case = part(whole, repetition)
+        case = replace(protocol, part=repetition).load(name)
         seeds = [seed + 100 * repetition for seed in protocol.evaluation_seeds()]
         kept = subsets(case, method, protocol, repetition)
         by_seed = {rule: evaluate(case, method, [points], seeds) for rule, points in kept.items()}

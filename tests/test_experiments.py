@@ -447,11 +447,23 @@ def test_signed_rank_is_scipys_with_the_rank_biserial_correlation():
 
 def test_large_sets_are_cut_to_parts_drawn_anew():
     case = data.Case("Lt", np.arange(6000.0)[:, None], np.arange(6000), 3)
-    parts = [ensembles.part(case, repetition) for repetition in range(2)]
+    parts = [data.part(case, repetition) for repetition in range(2)]
     assert [len(one.X) for one in parts] == [5000, 5000]
     assert not np.array_equal(parts[0].y, parts[1].y)
     assert_array_equal(parts[0].X[:, 0], parts[0].y)
-    assert ensembles.part(case._replace(name="Pd"), 0).X is case.X
+    assert data.part(case._replace(name="Pd"), 0).X is case.X
+
+
+def test_bounds_hold_in_the_simulation():
+    table = pd.read_csv(results.RESULTS / "bounds.csv")
+    wide = table.pivot_table(index=["dataset", "setting", "R"], columns="quantity", values="value")
+    assert len(wide) >= 40
+    for bound in ("paper", "sharp", "joint", "deviation"):
+        both = wide[["simulated", bound]].dropna()
+        assert (both["simulated"] <= both[bound] + 1e-12).all(), bound
+    assert (wide["sharp"].dropna() <= wide["paper"].dropna()).all()
+    falls = table[table["quantity"] == "paper"].sort_values("R").groupby(["dataset", "setting"])["value"]
+    assert all(values.is_monotonic_decreasing for _, values in falls)
 
 
 # Time

@@ -6,12 +6,12 @@ It keeps apart the points that the clip sets to 0. Values of the two maps, and t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from clustertrust import confidence
 from clustertrust.evaluation import auprc, auroc, correctness
 from experiments import data, runs
-from experiments.ensembles import part
 from experiments.protocols import Protocol
 from experiments.results import Experiment, averaged_rows
 
@@ -21,7 +21,7 @@ METRICS = {"AUROC": auroc, "AUPRC": auprc}
 
 def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, str], float]:
     """How well the harmonic score of each map tells right labels from wrong ones in one ensemble."""
-    case = part(protocol.load(name), repetition)
+    case = replace(protocol, part=repetition).load(name)
     ensemble = runs.build(case.X, protocol.method("kmeans", name), case.k, protocol.seeds(repetition))
     found: dict[tuple[str, str, str], float] = {}
     for way in ("clip", "affine"):

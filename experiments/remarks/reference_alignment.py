@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from clustertrust.evaluation import auroc, correctness
 from clustertrust.fusion import harmonic
 from clustertrust.stability import pairwise_stability
 from experiments import data, runs
-from experiments.ensembles import part
 from experiments.protocols import Protocol
 from experiments.results import Experiment, averaged_rows
 
@@ -46,7 +46,7 @@ WAYS: dict[str, Callable[[NDArray], NDArray]] = {
 
 def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, str], float]:
     """AUROC of stability and of the harmonic score by each way, and how far scores are from those of all pairs."""
-    case = part(protocol.load(name), repetition)
+    case = replace(protocol, part=repetition).load(name)
     ensemble = runs.build(case.X, protocol.method("kmeans", name), case.k, protocol.seeds(repetition))
     with runs.hushed():
         scored = confidence(case.X, ensemble, geometry="exact")
@@ -62,7 +62,7 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
 
 def timed(name: str, protocol: Protocol) -> dict[tuple[str, str, str], float]:
     """Seconds of stability alone with few and with many runs, the shortest of three."""
-    case = part(protocol.load(name), 0)
+    case = replace(protocol, part=0).load(name)
     found = {}
     for R in (20, MANY):
         labels = runs.build(case.X, protocol.method("kmeans", name), case.k, protocol.seeds(size=R)).labels

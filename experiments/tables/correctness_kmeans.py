@@ -5,6 +5,6 @@ from experiments.results import Experiment
 
 EXPERIMENT = Experiment(
     title="Consensus correctness, k-means ensembles",
-    run=consensus_correctness("kmeans", subsample=lambda name: "kmeans"),
+    run=consensus_correctness("kmeans", subsample=lambda name: "kmeans", parts=True),
     keys=KEYS,
 )

@@ -5,6 +5,6 @@ from experiments.results import Experiment
 
 EXPERIMENT = Experiment(
     title="Consensus correctness, MiniBatchKMeans ensembles",
-    run=consensus_correctness("minibatch", subsample=lambda name: "minibatch"),
+    run=consensus_correctness("minibatch", subsample=lambda name: "minibatch", parts=True),
     keys=KEYS,
 )
