@@ -25,6 +25,7 @@ from experiments.results import averaged
 KEYS = ("dataset", "start", "subset", "metric")
 # Rules whose values are subtracted in each repetition.
 PAIRS = tuple((cake, other) for other in ("S", "C", "full") for cake in ("CAKE_HM", "CAKE_PR"))
+LEVEL = 5e-4  # what three printed digits call equal
 
 
 def difference(first: str, second: str) -> str:
@@ -71,7 +72,7 @@ def over_ensembles(starts: Mapping[str, str]) -> Callable[[str, Protocol], Itera
                 values, spread = np.array([one[rule, metric] for one in found]).T
                 row = {"dataset": name, "start": start, "subset": rule, "metric": metric, **averaged(values)}
                 if " - " in rule:
-                    level = np.abs(values) < 5e-4  # what three printed digits call equal
+                    level = np.abs(values) < LEVEL
                     row |= {"above": int((values[~level] > 0).sum()), "level": int(level.sum())}
                 yield row | {"spread": spread.mean(), "repetitions": len(values)}
 
@@ -87,6 +88,11 @@ class SignedRank(NamedTuple):
     effect: float
 
 
+def beyond_zero(rows: pd.DataFrame) -> pd.Series:
+    """1 where an interval lies above zero, -1 where it lies below, by more than printed digits show; else 0."""
+    return (rows["low"] > LEVEL).astype(int) - (rows["high"] < -LEVEL).astype(int)
+
+
 def signed_rank(differences: NDArray) -> SignedRank:
     """Test whether mean differences of data sets are centred on zero; those that round to 0.000000 are left out."""
     differences = np.round(differences, 6)
@@ -98,7 +104,6 @@ def signed_rank(differences: NDArray) -> SignedRank:
     return SignedRank(len(nonzero), float(np.median(differences)), float(wilcoxon(nonzero).pvalue), effect)
 
 
-def over_sets(table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str) -> SignedRank:
-    """The test for one pair of rules and one metric."""
-    rows = table[(table["start"] == start) & (table["subset"] == difference(*pair)) & (table["metric"] == metric)]
-    return signed_rank(rows["value"].to_numpy())
+def differences(table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str) -> pd.DataFrame:
+    """Rows of one pair of rules and one metric, one for each data set."""
+    return table[(table["start"] == start) & (table["subset"] == difference(*pair)) & (table["metric"] == metric)]
