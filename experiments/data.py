@@ -18,8 +18,7 @@ REAL = ("Ir", "Bc", "Dg", "Ng", "Fm", "Pd", "Lt", "Sa")  # in the paper's order
 ALL = SYNTHETIC + REAL
 CHEAPEST_FIRST = ("Ir", "Bc", "Dg", "S2", "S4", "S1", "S5", "S6", "S7", "S3", "Sa", "Pd", "Lt", "Ng", "Fm")
 QUICK = ("Ir", "S4")  # of --quick
-LARGE = ("Lt", "Ng", "Fm")  # cut to a part where ten repetitions of the whole would take hours
-PART = 5000  # points of such a part
+LARGE = {"Lt": 5000, "Ng": 5000, "Fm": 2000}  # points of a part, where ten repetitions of the whole would take hours
 REPETITIONS = {"Sa": 5, "Pd": 5, "Lt": 3, "Ng": 3, "Fm": 2}  # of the fair protocol; 10 of all others
 
 
@@ -43,7 +42,7 @@ def part(case: Case, repetition: int) -> Case:
     """The set, or where it is one of the largest three a random part of it."""
     if case.name not in LARGE:
         return case
-    at = np.sort(np.random.default_rng(repetition).choice(len(case.X), PART, replace=False))
+    at = np.sort(np.random.default_rng(repetition).choice(len(case.X), LARGE[case.name], replace=False))
     return case._replace(X=case.X[at], y=case.y[at])
 
 

@@ -13,7 +13,7 @@ What differs, in one place:
 | consensus, entropy, tied matchings | as the authors' code has them ([authors.py](authors.py)) | the library's |
 | Fm | pixels, or 50 principal components, by table | pixels |
 | S3 | k = 4: its noise is a class | k = 3, as the paper says; the noise is in the truth, and never right |
-| repetitions | 1 | 10, with intervals; on large sets fewer, or ten with 5,000 points drawn anew in each |
+| repetitions | 1 | 10, with intervals; on large sets fewer, or ten on a part of the points, drawn anew in each |
 """
 
 from __future__ import annotations
