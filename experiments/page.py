@@ -174,7 +174,15 @@ def _tests(table: pd.DataFrame) -> Iterator[list[Any]]:
                 test, sure = signed_rank(rows["value"].to_numpy()), beyond_zero(rows)
                 name = difference(*pair).replace("CAKE_", "").replace(" - ", " − ").replace("− S", "− S̃")
                 sets = [f"{(sure > 0).sum()} / {(sure < 0).sum()} of {len(rows)}", test.sets]
-                yield [name, metric, start, *sets, f"{test.median:+.4f}", f"{test.p:.2g}", f"{test.effect:+.2f}"]
+                yield [
+                    name,
+                    metric,
+                    start,
+                    *sets,
+                    f"{round(test.median, 4) + 0.0:+.4f}",
+                    f"{test.p:.2g}",
+                    f"{test.effect:+.2f}",
+                ]
 
 
 def _as_printed(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Runtime against R and n, measured anew each time on the machine it runs on, beside the printed seconds.
 
 The library computes all runs' exact silhouettes from one pass over the distances, so that neither its seconds nor its
-growth with R are those of the paper.
+growth with R are those of the paper. The committed seconds are of two busy cores, the shortest of three calls.
 """
 
 from __future__ import annotations
