@@ -10,7 +10,7 @@ demo: .venv/installed
 test: lint chromium
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# Everything that is printed or committed, compared again under the settings of other processors: an hour on two cores.
+# Everything that is printed or committed, compared again under the settings of other processors. It takes long;
 # `make test` has the quick part.
 test-portable: .venv/installed-for-tests
 	$(BIN)/python tests/portable.py

@@ -11,19 +11,19 @@ import pytest
 SETTINGS = portable.settings()
 WHOLE = [name for name in SETTINGS if name.startswith("like ")]
 PAGE = "tests/test_docs.py::test_the_code_of_a_page_runs_and_prints_what_the_page_says[docs/howto/clusterer.md]"
-MEASURE = "tests/test_several_k.py::test_the_measure_still_gives_what_is_committed"
-# What once moved: HDBSCAN's ties with NumPy's sort, on the page; k-means with OpenBLAS for Prescott, in the measure.
-QUICK = {"like AVX2": [PAGE], "like plain x86-64": [PAGE, MEASURE]}
+# Several names of kernels that are the same code.
+KERNELS = {"Prescott": {"Prescott", "Katmai"}, "Haswell": {"Haswell"}}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_once_moved_is_the_same_on_another_processor(name):
+    """HDBSCAN's ties fell with NumPy's sort, and the page shows how many clusters its runs find."""
     # Numba stays as it is here: compiling for another processor would take longer than all the rest.
     setting = {key: value for key, value in SETTINGS[name].items() if key != "NUMBA_CPU_NAME"}
-    done = portable.run_tests(setting, ["-n", "0", *QUICK[name]])
+    done = portable.run_tests(setting, ["-n", "0", PAGE])
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(QUICK[name])} passed" in done.stdout
+    assert "1 passed" in done.stdout
 
 
 def under(setting, code):
@@ -42,7 +42,7 @@ def test_settings_are_in_force(name):
     switched_off = SETTINGS[name]["NPY_DISABLE_CPU_FEATURES"].split()
     assert switched_off
     assert not set(switched_off) & set(used["numpy"])
-    assert used["openblas"] == [SETTINGS[name]["OPENBLAS_CORETYPE"]]
+    assert set(used["openblas"]) <= KERNELS[SETTINGS[name]["OPENBLAS_CORETYPE"]]
     assert used["numba"] == SETTINGS[name].get("NUMBA_CPU_NAME", "host")
 
 
