@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
+from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._parallel import count_threads
 from clustertrust._validation import check_choice, check_matrix, check_square, tell
 from clustertrust.cells import Cells, Clusters, meet
@@ -31,9 +32,9 @@ from clustertrust.distances.dissimilarity import (
     is_name,
 )
 from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.on_gpu import CentersOnGpu, EuclideanOnGpu, KernelMeansOnGpu
 from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.ensemble.record import Ensemble, as_ensemble
-from clustertrust.kernels import backend
 
 __all__ = [
     "GEOMETRIES",
@@ -45,7 +46,6 @@ __all__ = [
     "clip",
     "mean_and_std",
     "silhouettes",
-    "silhouettes_of",
 ]
 
 SQUARING = (
@@ -64,6 +64,7 @@ KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
 # n² d a second and thread, roughly: what one sees on today's machines (benchmarks/fashion.py)
+GPU_WORK = 1e14  # the same on a GPU
 EXACT_PACE = 1e10
 LONG = 1800.0  # seconds, from which on a warning says what is cheaper
 
@@ -108,6 +109,7 @@ class GeometryOptions:
     metric, metric_params, kernel, kernel_params : as in `CAKE`
     centers : one (k, d) array a run, row ℓ for label ℓ
     n_jobs : threads
+    device, precision : where the kernels run, and in which numbers on a GPU
     """
 
     method: str = "auto"
@@ -117,6 +119,8 @@ class GeometryOptions:
     kernel_params: dict | None = None
     centers: Any = None
     n_jobs: int | None = None
+    device: str = "auto"
+    precision: str = "single"
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> GeometryOptions:
@@ -133,6 +137,7 @@ class GeometryOptions:
     def check(self) -> None:
         """Raise for an option that the geometry would not use: nothing is accepted and ignored."""
         check_choice("geometry", self.method, [*GEOMETRIES, "auto"])
+        check_device(self.device, self.precision)
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
         if not callable(self.metric) and not isinstance(self.metric, str):
@@ -184,6 +189,11 @@ class GeometryOptions:
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether the kernels run on a GPU; `device` is settled by then."""
+        return self.device == "cuda"
+
+    @property
     def takes_metric(self) -> bool:
         """Whether distances are those of the metric."""
         return self.method in {"exact", "auto"}
@@ -233,16 +243,20 @@ class GeometryOptions:
 
     def resolved(self, n: int, d: int) -> str:
         """The method, with `auto` settled for n points with d columns."""
-        return choose_geometry(n, d, self.metric) if self.method == "auto" else self.method
+        if self.method != "auto":
+            return self.method
+        return choose_geometry(n, d, self.metric, on_gpu=self.on_gpu)
 
 
 def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
     if options.has_closed_form and options.metric == "sqeuclidean":
-        return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
+        return _mean_squares(X, cells, options, root=False)
     if options.has_closed_form:
         return Cosine(X, cells, n_jobs=options.n_jobs)
     if options.metric == "euclidean" and not sparse.issparse(X):
+        if options.on_gpu:
+            return EuclideanOnGpu(X, cells, precision=options.precision, n_jobs=options.n_jobs)
         return Euclidean(X, cells, n_jobs=options.n_jobs)
     return Pairwise(
         X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs
@@ -259,12 +273,13 @@ def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
         centers = np.vstack(
             [given[names] for given, names in zip(options.centers, cells.names, strict=True)]
         )
-    return Centers(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
+    kind = CentersOnGpu if options.on_gpu and not sparse.issparse(X) else Centers
+    return kind(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
 
 
 def rms(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Root-mean-square distance to the members: √(|x - mean|² + variance)."""
-    return _mean_squares(X, cells, root=True, n_jobs=options.n_jobs)
+    return _mean_squares(X, cells, options, root=True)
 
 
 def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
@@ -276,14 +291,21 @@ def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Distance to the mean of the members in the space of a kernel, Eq. (9)."""
-    return KernelMeans(
-        X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs
+    named = isinstance(options.kernel, str) and options.kernel != "precomputed"
+    kind = KernelMeansOnGpu if options.on_gpu and named and not sparse.issparse(X) else KernelMeans
+    return kind(
+        X,
+        cells,
+        kernel=options.kernel,
+        kernel_params=options.kernel_params,
+        n_jobs=options.n_jobs,
     )
 
 
-def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Centers:
+def _mean_squares(X: Any, cells: Cells, options: GeometryOptions, *, root: bool) -> Centers:
     means, variances = cluster_moments(X, cells)
-    return Centers(X, cells, centers=means, spread=variances, root=root, n_jobs=n_jobs)
+    kind = CentersOnGpu if options.on_gpu and not sparse.issparse(X) else Centers
+    return kind(X, cells, centers=means, spread=variances, root=root, n_jobs=options.n_jobs)
 
 
 GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = {
@@ -295,52 +317,11 @@ GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = 
 }
 
 
-def choose_geometry(n: int, d: int, metric: Any) -> str:
-    """Resolve `auto`: exact where it is affordable, and for any metric but the Euclidean.
-
-    Else rms.
-    """
-    affordable = n <= EXACT_POINTS and n * n * d <= EXACT_WORK
+def choose_geometry(n: int, d: int, metric: Any, *, on_gpu: bool = False) -> str:
+    """Resolve `auto`: exact where it is affordable, and for any metric but the Euclidean; else rms."""
+    work = n * n * d
+    affordable = work <= GPU_WORK if on_gpu else n <= EXACT_POINTS and work <= EXACT_WORK
     return "exact" if affordable or metric != "euclidean" else "rms"
-
-
-def silhouettes_of(
-    geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False
-) -> tuple[Floats, Ints]:
-    """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels `own`
-    (n, R).
-
-    X None: the training points; with `training`, X are some of them. Otherwise unseen points, whose
-    mean over a cluster is over all its members. NaN and -1 where the point is not assigned. A point
-    alone in its cluster has silhouette 0.
-    """
-    cells = geometry.cells
-    training = training or X is None
-    s = np.empty(own.shape)
-    nearest = np.empty(own.shape, dtype=np.int32)
-    noise = np.broadcast_to(np.asarray(geometry.noise(X), np.float64), len(own))
-    own_dissimilarity = (
-        0.0 if geometry.self_dissimilarity is None or not training else geometry.self_dissimilarity
-    )
-    itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
-
-    def keep(points: Any, means: Floats) -> None:
-        values, others = backend().silhouettes(
-            np.ascontiguousarray(means),
-            np.ascontiguousarray(own[points].T),
-            cells.start,
-            cells.sizes,
-            np.ascontiguousarray(itself[points]),
-            np.ascontiguousarray(noise[points]),
-            training and geometry.leaves_self_out,
-            training or not geometry.leaves_self_out,
-            geometry.root,
-        )
-        s[points], nearest[points] = values.T, others.T
-
-    for _ in geometry.map_training(keep) if X is None else geometry.map(X, keep):
-        pass
-    return s, nearest
 
 
 def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
@@ -355,7 +336,7 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
         return 0.0
     some = np.random.default_rng(0).permutation(len(own))[:points]
     samples = (geometry, *geometry.drawn_again(times))
-    s = np.stack([silhouettes_of(one, own[some], geometry.X[some])[0] for one in samples])
+    s = np.stack([one.silhouettes(own[some], geometry.X[some])[0] for one in samples])
     known = np.isfinite(s).all(axis=0)
     return float(np.sqrt(s.var(axis=0, ddof=1)[known].mean())) if known.any() else 0.0
 
@@ -399,6 +380,8 @@ def silhouettes(
     kernel: Any = "self-tuning",
     kernel_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
+    device: str = "auto",
+    precision: str = "single",
 ) -> Floats:
     """Silhouette of every point in every run, Eq. (1), in one pass for all runs.
 
@@ -415,6 +398,7 @@ def silhouettes(
     kernel, kernel_params : for "kernel"
     n_jobs : int, optional
         Threads; None: every core. The result is the same for any number.
+    device, precision : where the kernels run; see :class:`clustertrust.CAKE`
 
     Returns
     -------
@@ -428,13 +412,15 @@ def silhouettes(
     """
     ensemble = as_ensemble(labels)
     options = GeometryOptions(
-        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs
+        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs, device, precision
     )
     options.check()
+    options = replace(options, device=resolve_device(device, X))
+    X = to_host(X)
     X = options.check_points(X, len(ensemble.labels))
     _, built = build_geometry(X, ensemble, meet(ensemble.labels), options)
     warn_of_single_clusters(built.cells)
-    return silhouettes_of(built, built.cells.rows[built.cells.of])[0]
+    return built.silhouettes(built.cells.rows[built.cells.of])[0]
 
 
 def build_geometry(
@@ -443,7 +429,7 @@ def build_geometry(
     """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
     n, d = X.shape
     method = options.resolved(n, d)
-    if options.method == "exact" and not options.has_closed_form:
+    if options.method == "exact" and not options.has_closed_form and not options.on_gpu:
         warn_of_long_work(n, d, count_threads(options.n_jobs))
     if method == "centroid":
         if options.centers is not None:

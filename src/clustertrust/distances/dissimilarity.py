@@ -46,6 +46,7 @@ __all__ = [
     "squared_distances",
 ]
 
+Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 Reduce = Callable[
@@ -89,6 +90,44 @@ class Dissimilarity(ABC):
         None: the training points.
         """
         return 0.0
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R) of points with labels
+        `own` (n, R).
+
+        X None: the training points; with `training`, X are some of them. Otherwise unseen points,
+        whose mean over a cluster is over all its members. NaN and -1 where the point is not
+        assigned. A point alone in its cluster has silhouette 0.
+        """
+        cells = self.cells
+        training = training or X is None
+        s = np.empty(own.shape)
+        nearest = np.empty(own.shape, dtype=np.int32)
+        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        own_dissimilarity = (
+            0.0 if self.self_dissimilarity is None or not training else self.self_dissimilarity
+        )
+        itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
+
+        def keep(points: Any, means: Floats) -> None:
+            values, others = backend().silhouettes(
+                np.ascontiguousarray(means),
+                np.ascontiguousarray(own[points].T),
+                cells.start,
+                cells.sizes,
+                np.ascontiguousarray(itself[points]),
+                np.ascontiguousarray(noise[points]),
+                training and self.leaves_self_out,
+                training or not self.leaves_self_out,
+                self.root,
+            )
+            s[points], nearest[points] = values.T, others.T
+
+        for _ in self.map_training(keep) if X is None else self.map(X, keep):
+            pass
+        return s, nearest
 
     def _split(
         self,

@@ -50,6 +50,7 @@ DEFAULTS: dict[str, Any] = {
     "n_jobs": None,
     "verbose": False,
     "checkpoint": None,
+    "device": "auto",
 }
 _LITTLE = 30_000  # numbers in X
 
@@ -66,6 +67,7 @@ class Recipe:
     random_state : what the seeds come from
     n_jobs, verbose : runs at a time, and whether a progress bar is shown
     checkpoint : folder that keeps finished runs
+    device : where runs of k-means are fitted, "cpu" or "cuda" once that is settled
     shared : the data made ready for all runs of k-means, where that has been done
     """
 
@@ -79,6 +81,7 @@ class Recipe:
     n_jobs: int | None
     verbose: bool
     checkpoint: Any
+    device: str = "auto"
     shared: Ready | None = None
 
     @classmethod
@@ -115,10 +118,8 @@ class Recipe:
         if not (isinstance(n_runs, str) and n_runs == "auto"):
             n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
         check_flag("verbose", params["verbose"])
-        rest = {
-            name: params[name]
-            for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")
-        }
+        names = ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device")
+        rest = {name: params[name] for name in names}
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
     def count(self, remedy: str = "") -> int:
@@ -323,7 +324,11 @@ def run_all(
     """Fit the runs (r, seed), each on one thread, `n_jobs` at a time, and return those that
     succeeded, in order.
     """
+    from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu  # here: it reads this module
+
     backend()  # chosen here, so that what there is to say of it is not taken for a warning of a run
+    if recipe.device == "cuda" and suits_gpu(X, recipe):
+        return fit_on_gpu(X, recipe, numbered, kept)
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()

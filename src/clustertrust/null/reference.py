@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._devices import resolve_device
 from clustertrust._validation import MOST, check_count, tell
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
@@ -328,7 +329,7 @@ def null_reference(
     cake = check_template(cake)
     entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy)
-    settings = Settings.of(cake)
+    settings = Settings.of(cake).on(resolve_device(cake.device, X))
     settings.check_points(sample)
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     settings.recipe.tell(ensemble.runs or ())

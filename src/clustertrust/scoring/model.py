@@ -21,7 +21,6 @@ from clustertrust.geometry import (
     build_geometry,
     mean_and_std,
     sampling_error,
-    silhouettes_of,
     warn_of_single_clusters,
 )
 from clustertrust.kernels import backend
@@ -132,7 +131,7 @@ class Model:
         """
         assert self.dissimilarity is not None
         rows = self.cells.rows[self.cells.of] if rows is None else rows
-        return silhouettes_of(self.dissimilarity, rows, X, training=training)
+        return self.dissimilarity.silhouettes(rows, X, training=training)
 
     def score(self, X: Any, rows: Ints) -> Floats:
         """CAKE scores of unseen points placed by each run into `rows` (n_new, R)."""
