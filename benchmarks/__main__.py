@@ -10,7 +10,16 @@ import time
 
 from benchmarks.common import save
 
-QUICK = ["approximation", "startup", "stability", "score", "many_cells", "tiles", "ensemble"]
+QUICK = [
+    "approximation",
+    "startup",
+    "stability",
+    "score",
+    "many_cells",
+    "tiles",
+    "ensemble",
+    "whole",
+]
 FULL = [
     *QUICK,
     "million",

@@ -2,6 +2,7 @@
 among threads.
 """
 
+import functools
 import itertools
 import json
 import multiprocessing
@@ -720,15 +721,18 @@ def test_warnings_kept_by_others_past_the_end_of_a_fit():
         assert warnings.showwarning is show
 
 
-def test_every_run_has_one_thread(monkeypatch):
-    seen, fit = [], KMeans.fit
+@pytest.mark.parametrize(
+    "n_init", [1, 2]
+)  # on data made ready for all runs, and by a `fit` of each
+def test_every_run_has_one_thread(monkeypatch, n_init):
+    seen, start = [], KMeans._init_centroids
 
     def looking_round(self, *args, **kwargs):
         seen.extend(pool["num_threads"] for pool in threadpool_info())
-        return fit(self, *args, **kwargs)
+        return start(self, *args, **kwargs)
 
-    monkeypatch.setattr(KMeans, "fit", looking_round)
-    fitted(n_jobs=2)
+    monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(looking_round))
+    fitted(clusterer=KMeans(3, n_init=n_init), n_jobs=2)
     assert len(seen) >= 6
     assert set(seen) == {1}
 
@@ -792,14 +796,14 @@ def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
     """Every check of an array in scikit-learn saves the filters of the whole process and puts them
     back.
     """
-    started, go_on, fit = threading.Event(), threading.Event(), KMeans.fit
+    started, go_on, start = threading.Event(), threading.Event(), KMeans._init_centroids
 
     def slow(self, *args, **kwargs):
         started.set()
         go_on.wait(30)
-        return fit(self, *args, **kwargs)
+        return start(self, *args, **kwargs)
 
-    monkeypatch.setattr(KMeans, "fit", slow)
+    monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(slow))
     before = state_of_warnings()
     thread = threading.Thread(target=fitted, kwargs={"n_jobs": 1}, daemon=True)
     thread.start()

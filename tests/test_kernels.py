@@ -197,6 +197,7 @@ def test_kernels_of_both_modules_are_the_same():
         for name, value in vars(_numpy).items()
         if getattr(value, "__module__", "") == _numpy.__name__
     }
+    # Loops of the others, needed by the compiled ones alone.
     inner = {
         "add_squares",
         "add_squares_and_root",
@@ -204,6 +205,6 @@ def test_kernels_of_both_modules_are_the_same():
         "distances",
         "distances_from",
         "nearest_two",
-    }  # loops of the others, needed by the compiled ones alone
+    }
     assert names - inner == plain
     assert _numba.TILE == _numpy.TILE

@@ -216,10 +216,12 @@ def fit_run(
     sample = _sample(n, resample, rng)
     params = draw(estimator, vary, seed)
     rows = X if sample is None else X[sample]
-    found: Ints
     with one_thread(), collected_warnings as caught:
+        model: Any = None
+        placer: Placer | None = None
+        centers: NDArray | None = None
+        found: Ints
         if is_function:
-            model, placer, centers = None, None, None
             found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
         else:
             model = _seeded(estimator, params, seed)

@@ -207,10 +207,11 @@ class Recipe:
                 )
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
+        found_k = [_count(run) for run in runs]
         fewer = [
             (r, k, found)
-            for r, (run, k) in enumerate(zip(runs, wanted, strict=True))
-            if k > (found := _count(run))
+            for r, (k, found) in enumerate(zip(wanted, found_k, strict=True))
+            if k > found
         ]
         if fewer:
             r, k, found = fewer[0]
