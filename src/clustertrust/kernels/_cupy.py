@@ -127,8 +127,11 @@ def _budget() -> int:
 
 def _fixed_scale(largest: float, n: int) -> float:
     """A power of two such that n values of at most `largest` add up below 2**62."""
-    top = max(largest, np.finfo(np.float64).tiny) * max(n, 1)
-    return float(2.0 ** np.floor(62 - np.log2(top) - 1e-9))
+    if largest == 0:
+        return 1.0
+    return float(
+        np.ldexp(1.0, int(np.clip(61 - np.ceil(np.log2(largest) + np.log2(n)), -1000, 1000)))
+    )
 
 
 def _options(real: Any, rows: Layout, kind: Kind) -> tuple[str, ...]:
