@@ -477,7 +477,7 @@ def test_a_failure_among_few_labels_is_not_the_end_of_larger_sets():
 
 
 def test_few_labels_have_one_place_to_begin():
-    right = np.where(np.arange(1000) % 40 == 0, 0.0, np.nan)
+    right = np.where(np.arange(1000) % 20 == 0, 0.0, np.nan)
     found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
     assert_allclose(found.levels[found.levels > 0], [0.06])
 
@@ -560,27 +560,27 @@ def test_the_table_tells_the_order_of_the_tests():
     assert certified.tolist() == list(range(certified[0], certified[-1] + 1))
     tested = np.flatnonzero(table["levels"])
     assert tested.tolist() == [*certified, certified[-1] + 1]
-    # The first set is the one in which chance puts enough labels to forgive one error at a third of
+    # The first set is the one in which chance puts enough labels to forgive one error at half of
     # delta.
     allowed = {K: hypergeometric(0, K, K // 10 + 1, 2 * K // 5) for K in table["kept"] if K >= 10}
     allowed = {K: p + hypergeometric(1, K, K // 10 + 1, 2 * K // 5) for K, p in allowed.items()}
-    assert table["kept"][certified[0]] == min(K for K, p in allowed.items() if p <= 0.05 / 3)
+    assert table["kept"][certified[0]] == min(K for K, p in allowed.items() if p <= 0.05 / 2)
 
 
-def test_delta_is_dealt_to_the_sets_that_forgive_1_3_and_9_errors():
+def test_delta_is_dealt_to_the_sets_that_forgive_one_and_eight_errors():
     right = np.where(
         np.arange(1000) % 5 == 0, 0.0, np.nan
     )  # every label is wrong: each start fails at once
     found = risk_threshold(1 - np.arange(1000) / 1000, right, 0.2, 0.06)
     dealt = np.flatnonzero(found.levels)
-    assert_allclose(found.levels[dealt], 0.02)
+    assert_allclose(found.levels[dealt], 0.03)
     assert not found.certified
-    for at, forgiven in zip(dealt, (1, 3, 9), strict=True):
+    for at, forgiven in zip(dealt, (1, 8), strict=True):
         chance = [
             sum(hypergeometric(x, K, K // 5 + 1, K // 5) for x in range(forgiven + 1))
             for K in found.kept[[at - 1, at]]
         ]
-        assert chance[1] <= 0.02 < chance[0]
+        assert chance[1] <= 0.03 < chance[0]
 
 
 def test_a_review_guarantees_nothing_and_can_be_far_off():

@@ -74,14 +74,32 @@ def hidden_class() -> tuple[NDArray, NDArray, int]:
     """Three clusters far apart, the tightest of which holds two classes: its errors are among the surest points."""
     rng = np.random.default_rng(0)
     stds, centers = (1.2, 1.2, 0.2), ((0, 0), (8, 0), (4, 40))
-    X = np.vstack([rng.normal(center, std, (600, 2)) for center, std in zip(centers, stds, strict=True)])
+    X = np.vstack(
+        [rng.normal(center, std, (600, 2)) for center, std in zip(centers, stds, strict=True)]
+    )
     classes = np.repeat([0, 1, 2], 600)
     classes[1200::3] = 3
     return X, classes, 3
 
 
+# Made scores of 2,000 points: the chance of an error by the share of points that are surer
+MADE: dict[str, Callable[[NDArray], NDArray]] = {
+    "even": lambda share: np.full_like(share, 0.03),
+    "rising": lambda share: 0.25 * share,
+}
+
+
+def made(name: str) -> Scored:
+    """Scores alone, with errors as `MADE` says."""
+    share = (np.arange(2000) + 0.5) / 2000
+    wrong = np.random.default_rng(0).uniform(size=2000) < MADE[name](share)
+    return Scored(1 - share, np.zeros(2000, dtype=np.int64), wrong.astype(np.int64), ~wrong)
+
+
 def scored(name: str) -> Scored:
     """Cluster a set once."""
+    if name in MADE:
+        return made(name)
     if name == "hidden":
         X, y, k = hidden_class()
     else:
@@ -99,7 +117,9 @@ Outcome = tuple[RiskThreshold, NDArray]
 def from_random(of: Scored, n: int, alpha: float, seed: int, design: str = "random") -> Outcome:
     """A random sample; which class a cluster stands for is given."""
     sample = suggest(of.scores, n, design=design, random_state=seed)
-    return risk_threshold(of.scores, of.right[sample.positions], alpha, DELTA, sample=sample), of.right
+    return risk_threshold(
+        of.scores, of.right[sample.positions], alpha, DELTA, sample=sample
+    ), of.right
 
 
 def from_one_start(of: Scored, n: int, alpha: float, seed: int) -> Outcome:
@@ -147,7 +167,9 @@ def from_same(of: Scored, n: int, alpha: float, seed: int) -> Outcome:
 def from_review(of: Scored, n: int, alpha: float, seed: int) -> Outcome:
     """The least sure points; which of those that tie differs from draw to draw."""
     sample = suggest(of.scores, n, "review", random_state=seed)
-    return risk_threshold(of.scores, of.right[sample.positions], alpha, DELTA, sample=sample), of.right
+    return risk_threshold(
+        of.scores, of.right[sample.positions], alpha, DELTA, sample=sample
+    ), of.right
 
 
 WAYS: dict[str, tuple[bool, Callable[..., Outcome]]] = {
@@ -213,26 +235,47 @@ GAIN_SETS = ("S1", "S4", "S6", "Bc", "hidden")
 
 def gain(size: Size) -> Iterator[dict[str, Any]]:
     """Kept share and violations from the same labels: one sequence of tests, the present one, and labels in bands."""
-    for name in [name for name in size.sets if name in GAIN_SETS]:
+    for name in [*(name for name in size.sets if name in GAIN_SETS), *MADE]:
         of = scored(name)
         for n, alpha in product((100, 300), ALPHAS):
             for way, draw in GAIN_WAYS.items() if n <= len(of.scores) // 2 else ():
-                masks = [draw(of, n, alpha, seed)[0].keep(of.scores) for seed in range(size.draws // 10)]
+                masks = [
+                    draw(of, n, alpha, seed)[0].keep(of.scores) for seed in range(size.draws // 10)
+                ]
                 bad = sum(bool(mask.any() and (~of.right[mask]).mean() > alpha) for mask in masks)
                 low, high = interval(bad, len(masks))
-                row = {"dataset": name, "labels": n, "alpha": alpha, "way": way, "kept": float(np.mean(masks))}
+                row = {
+                    "dataset": name,
+                    "labels": n,
+                    "alpha": alpha,
+                    "way": way,
+                    "kept": float(np.mean(masks)),
+                }
                 certified = float(np.mean([mask.any() for mask in masks]))
-                yield row | {"certified": certified, "violations": bad / len(masks), "low": low, "high": high}
+                yield row | {
+                    "certified": certified,
+                    "violations": bad / len(masks),
+                    "low": low,
+                    "high": high,
+                }
         print(f"gain: {name}", flush=True)
 
 
 def gain_page(table: pd.DataFrame) -> str:
     """Means over the sets by number of labels and alpha, and the most violations."""
     rows = []
-    for (n, alpha), part in table.groupby(["labels", "alpha"]):
+    kinds = table["dataset"].where(table["dataset"].isin(list(MADE)), "data sets")
+    for (kind, n, alpha), part in table.groupby([kinds, "labels", "alpha"]):
         ways = [part[part["way"] == way] for way in GAIN_WAYS]
-        rows.append([n, alpha, *(f"{of['kept'].mean():.3f} ({of['violations'].max():.3f})" for of in ways)])
-    header = ["labels", "alpha", *(f"{way}: kept (most violations)" for way in GAIN_WAYS)]
+        rows.append(
+            [
+                kind,
+                n,
+                alpha,
+                *(f"{of['kept'].mean():.3f} ({of['violations'].max():.3f})" for of in ways),
+            ]
+        )
+    header = ["of", "labels", "alpha", *(f"{way}: kept (most violations)" for way in GAIN_WAYS)]
     return markdown(header, rows)
 
 
@@ -269,7 +312,9 @@ def calibration(size: Size) -> Iterator[dict[str, Any]]:
                 probabilities["the score itself"] = s
                 for method, p in probabilities.items():
                     one = reliability(p, right)
-                    found.setdefault(method, []).append((one.expected_calibration_error, one.brier_score))
+                    found.setdefault(method, []).append(
+                        (one.expected_calibration_error, one.brier_score)
+                    )
             for method, values in found.items():
                 error, brier = np.mean(values, axis=0)
                 yield {
@@ -292,8 +337,22 @@ def guarantee_page(table: pd.DataFrame) -> str:
         worst = part.loc[part["violations"].idxmax()]
         above = int((part["low"] > DELTA).sum())
         where = f"{worst['violations']:.3f} ({worst['dataset']}, alpha {worst['alpha']:g})"
-        rows.append([way, "yes" if claimed else "no", where, f"{above} of {len(part)}", f"{part['kept'].mean():.2f}"])
-    header = ["labels", "guaranteed", "most violations", f"surely above {DELTA:g}", "kept on average"]
+        rows.append(
+            [
+                way,
+                "yes" if claimed else "no",
+                where,
+                f"{above} of {len(part)}",
+                f"{part['kept'].mean():.2f}",
+            ]
+        )
+    header = [
+        "labels",
+        "guaranteed",
+        "most violations",
+        f"surely above {DELTA:g}",
+        "kept on average",
+    ]
     parts = [markdown(header, rows)]
     for alpha, part in table.groupby("alpha"):
         lines = []
@@ -301,10 +360,15 @@ def guarantee_page(table: pd.DataFrame) -> str:
             ways = of.set_index("way")
             lines.append(
                 [name, f"{of['error_of_all'].iloc[0]:.3f}", f"{of['could_be_kept'].iloc[0]:.2f}"]
-                + [f"{ways.loc[way, 'kept']:.2f} ({ways.loc[way, 'violations']:.3f})" for way in WAYS]
+                + [
+                    f"{ways.loc[way, 'kept']:.2f} ({ways.loc[way, 'violations']:.3f})"
+                    for way in WAYS
+                ]
             )
         header = ["data set", "error of all", "could be kept", *WAYS]
-        parts.append(f"Alpha = {alpha:g}: kept on average (violations)\n\n{markdown(header, lines)}")
+        parts.append(
+            f"Alpha = {alpha:g}: kept on average (violations)\n\n{markdown(header, lines)}"
+        )
     return "\n\n".join(parts)
 
 
@@ -317,10 +381,15 @@ def guarantee_figure(table: pd.DataFrame) -> Any:
         x = at + np.linspace(-0.35, 0.35, len(part))
         errors = np.abs(part[["low", "high"]].to_numpy().T - part["violations"].to_numpy())
         colour = drawing.BLUE if part["claimed"].iloc[0] else drawing.VERMILION
-        ax.errorbar(x, part["violations"], errors, fmt="o", color=colour, markersize=3, linewidth=0.6)
+        ax.errorbar(
+            x, part["violations"], errors, fmt="o", color=colour, markersize=3, linewidth=0.6
+        )
     ax.axhline(DELTA, color=drawing.BLACK, linewidth=1)
     ax.set_xticks(range(len(WAYS)), list(WAYS))
-    ax.set(ylabel="share of draws with an error above alpha", title=f"blue: guaranteed to be at most {DELTA:g} (line)")
+    ax.set(
+        ylabel="share of draws with an error above alpha",
+        title=f"blue: guaranteed to be at most {DELTA:g} (line)",
+    )
     return figure
 
 
@@ -328,7 +397,9 @@ def calibration_page(table: pd.DataFrame) -> str:
     """Means over the sets, by number of labels."""
     rows = []
     for n, part in table.groupby("labels"):
-        means = part.groupby("method", sort=False)[["expected_calibration_error", "brier_score"]].mean()
+        means = part.groupby("method", sort=False)[
+            ["expected_calibration_error", "brier_score"]
+        ].mean()
         cells = [f"{e:.3f}, {b:.4f}" for e, b in means.to_numpy()]
         rows.append([n, part["dataset"].nunique(), *cells])
     return markdown(["labels", "data sets", *table["method"].unique()], rows)
@@ -338,7 +409,9 @@ def calibration_figure(table: pd.DataFrame) -> Any:
     """Calibration error and Brier score over the number of labels, means over the sets that have enough points."""
     figure, axes = drawing.grid(1, 2, height=3.6)
     most = table.groupby("dataset")["labels"].nunique()
-    complete = table[table["dataset"].isin(most[most == most.max()].index)]  # the same sets at each number of labels
+    complete = table[
+        table["dataset"].isin(most[most == most.max()].index)
+    ]  # the same sets at each number of labels
     for ax, measure in zip(axes[0], ("expected_calibration_error", "brier_score"), strict=True):
         for colour, method in zip(drawing.PALETTE, complete["method"].unique(), strict=False):
             mean = complete[complete["method"] == method].groupby("labels")[measure].mean()
@@ -357,8 +430,12 @@ PARTS: dict[str, tuple[Callable[[Size], Iterator[dict[str, Any]]], Callable, Cal
 
 def main() -> None:
     """Run the parts asked for and write their tables and pictures."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.calibration", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all data sets and 500 draws: half an hour")
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.calibration", description=__doc__
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="all data sets and 500 draws: half an hour"
+    )
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     chosen = parser.parse_args()
     data.find_data()
@@ -370,7 +447,9 @@ def main() -> None:
         write(stem.with_suffix(".csv"), table.to_csv(index=False, float_format="%.6g"))
         write(stem.with_suffix(".md"), page(table) + "\n")
         if size is FULL:
-            into_page("calibration.md", part, page(table).split("\n\nAlpha")[0])  # without the sets one by one
+            into_page(
+                "calibration.md", part, page(table).split("\n\nAlpha")[0]
+            )  # without the sets one by one
         save_figure(picture(table), stem.with_suffix(".png"))
         print(page(table))
 

@@ -31,7 +31,13 @@ from experiments.runs import hushed
 
 # What the tables call each way to choose, in their order.
 OURS = ("choose_k", "choose_k, strongest", "largest excess", "choose_k, null=None")
-RIVALS = ("mean silhouette", "Calinski–Harabasz", "Davies–Bouldin", "gap statistic", "subsample stability")
+RIVALS = (
+    "mean silhouette",
+    "Calinski–Harabasz",
+    "Davies–Bouldin",
+    "gap statistic",
+    "subsample stability",
+)
 
 
 class Size(NamedTuple):
@@ -52,7 +58,12 @@ def by_cake(profile: KProfile) -> dict[str, int]:
     """What our profile recommends, and what other readings of it would."""
     assert profile.excess is not None
     best_of = lambda values: int(profile.n_clusters[int(np.argmax(values))])  # noqa: E731
-    choices = (profile.best, profile.strongest, best_of(profile.excess), best_of(profile.mean_score))
+    choices = (
+        profile.best,
+        profile.strongest,
+        best_of(profile.excess),
+        best_of(profile.mean_score),
+    )
     return dict(zip(OURS, choices, strict=True))
 
 
@@ -63,7 +74,10 @@ def gap(X: NDArray, inertias: list[float], ks: list[int], surrogates: int, seed:
     """
     draw, rng = box(X), np.random.default_rng([3, seed])
     null = np.array(
-        [[np.log(fit(draw_, k, seed).inertia_) for k in ks] for draw_ in (draw(rng) for _ in range(surrogates))]
+        [
+            [np.log(fit(draw_, k, seed).inertia_) for k in ks]
+            for draw_ in (draw(rng) for _ in range(surrogates))
+        ]
     )
     gaps = null.mean(axis=0) - np.log(inertias)
     s = null.std(axis=0) * np.sqrt(1 + 1 / surrogates)
@@ -81,7 +95,10 @@ def by_indices(X: NDArray, ks: list[int], size: Size, seed: int) -> dict[str, in
     """What the usual indices choose."""
     models = {k: fit(X, k, seed) for k in [1, *ks]}
     labels = [models[k].labels_ for k in ks]
-    stable = [float(bootstrap_stability(X, n_clusters=k, n_runs=size.runs, random_state=seed).mean()) for k in ks]
+    stable = [
+        float(bootstrap_stability(X, n_clusters=k, n_runs=size.runs, random_state=seed).mean())
+        for k in ks
+    ]
     values = (
         [silhouette_score(X, of) for of in labels],
         [calinski_harabasz_score(X, of) for of in labels],
@@ -89,7 +106,13 @@ def by_indices(X: NDArray, ks: list[int], size: Size, seed: int) -> dict[str, in
     )
     silhouette, variance_ratio, similarity = (ks[int(np.argmax(of))] for of in values)
     by_gap = gap(X, [models[k].inertia_ for k in [1, *ks]], [1, *ks], size.surrogates, seed)
-    return dict(zip(RIVALS, (silhouette, variance_ratio, similarity, by_gap, ks[int(np.argmax(stable))]), strict=True))
+    return dict(
+        zip(
+            RIVALS,
+            (silhouette, variance_ratio, similarity, by_gap, ks[int(np.argmax(stable))]),
+            strict=True,
+        )
+    )
 
 
 def run(name: str, size: Size) -> Iterator[dict[str, Any]]:
@@ -100,10 +123,18 @@ def run(name: str, size: Size) -> Iterator[dict[str, Any]]:
         rows = np.random.default_rng([4, repetition]).permutation(len(case.X))[: size.points]
         X = np.asarray(case.X[rows], dtype=np.float64)
         with hushed():
-            profile = choose_k(X, ks, CAKE(n_runs=size.runs, random_state=repetition), n_surrogates=size.surrogates)
+            profile = choose_k(
+                X, ks, CAKE(n_runs=size.runs, random_state=repetition), n_surrogates=size.surrogates
+            )
             chosen = by_cake(profile) | by_indices(X, ks, size, repetition)
         for method, k in chosen.items():
-            yield {"dataset": name, "classes": case.k, "repetition": repetition, "method": method, "k": k}
+            yield {
+                "dataset": name,
+                "classes": case.k,
+                "repetition": repetition,
+                "method": method,
+                "k": k,
+            }
         print(f"{time.strftime('%H:%M:%S')} {name} {repetition}", file=sys.stderr, flush=True)
 
 
@@ -112,7 +143,9 @@ def tally(rows: pd.DataFrame) -> pd.DataFrame:
     off = (rows["k"] - rows["classes"]).abs()
     marked = rows.assign(right=off == 0, within=off <= 1, off=off)
     by_set = marked.groupby(["method", "dataset"], sort=False)[["right", "within", "off"]].mean()
-    return by_set.groupby("method", sort=False).agg({"right": "mean", "within": "mean", "off": "median"})
+    return by_set.groupby("method", sort=False).agg(
+        {"right": "mean", "within": "mean", "off": "median"}
+    )
 
 
 def page(rows: pd.DataFrame, size: Size) -> str:
@@ -121,7 +154,10 @@ def page(rows: pd.DataFrame, size: Size) -> str:
     counts = tally(rows)
     first = markdown(
         ["method", "right", "within one", "median distance"],
-        [[m, f"{counts.right[m]:.0%}", f"{counts.within[m]:.0%}", f"{counts.off[m]:g}"] for m in methods],
+        [
+            [m, f"{counts.right[m]:.0%}", f"{counts.within[m]:.0%}", f"{counts.off[m]:g}"]
+            for m in methods
+        ],
     )
     chosen = rows.groupby(["dataset", "classes", "method"], sort=False)["k"].apply(
         lambda ks: "/".join(map(str, dict.fromkeys(ks)))
@@ -144,7 +180,9 @@ def page(rows: pd.DataFrame, size: Size) -> str:
 def draw(rows: pd.DataFrame) -> Any:
     """Shares of data sets in which each method is right, and within one."""
     counts = tally(rows).iloc[::-1]
-    figure, axes = drawing.grid(1, 1, height=3.6, title="Number of classes found: right, and within one")
+    figure, axes = drawing.grid(
+        1, 1, height=3.6, title="Number of classes found: right, and within one"
+    )
     ax = axes[0, 0]
     ax.barh(counts.index, counts["within"], color=drawing.SKY, label="within one")
     ax.barh(counts.index, counts["right"], color=drawing.BLUE, label="right")
@@ -155,7 +193,9 @@ def draw(rows: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
     parser.add_argument("--data", nargs="+", choices=data.ALL, help="only these data sets")
     arguments = parser.parse_args()
@@ -168,7 +208,9 @@ def main() -> None:
             continue
         rows = pd.concat([rows, pd.DataFrame(list(run(name, size)))], ignore_index=True)
         order = {known: at for at, known in enumerate(data.ALL)}
-        rows = rows.sort_values("dataset", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+        rows = rows.sort_values(
+            "dataset", key=lambda names: names.map(order), kind="stable", ignore_index=True
+        )
         write(out / "choose_k.csv", rows.to_csv(index=False))
     write(out / "choose_k.md", page(rows, size))
     if size is FULL:

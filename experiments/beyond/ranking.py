@@ -76,9 +76,21 @@ def row(group: str, case: Set) -> tuple[dict[str, Any], Confidence]:
     }
     values = {name: measure(scores, right) for name, scores in signals.items()}
     n, d = case.X.shape
-    told = {"group": group, "dataset": case.name, "n": n, "d": d, "k": case.k, "accuracy": right.mean(), **values}
+    told = {
+        "group": group,
+        "dataset": case.name,
+        "n": n,
+        "d": d,
+        "k": case.k,
+        "accuracy": right.mean(),
+        **values,
+    }
     told["gain"] = values["refined"] - values["harmonic"]
-    print(f"{case.name}: {told['gain']:+.4f} ({time.perf_counter() - began:.0f} s)", file=sys.stderr, flush=True)
+    print(
+        f"{case.name}: {told['gain']:+.4f} ({time.perf_counter() - began:.0f} s)",
+        file=sys.stderr,
+        flush=True,
+    )
     return told, found
 
 
@@ -165,7 +177,9 @@ VARIANTS: dict[str, Signal] = {
     "harmonic (paper)": lambda case, found: harmonic(found.stability, found.geometry),
     "refined": lambda case, found: found.scores,
     "persistence alone": lambda case, found: np.asarray(found.persistence),
-    "as a factor": lambda case, found: harmonic(found.stability, found.geometry) * found.persistence,
+    "as a factor": lambda case, found: (
+        harmonic(found.stability, found.geometry) * found.persistence
+    ),
     "as a third term": third_term,
     "mean of ranks": rank_mean,
     "1 step": with_steps(1),
@@ -176,14 +190,28 @@ VARIANTS: dict[str, Signal] = {
     "background unbounded": with_steps(5, 1.0),
     "purity in finer partitions": finer,
     "ceiling: trees on c, S̃": best_of_components("stability", "silhouette_mean", "silhouette_std"),
-    "ceiling: trees on c, S̃, p": best_of_components("stability", "silhouette_mean", "silhouette_std", "persistence"),
+    "ceiling: trees on c, S̃, p": best_of_components(
+        "stability", "silhouette_mean", "silhouette_std", "persistence"
+    ),
     "ceiling: classes known": with_truth,
 }
 
 
 AFTERWARDS = (  # of the held-out sets too, looked at when the claim had been made
-    *("harmonic (paper)", "refined", "persistence alone", "as a factor", "as a third term", "mean of ranks"),
-    *("no background", "ceiling: trees on c, S̃", "ceiling: trees on c, S̃, p", "ceiling: classes known"),
+    *(
+        "harmonic (paper)",
+        "refined",
+        "persistence alone",
+        "as a factor",
+        "as a third term",
+        "mean of ranks",
+    ),
+    *(
+        "no background",
+        "ceiling: trees on c, S̃",
+        "ceiling: trees on c, S̃, p",
+        "ceiling: classes known",
+    ),
 )
 ACCURATE = 0.8  # share of right points from which on clusters are said to be near the classes
 
@@ -219,7 +247,10 @@ def interval(gains: NDArray) -> tuple[float, float]:
 
 def summary(table: pd.DataFrame) -> str:
     """Mean gain, wins and losses, by group and together."""
-    groups = [*((group, part) for group, part in table.groupby("group", sort=False)), ("all", table)]
+    groups = [
+        *((group, part) for group, part in table.groupby("group", sort=False)),
+        ("all", table),
+    ]
     lines = []
     for group, part in groups:
         gains = part["gain"].dropna()
@@ -240,7 +271,9 @@ def summary(table: pd.DataFrame) -> str:
             ]
         )
     head = ["sets", "number", "harmonic", "refined", "mean gain (95 %)", "median gain"]
-    return markdown([*head, f"gain > {TOLERATED}", "between", f"loss > {TOLERATED}", "worst"], lines)
+    return markdown(
+        [*head, f"gain > {TOLERATED}", "between", f"loss > {TOLERATED}", "worst"], lines
+    )
 
 
 def details(table: pd.DataFrame) -> str:
@@ -259,7 +292,14 @@ def details(table: pd.DataFrame) -> str:
         "gain",
     ]
     lines = [
-        [r["dataset"], r["n"], r["d"], r["k"], *(f"{r[name]:.3f}" for name in head[4:-1]), f"{r['gain']:+.4f}"]
+        [
+            r["dataset"],
+            r["n"],
+            r["d"],
+            r["k"],
+            *(f"{r[name]:.3f}" for name in head[4:-1]),
+            f"{r['gain']:+.4f}",
+        ]
         for _, r in table.iterrows()
     ]
     return markdown(head, lines)
@@ -276,8 +316,15 @@ def variants_summary(table: pd.DataFrame) -> str:
         gains = usable[name] - base
         by = [f"{gains[usable['group'] == group].mean():+.4f}" for group in groups]
         losses = int((gains < -TOLERATED).sum())
-        lines.append([name, *by, losses, f"{gains.min():+.4f} ({usable.loc[gains.idxmin(), 'dataset']})"])
-    head = ["variant", *(f"mean gain, {group}" for group in groups), f"losses > {TOLERATED}", "worst"]
+        lines.append(
+            [name, *by, losses, f"{gains.min():+.4f} ({usable.loc[gains.idxmin(), 'dataset']})"]
+        )
+    head = [
+        "variant",
+        *(f"mean gain, {group}" for group in groups),
+        f"losses > {TOLERATED}",
+        "worst",
+    ]
     return markdown(head, lines)
 
 
@@ -287,7 +334,11 @@ def variants_page(table: pd.DataFrame) -> str:
     second = markdown(
         ["data set", *names],
         [
-            [r["dataset"], f"{r[names[0]]:.3f}", *(f"{r[name] - r[names[0]]:+.3f}" for name in names[1:])]
+            [
+                r["dataset"],
+                f"{r[names[0]]:.3f}",
+                *(f"{r[name] - r[names[0]]:+.3f}" for name in names[1:]),
+            ]
             for _, r in table.dropna().iterrows()
         ],
     )
@@ -299,7 +350,11 @@ def picture(table: pd.DataFrame) -> Any:
     shown = table.dropna(subset="gain").sort_values("gain")
     figure, axes = drawing.grid(1, 1, height=0.17 * len(shown) + 1)
     ax = axes[0, 0]
-    colours = {"generated": drawing.BLUE, "simulated by others": drawing.SKY, "real": drawing.ORANGE}
+    colours = {
+        "generated": drawing.BLUE,
+        "simulated by others": drawing.SKY,
+        "real": drawing.ORANGE,
+    }
     ax.barh(shown["dataset"], shown["gain"], color=[colours[group] for group in shown["group"]])
     for group, colour in colours.items():
         ax.barh([0], [0], color=colour, label=group)
@@ -314,7 +369,9 @@ def picture(table: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run, and write tables and picture."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.ranking", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.ranking", description=__doc__
+    )
     parser.add_argument("sets", nargs="?", choices=["held-out", "development"], default="held-out")
     chosen = parser.parse_args()
     data.find_data()
@@ -322,13 +379,16 @@ def main() -> None:
         table, others = variants()
         write(RESULTS / "ranking_variants.csv", others.to_csv(index=False, float_format="%.6g"))
         write(
-            RESULTS / "ranking_variants.md", f"Development sets: the paper's, and our own.\n\n{variants_page(others)}\n"
+            RESULTS / "ranking_variants.md",
+            f"Development sets: the paper's, and our own.\n\n{variants_page(others)}\n",
         )
         write(RESULTS / "ranking_development.csv", table.to_csv(index=False, float_format="%.6g"))
         print(summary(table))
         return
     table, others, missing = held_out()
-    near = np.where(table["accuracy"] >= ACCURATE, f"accuracy ≥ {ACCURATE}", f"accuracy < {ACCURATE}")
+    near = np.where(
+        table["accuracy"] >= ACCURATE, f"accuracy ≥ {ACCURATE}", f"accuracy < {ACCURATE}"
+    )
     split = summary(table.assign(group=near))
     write(RESULTS / "ranking_afterwards.csv", others.to_csv(index=False, float_format="%.6g"))
     write(

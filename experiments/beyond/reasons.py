@@ -59,7 +59,11 @@ CLOUDS = {"uniform square": (square, 4), "one Gaussian 4:1": (gaussian, 2)}
 def judged(X: NDArray, k: int, size: Size, seed: int) -> pd.DataFrame:
     """Reason and band of each point; bands hold their upper edge, as a score at the threshold is not kept."""
     with hushed():
-        table = CAKE(k, n_runs=size.runs, random_state=seed).fit(np.asarray(X, dtype=np.float64)).to_frame()
+        table = (
+            CAKE(k, n_runs=size.runs, random_state=seed)
+            .fit(np.asarray(X, dtype=np.float64))
+            .to_frame()
+        )
     band = pd.cut(table["score"], EDGES, labels=list(BANDS), include_lowest=True)
     return table.assign(band=band)
 
@@ -69,7 +73,12 @@ def counted(table: pd.DataFrame, right: NDArray, **names: Any) -> Iterator[dict[
     for kind in ("reason", "band"):
         groups = table.assign(right=right).groupby(kind, observed=False)["right"]
         for value, part in groups:
-            yield names | {"by": kind, "value": value, "points": len(part), "right": part.sum(min_count=1)}
+            yield names | {
+                "by": kind,
+                "value": value,
+                "points": len(part),
+                "right": part.sum(min_count=1),
+            }
 
 
 def run(size: Size) -> Iterator[dict[str, Any]]:
@@ -78,24 +87,38 @@ def run(size: Size) -> Iterator[dict[str, Any]]:
         for name, (draw, k) in CLOUDS.items():
             X = draw(np.random.default_rng([6, repetition]), size.points)
             nothing = np.full(len(X), np.nan)  # there are no classes to be right about
-            yield from counted(judged(X, k, size, repetition), nothing, dataset=name, repetition=repetition)
+            yield from counted(
+                judged(X, k, size, repetition), nothing, dataset=name, repetition=repetition
+            )
         for name in size.sets:
             began = time.perf_counter()
             case = data.load(name, noise_is_class=False)
             rows = np.random.default_rng([5, repetition]).permutation(len(case.X))[: size.points]
             table = judged(case.X[rows], case.k, size, repetition)
-            right = correctness(table["label"], case.y[rows]) & (case.y[rows] >= 0)  # noise is in no cluster
+            right = correctness(table["label"], case.y[rows]) & (
+                case.y[rows] >= 0
+            )  # noise is in no cluster
             yield from counted(table, right.astype(float), dataset=name, repetition=repetition)
-            print(f"{name} {repetition}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{name} {repetition}: {time.perf_counter() - began:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def shares(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     """For each data set and value: share of the points, share of these that are right; NaN where there are few."""
     part = rows[(rows["by"] == by) & (rows["points"] > 0)]
-    sums = part.groupby(["dataset", "value"], sort=False)[["points", "right"]].sum(min_count=1).reset_index()
+    sums = (
+        part.groupby(["dataset", "value"], sort=False)[["points", "right"]]
+        .sum(min_count=1)
+        .reset_index()
+    )
     total = sums.groupby("dataset", sort=False)["points"].transform("sum")
     enough = sums["points"] >= FEW
-    return sums.assign(share=sums["points"] / total, right=(sums["right"] / sums["points"]).where(enough))
+    return sums.assign(
+        share=sums["points"] / total, right=(sums["right"] / sums["points"]).where(enough)
+    )
 
 
 def overview(rows: pd.DataFrame, by: str, values: tuple[str, ...]) -> str:
@@ -106,7 +129,11 @@ def overview(rows: pd.DataFrame, by: str, values: tuple[str, ...]) -> str:
     for value in values:
         part = known[known["value"] == value]
         right = part["right"].dropna()
-        told = [f"{right.mean():.0%}", f"{right.min():.0%}–{right.max():.0%}"] if len(right) else ["–", "–"]
+        told = (
+            [f"{right.mean():.0%}", f"{right.min():.0%}–{right.max():.0%}"]
+            if len(right)
+            else ["–", "–"]
+        )
         lines.append([value, f"{part['share'].sum() / sets:.0%}", *told, len(right)])
     return markdown([by, "of the points", "right", "lowest–highest data set", "data sets"], lines)
 
@@ -122,7 +149,10 @@ def by_set(rows: pd.DataFrame, by: str, values: tuple[str, ...]) -> str:
                 cells.append("")
                 continue
             row = found.loc[(name, value)]
-            cells.append(f"{row['share']:.0%}" + ("" if np.isnan(row["right"]) else f": {row['right']:.0%} right"))
+            cells.append(
+                f"{row['share']:.0%}"
+                + ("" if np.isnan(row["right"]) else f": {row['right']:.0%} right")
+            )
         lines.append([name, *cells])
     return markdown(["data set", *values], lines)
 
@@ -144,7 +174,9 @@ def page(rows: pd.DataFrame, size: Size) -> dict[str, str]:
 
 def main() -> None:
     """Run, and write the tables."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.reasons", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.reasons", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--full", action="store_true", help="all data sets: some minutes")
     chosen = parser.parse_args()
     data.find_data()

@@ -56,7 +56,11 @@ PAPER = ("one k", "matching")  # what others are compared with
 
 def mixtures(k: int) -> dict[str, range]:
     """The numbers of clusters that runs draw from; at least two, since one cluster says nothing."""
-    return {"one k": range(k, k + 1), "k-2 to k+2": range(max(2, k - 2), k + 3), "k to 2k": range(k, 2 * k + 1)}
+    return {
+        "one k": range(k, k + 1),
+        "k-2 to k+2": range(max(2, k - 2), k + 3),
+        "k to 2k": range(k, 2 * k + 1),
+    }
 
 
 def element_centric(shared: NDArray, first: NDArray, second: NDArray) -> NDArray:
@@ -77,8 +81,14 @@ def containment(shared: NDArray, first: NDArray, second: NDArray) -> NDArray:
 
 OVERLAPS = {"jaccard": jaccard, "element-centric": element_centric, "containment": containment}
 AGREEMENTS = ("matching", *OVERLAPS)
-CROSSED = "stability with geometry of one k"  # harmonic mean of c of these runs and S̃ of those of one k
-BESIDE = {"stability": "stability", "harmonic": "harmonic", CROSSED: "harmonic"}  # signal of one k to compare with
+CROSSED = (
+    "stability with geometry of one k"  # harmonic mean of c of these runs and S̃ of those of one k
+)
+BESIDE = {
+    "stability": "stability",
+    "harmonic": "harmonic",
+    CROSSED: "harmonic",
+}  # signal of one k to compare with
 SIGNALS = ("stability", "harmonic", CROSSED, "geometry")
 
 
@@ -97,7 +107,9 @@ def build(case: data.Case, ks: range, repetition: int) -> Ensemble:
     """Twenty runs of k-means, each with a number of clusters drawn from `ks`."""
     method = METHODS[FAIR.method("kmeans", case.name)]
     seeds = list(FAIR.seeds(repetition, size=RUNS))
-    return build_ensemble(case.X, method, vary={"n_clusters": ks}, n_runs=RUNS, random_state=seeds, n_jobs=1)
+    return build_ensemble(
+        case.X, method, vary={"n_clusters": ks}, n_runs=RUNS, random_state=seeds, n_jobs=1
+    )
 
 
 def signals(X: NDArray, ensemble: Ensemble) -> tuple[dict[tuple[str, str], NDArray], NDArray]:
@@ -106,7 +118,9 @@ def signals(X: NDArray, ensemble: Ensemble) -> tuple[dict[tuple[str, str], NDArr
     cells = meet(ensemble.labels)
     c = {"matching": found.stability}
     for name, overlap in OVERLAPS.items():
-        c[name] = overlap_sums(cells, cells.rows, overlap).sum(axis=1)[cells.of] / (RUNS * (RUNS - 1))
+        c[name] = overlap_sums(cells, cells.rows, overlap).sum(axis=1)[cells.of] / (
+            RUNS * (RUNS - 1)
+        )
     scores = {("", "geometry"): found.geometry}
     for name, values in c.items():
         scores[name, "stability"] = values
@@ -126,14 +140,23 @@ def measure(case: data.Case, repetition: int) -> Iterator[dict[str, Any]]:
         if name != "one k":
             g = scored[off, "one k"][0]["", "geometry"]
             some = scored[off, name][0]
-            some |= {(how, CROSSED): harmonic(np.minimum(some[how, "stability"], 1.0), g) for how in AGREEMENTS}
-    right = {off: correctness(labels, case.y) for (off, name), (_, labels) in scored.items() if name == "one k"}
+            some |= {
+                (how, CROSSED): harmonic(np.minimum(some[how, "stability"], 1.0), g)
+                for how in AGREEMENTS
+            }
+    right = {
+        off: correctness(labels, case.y)
+        for (off, name), (_, labels) in scored.items()
+        if name == "one k"
+    }
     for (off, name), (some, _) in scored.items():
         for target, truth in zip(TARGETS, (right[0], right[off]), strict=True):
             if off == 0 and target == "asked k":  # the same
                 continue
             for (agreement, signal), scores in some.items():
-                keys = dict(zip(KEYS, (case.name, off, name, target, agreement, signal), strict=True))
+                keys = dict(
+                    zip(KEYS, (case.name, off, name, target, agreement, signal), strict=True)
+                )
                 yield keys | {"repetition": repetition, "auroc": auroc(scores, truth)}
 
 
@@ -142,7 +165,9 @@ def run(name: str, size: Size) -> pd.DataFrame:
     case = FAIR.load(name)
     repetitions = min(size.repetitions, FAIR.repetitions(name))
     with hushed():
-        rows = pd.DataFrame([row for repetition in range(repetitions) for row in measure(case, repetition)])
+        rows = pd.DataFrame(
+            [row for repetition in range(repetitions) for row in measure(case, repetition)]
+        )
     table = []
     for key, values in rows.groupby(KEYS, sort=False)["auroc"]:
         found = student_interval(values)
@@ -153,7 +178,9 @@ def run(name: str, size: Size) -> pd.DataFrame:
 def gains(table: pd.DataFrame, off: int, target: str, signal: str) -> pd.DataFrame:
     """AUROC of each way to score, (mixture, agreement), a column each, a row a data set."""
     part = table[(table["off"] == off) & (table["target"] == target) & (table["signal"] == signal)]
-    return part.pivot_table(index="dataset", columns=["mixture", "agreement"], values="auroc", sort=False)
+    return part.pivot_table(
+        index="dataset", columns=["mixture", "agreement"], values="auroc", sort=False
+    )
 
 
 def compared(values: pd.Series, base: pd.Series) -> list[str]:
@@ -180,7 +207,11 @@ def over_sets(table: pd.DataFrame, off: int, target: str) -> str:
     lines = []
     for signal in SIGNALS:
         wide = gains(table, off, target, signal)
-        base = wide["one k", ""] if signal == "geometry" else gains(table, off, target, BESIDE[signal])[PAPER]
+        base = (
+            wide["one k", ""]
+            if signal == "geometry"
+            else gains(table, off, target, BESIDE[signal])[PAPER]
+        )
         for mixture, agreement in wide.columns:
             lines.append([signal, mixture, agreement, *compared(wide[mixture, agreement], base)])
     return markdown(["signal", "runs", "agreement", *HEADER], lines)
@@ -203,13 +234,25 @@ def misspecified(table: pd.DataFrame) -> str:
 
 def by_set(table: pd.DataFrame) -> str:
     """Harmonic AUROC at the right k on each data set; * where the interval lies apart from that of one k."""
-    part = table[(table["off"] == 0) & (table["signal"] == "harmonic")].set_index(["dataset", "mixture", "agreement"])
-    shown = [PAPER, *((mixture, name) for mixture in ("k-2 to k+2", "k to 2k") for name in ("matching", *OVERLAPS))]
+    part = table[(table["off"] == 0) & (table["signal"] == "harmonic")].set_index(
+        ["dataset", "mixture", "agreement"]
+    )
+    shown = [
+        PAPER,
+        *(
+            (mixture, name)
+            for mixture in ("k-2 to k+2", "k to 2k")
+            for name in ("matching", *OVERLAPS)
+        ),
+    ]
     lines = []
     for name in table["dataset"].unique():
         base = part.loc[(name, *PAPER)]
         rows = [part.loc[(name, *key)] for key in shown]
-        cells = [f"{row.auroc:.3f}{'*' if row.low > base.high or row.high < base.low else ''}" for row in rows]
+        cells = [
+            f"{row.auroc:.3f}{'*' if row.low > base.high or row.high < base.low else ''}"
+            for row in rows
+        ]
         lines.append([name, *cells])
     return markdown(["data set", *(", ".join(key) for key in shown)], lines)
 
@@ -223,7 +266,10 @@ def head_to_head(table: pd.DataFrame) -> str:
             for name in ("element-centric", "containment"):
                 gain = wide[mixture, name] - wide[mixture, "jaccard"]
                 lines.append([signal, mixture, name, interval(gain, 4), f"{gain.abs().max():.3f}"])
-    return markdown(["signal", "runs", "agreement", "AUROC less that of jaccard (95 %)", "largest difference"], lines)
+    return markdown(
+        ["signal", "runs", "agreement", "AUROC less that of jaccard (95 %)", "largest difference"],
+        lines,
+    )
 
 
 def _gained(values: pd.Series, base: pd.Series) -> str:
@@ -232,14 +278,22 @@ def _gained(values: pd.Series, base: pd.Series) -> str:
     if np.abs(gain).max() == 0:
         return f"{values.mean():.3f}"
     found = student_interval(gain)
-    return f"{values.mean():.3f} ({gain.mean():+.3f}{'*' if found.low > 0 or found.high < 0 else ''})"
+    return (
+        f"{values.mean():.3f} ({gain.mean():+.3f}{'*' if found.low > 0 or found.high < 0 else ''})"
+    )
 
 
 def in_short(table: pd.DataFrame, size: Size) -> str:
     """Two tables for the docs: every way to score at the right k, and harmonic scores where k is off."""
     wide = {signal: gains(table, 0, "right k", signal) for signal in BESIDE}
     first = [
-        [*key, *(_gained(wide[s][key], wide[BESIDE[s]][PAPER]) if key in wide[s] else "" for s in BESIDE)]
+        [
+            *key,
+            *(
+                _gained(wide[s][key], wide[BESIDE[s]][PAPER]) if key in wide[s] else ""
+                for s in BESIDE
+            ),
+        ]
         for key in wide["harmonic"].columns
     ]
     ways = (PAPER, ("k-2 to k+2", "jaccard"), ("k to 2k", "jaccard"))
@@ -247,7 +301,13 @@ def in_short(table: pd.DataFrame, size: Size) -> str:
     for off in sorted(OFF):
         for target in TARGETS if off else TARGETS[:1]:
             at = gains(table, off, target, "harmonic")
-            second.append([f"{off:+d}" if off else "0", target, *(_gained(at[way], at[PAPER]) for way in ways)])
+            second.append(
+                [
+                    f"{off:+d}" if off else "0",
+                    target,
+                    *(_gained(at[way], at[PAPER]) for way in ways),
+                ]
+            )
     return "\n\n".join(
         [
             how(table, size),
@@ -289,7 +349,10 @@ def draw(table: pd.DataFrame) -> Any:
     )
     ways = [key for key in gains(table, 0, "right k", "harmonic").columns if key != PAPER][::-1]
     for ax, signal in zip(axes[0], BESIDE, strict=True):
-        wide, base = gains(table, 0, "right k", signal), gains(table, 0, "right k", BESIDE[signal])[PAPER]
+        wide, base = (
+            gains(table, 0, "right k", signal),
+            gains(table, 0, "right k", BESIDE[signal])[PAPER],
+        )
         for at, way in enumerate(ways):
             if way not in wide:
                 continue
@@ -298,7 +361,11 @@ def draw(table: pd.DataFrame) -> Any:
             ax.plot(gain.mean(), at, "|", color=drawing.VERMILION, markersize=16, markeredgewidth=3)
         ax.set_title(signal, fontsize=10)
         ax.axvline(0, color=drawing.GREY, linewidth=0.8)
-        ax.set(xlabel="gain in AUROC", yticks=range(len(ways)), yticklabels=[", ".join(way) for way in ways])
+        ax.set(
+            xlabel="gain in AUROC",
+            yticks=range(len(ways)),
+            yticklabels=[", ".join(way) for way in ways],
+        )
     return figure
 
 
@@ -310,7 +377,9 @@ def read_back(path: Path) -> pd.DataFrame:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.beyond.several_k", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.beyond.several_k", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--full", action="store_true", help="some ten minutes instead of seconds")
     size = FULL if parser.parse_args().full else QUICK
     data.find_data()

@@ -25,9 +25,9 @@ Bools = NDArray[np.bool_]
 
 STEPS = 100  # sets of kept points that are tested: the surest 1 %, 2 %, …
 # Testing begins at the first set whose labels would forgive one error, and begins anew, after a
-# failure, where they would forgive more: among few labels one error too many is common, and would
+# failure, where they would forgive eight: among few labels one error too many is common, and would
 # be the end of larger sets as well.
-FORGIVEN = (1, 3, 9)
+FORGIVEN = (1, 8)
 # Where nothing is known of the scores before the labels: thresholds fixed for all data, with five
 # places to begin.
 FIXED = np.append(np.arange(99, -1, -1) / 100, -np.inf)
@@ -172,7 +172,7 @@ def risk_threshold(
 
     1. the sets tested, the surest 1 %, 2 %, … of the points, their order, and the places to begin
        are fixed by scores and the number of labels alone: the smallest sets in which chance would
-       put enough labels to forgive 1, 3 and 9 errors;
+       put enough labels to forgive one error, and eight;
     2. for each the p-value of "the error is larger than alpha" is valid: hypergeometric for a
        random sample, binomial for a population, a Chernoff bound for unequal inclusion
        (:mod:`clustertrust.calibration.evidence`);
@@ -196,8 +196,8 @@ def risk_threshold(
     >>> right = (scores > 0.3) | (np.arange(1000) % 2 == 0)  # half of the lowest scores are wrong
     >>> sample = suggest(scores, 200)
     >>> print(risk_threshold(scores, right[sample.positions], sample=sample))
-    Keep scores above 0.2895: 710 of 1000 points, error at most 0.05 with confidence 0.95.
-    Of 150 labels among them 2 are wrong.
+    Keep scores above 0.2795: 720 of 1000 points, error at most 0.05 with confidence 0.95.
+    Of 151 labels among them 3 are wrong.
     """
     values, alpha, delta = (
         check_scores(scores),
@@ -311,11 +311,11 @@ def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: flo
 
 def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
     """(t,) shares of delta, equal ones at the places to begin: where the labels expected would
-    forgive 1, 3, 9 errors.
+    forgive 1 and 8 errors.
 
-    Each at its share of delta. Where there are too few labels for all three places there are two,
-    or one; else one that forgives no error; else the last set. No answer is asked, so that the
-    shares are fixed before the tests.
+    Each at its share of delta. Where there are too few labels for both there is one; else one that
+    forgives no error; else the last set. The answers play no part, so that the shares are fixed
+    before the tests.
     """
     shares = np.zeros(len(one_error))
     for forgiven in [*(FORGIVEN[:c] for c in range(len(FORGIVEN), 0, -1)), (0,)]:
