@@ -80,7 +80,6 @@ def claims() -> Iterator[ROWS]:
     yield "whole fit, rms, on the GPU", seconds(lambda: rms.fit(X)), "", ""
     on_cpu = CAKE(10, random_state=0, geometry="rms")
     yield "whole fit, rms, on the CPU", seconds(lambda: on_cpu.fit(X), 1), "", "same machine"
-    del X
     rng = np.random.default_rng(0)
     fashion = rng.normal(size=(60_000, 784)).astype(np.float32)  # of the size of Fashion-MNIST
     labels = noisy(60_000, 10, 0.02)
@@ -125,6 +124,25 @@ def growth() -> Iterator[ROWS]:
         yield f"sums against m, m = {m:,}", taken, "", f"FP32 limit {limit:.6f}"
 
 
+def draw(found: list[ROWS]) -> None:
+    """Time against n, d and m, beside the limit of the card."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    for ax, letter in zip(figure.subplots(1, 3), "ndm", strict=True):
+        rows = [row for row in found if row[0].startswith(f"sums against {letter},")]
+        at = [float(row[0].split("= ")[1].replace(",", "")) for row in rows]
+        ax.loglog(at, [row[1] for row in rows], "o-", color="#0072b2", label="measured")
+        limits = [float(row[3].removeprefix("FP32 limit ")) for row in rows]
+        ax.loglog(at, limits, "--", color="0.4", label="FP32 limit")
+        ax.set(xlabel=letter, ylabel="seconds")
+    figure.axes[0].set_title("points: d = 20, m = 1,000")
+    figure.axes[1].set_title("features: n = 100,000, m = 1,000")
+    figure.axes[2].set_title("cells: n = 100,000, d = 20")
+    figure.axes[0].legend()
+    figure.savefig(HERE / "gpu.png", dpi=110)
+
+
 def main() -> None:
     """Measure, print and write."""
     about = _cupy.cupy().cuda.runtime.getDeviceProperties(0)["name"].decode()
@@ -134,6 +152,8 @@ def main() -> None:
         for row in parts[part]():
             print(f"{row[0]}: {row[1]:.3f} s {row[2]} {row[3]}", flush=True)
             found.append(row)
+    if any(row[0].startswith("sums against") for row in found):
+        draw(found)
     with (HERE / "gpu.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["work", "seconds", "goal", "remark", "card"])

@@ -332,6 +332,7 @@ class Method:
     unassigned: str
     consensus: str
     n_jobs: int | None
+    device: str
 
     def scoring(self) -> dict[str, Any]:
         """The parameters that `confidence` has too."""
@@ -356,6 +357,8 @@ BUILDING = (
     "on_failure",
 )
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
+
+WHERE = ("n_jobs", "device")  # say where work is done, not what is done
 
 CLUSTERS_OPTION = click.option(
     "-k",
@@ -480,6 +483,13 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             type=click.IntRange(min=1),
             metavar="N",
             help="Threads; all cores if left out. Never changes a result.",
+        ),
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda"]),
+            default="auto",
+            show_default=True,
+            help="Where to compute: cuda is an NVIDIA GPU.",
         ),
     ]
 
