@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-portable chromium lint bench bench-full docs reproduce clean
+.PHONY: demo test test-gpu test-portable chromium lint bench bench-full docs reproduce clean
 
 demo: .venv/installed
 	$(BIN)/clustertrust demo
@@ -14,6 +14,10 @@ test: lint chromium
 # `make test` has the quick part.
 test-portable: .venv/installed-for-tests
 	$(BIN)/python tests/portable.py
+
+# On a machine with an NVIDIA GPU and CuPy, with the Python that has them: make test-gpu PYTHON=python3
+test-gpu:
+	PYTHONPATH=src $(PYTHON) -m pytest -q -p no:cacheprovider -m gpu tests/test_gpu.py
 
 # The browser tests drive Debian's Chromium; it is installed where it is missing and we may.
 chromium:

@@ -146,7 +146,7 @@ def test_the_librarys_defaults_are_the_commands(folder):
     }
     defaults = clustertrust.CAKE().get_params() | own
     shared = {name: typed[name] for name in defaults if name in typed}
-    assert len(shared) == 20
+    assert len(shared) == 21
     theirs = {name: defaults[name] for name in shared}
     # A seed, so that the same file gives the same table, and names as options have them.
     assert shared == theirs | {
@@ -188,8 +188,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     run("choose-k", "x.csv", *typed.split())
     assert {name: seen[name] for name in meant} == meant
     assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), True)
-    no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params"}
-    assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric"} | no_option
+    no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
+    assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
     assert (seen["null"], seen["metric"]) == (None, "cosine")
 

@@ -27,7 +27,6 @@ from clustertrust.geometry import (
     clip,
     mean_and_std,
     silhouettes,
-    silhouettes_of,
     warn_of_long_work,
 )
 
@@ -844,9 +843,7 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
     ensemble = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=seed)
     cells, exact = meet(ensemble.labels), silhouettes(X, ensemble, geometry="exact")
     own = cells.rows[cells.of]
-    errors = [
-        silhouettes_of(SampledMeans(X, cells, seed=100 + at), own)[0] - exact for at in range(12)
-    ]
+    errors = [SampledMeans(X, cells, seed=100 + at).silhouettes(own)[0] - exact for at in range(12)]
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
 

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
@@ -64,6 +65,8 @@ def confidence(
     unassigned: str = "skip",
     consensus: str = "medoid",
     n_jobs: int | None = None,
+    device: str = "auto",
+    precision: str = "single",
 ) -> Confidence:
     """Score partitions that you already have.
 
@@ -83,6 +86,8 @@ def confidence(
         See :class:`CAKE`.
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
+    device, precision
+        Where the kernels run; see :class:`CAKE`.
 
     Returns
     -------
@@ -110,10 +115,15 @@ def confidence(
             "unassigned": unassigned,
             "consensus": consensus,
             "n_jobs": n_jobs,
+            "device": device,
+            "precision": precision,
         }
     )
     if is_dask(X):
+        refuse_gpu(device)
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
+    scoring = scoring.on(resolve_device(device, X))
+    X = to_host(X)
     check_rows(X, labels)
     ensemble = as_ensemble(labels, at_least=2)
     points = scoring.check_points(X, len(ensemble.labels))
@@ -193,6 +203,13 @@ class CAKE(ClusterMixin, BaseEstimator):
     checkpoint : path, optional
         A folder that keeps each finished run. A fit of the same data with the same settings resumes
         where the last one stopped. All Dask workers must see the folder under the same path.
+    device : {"auto", "cpu", "cuda"}
+        Where the kernels run. "cuda": on an NVIDIA GPU, by CuPy (``pip install
+        "clustertrust[gpu]"``): runs of k-means, and silhouettes by exact distances, centres or
+        named kernels. Everything else runs on the CPU. "auto": on the GPU if X is already there
+        (CuPy arrays, torch tensors), otherwise on the CPU. Results are always NumPy arrays.
+    precision : {"single", "double"}
+        On a GPU, the numbers that distances are computed in; they are summed without rounding.
 
     Attributes
     ----------
@@ -259,6 +276,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: bool = False,
         checkpoint: str | Path | None = None,
+        device: str = "auto",
+        precision: str = "single",
     ) -> None:
         self.n_clusters = n_clusters
         self.clusterer = clusterer
@@ -281,6 +300,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.device = device
+        self.precision = precision
 
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.
@@ -305,10 +326,14 @@ class CAKE(ClusterMixin, BaseEstimator):
         self._forget()
         settings = Settings.of(self)
         if is_dask(X):
-            return self._fit_stream(DaskPasses(X), settings)
+            refuse_gpu(self.device)
+            return self._fit_stream(DaskPasses(X), settings.on("cpu"))
+        settings = settings.on(resolve_device(self.device, X))
+        X = to_host(X)
         if isinstance(X, str | Path | Source | np.memmap):
             source = open_source(X)
             if source.n_bytes > memory_budget():
+                refuse_gpu(self.device)
                 return self._fit_stream(
                     passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings
                 )
@@ -366,7 +391,7 @@ class CAKE(ClusterMixin, BaseEstimator):
     def _place(self, X: Any) -> tuple[Any, Ints]:
         """Check unseen points and return their cluster in every run, (n_new, R)."""
         check_is_fitted(self)
-        X = as_type(check_matrix(X, estimator=self, reset=False), self.X_fit_.dtype)
+        X = as_type(check_matrix(to_host(X), estimator=self, reset=False), self.X_fit_.dtype)
         if self.model_.scoring.refines:
             check_dense(X)
         return X, self.model_.encode(self.ensemble_.place(X))

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
 
+from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._parallel import count_threads
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_matrix, check_square, warn_user
@@ -31,9 +32,9 @@ from clustertrust.distances.dissimilarity import (
     is_name,
 )
 from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.on_gpu import CentersOnGpu, EuclideanOnGpu, KernelMeansOnGpu
 from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.ensemble.record import Ensemble, as_ensemble
-from clustertrust.kernels import backend
 
 __all__ = [
     "GEOMETRIES",
@@ -45,7 +46,6 @@ __all__ = [
     "clip",
     "mean_and_std",
     "silhouettes",
-    "silhouettes_of",
 ]
 
 SQUARING = (
@@ -61,6 +61,7 @@ SQUARING = (
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
+GPU_WORK = 1e14  # the same on a GPU
 # About n² d per second and thread on today's machines (benchmarks/fashion.py)
 EXACT_PACE = 1e10
 LONG = 1800.0  # seconds; above this a warning names cheaper geometries
@@ -106,6 +107,7 @@ class GeometryOptions:
     metric, metric_params, kernel, kernel_params : as in `CAKE`
     centers : one (k, d) array a run, row ℓ for label ℓ
     n_jobs : threads
+    device, precision : where the kernels run, and in which numbers on a GPU
     """
 
     method: str = "auto"
@@ -115,6 +117,8 @@ class GeometryOptions:
     kernel_params: dict | None = None
     centers: Any = None
     n_jobs: int | None = None
+    device: str = "auto"
+    precision: str = "single"
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> GeometryOptions:
@@ -128,6 +132,7 @@ class GeometryOptions:
     def check(self) -> None:
         """Raise for an option that the geometry would ignore."""
         check_choice("geometry", self.method, [*GEOMETRIES, "auto"])
+        check_device(self.device, self.precision)
         if not callable(self.kernel):
             check_choice("kernel", self.kernel, KERNELS)
         if not callable(self.metric) and not isinstance(self.metric, str):
@@ -177,6 +182,11 @@ class GeometryOptions:
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether the kernels run on a GPU; `device` is settled by then."""
+        return self.device == "cuda"
+
+    @property
     def takes_metric(self) -> bool:
         """Return whether this geometry uses the metric."""
         return self.method in {"exact", "auto"}
@@ -222,16 +232,20 @@ class GeometryOptions:
 
     def resolved(self, n: int, d: int) -> str:
         """Return the method; `auto` is resolved for n points with d columns."""
-        return choose_geometry(n, d, self.metric) if self.method == "auto" else self.method
+        if self.method != "auto":
+            return self.method
+        return choose_geometry(n, d, self.metric, on_gpu=self.on_gpu)
 
 
 def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Return the mean distance to the members; closed forms for `sqeuclidean` and `cosine`."""
     if options.has_closed_form and options.metric == "sqeuclidean":
-        return _mean_squares(X, cells, root=False, n_jobs=options.n_jobs)
+        return _mean_squares(X, cells, options, root=False)
     if options.has_closed_form:
         return Cosine(X, cells, n_jobs=options.n_jobs)
     if options.metric == "euclidean" and not sparse.issparse(X):
+        if options.on_gpu:
+            return EuclideanOnGpu(X, cells, precision=options.precision, n_jobs=options.n_jobs)
         return Euclidean(X, cells, n_jobs=options.n_jobs)
     return Pairwise(
         X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs
@@ -248,12 +262,13 @@ def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
         centers = np.vstack(
             [given[names] for given, names in zip(options.centers, cells.names, strict=True)]
         )
-    return Centers(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
+    kind = CentersOnGpu if options.on_gpu and not sparse.issparse(X) else Centers
+    return kind(X, cells, centers=centers, spread=None, root=True, n_jobs=options.n_jobs)
 
 
 def rms(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Root-mean-square distance to the members: √(|x - mean|² + variance)."""
-    return _mean_squares(X, cells, root=True, n_jobs=options.n_jobs)
+    return _mean_squares(X, cells, options, root=True)
 
 
 def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
@@ -265,14 +280,21 @@ def sampled(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
 
 def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     """Return the distance to the mean of the members in the space of a kernel, Eq. (9)."""
-    return KernelMeans(
-        X, cells, kernel=options.kernel, kernel_params=options.kernel_params, n_jobs=options.n_jobs
+    named = isinstance(options.kernel, str) and options.kernel != "precomputed"
+    kind = KernelMeansOnGpu if options.on_gpu and named and not sparse.issparse(X) else KernelMeans
+    return kind(
+        X,
+        cells,
+        kernel=options.kernel,
+        kernel_params=options.kernel_params,
+        n_jobs=options.n_jobs,
     )
 
 
-def _mean_squares(X: Any, cells: Cells, *, root: bool, n_jobs: int | None) -> Centers:
+def _mean_squares(X: Any, cells: Cells, options: GeometryOptions, *, root: bool) -> Centers:
     means, variances = cluster_moments(X, cells)
-    return Centers(X, cells, centers=means, spread=variances, root=root, n_jobs=n_jobs)
+    kind = CentersOnGpu if options.on_gpu and not sparse.issparse(X) else Centers
+    return kind(X, cells, centers=means, spread=variances, root=root, n_jobs=options.n_jobs)
 
 
 GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = {
@@ -284,49 +306,11 @@ GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = 
 }
 
 
-def choose_geometry(n: int, d: int, metric: Any) -> str:
+def choose_geometry(n: int, d: int, metric: Any, *, on_gpu: bool = False) -> str:
     """Resolve `auto`: exact if affordable, or if the metric is not Euclidean; otherwise rms."""
-    affordable = n <= EXACT_POINTS and n * n * d <= EXACT_WORK
+    work = n * n * d
+    affordable = work <= GPU_WORK if on_gpu else n <= EXACT_POINTS and work <= EXACT_WORK
     return "exact" if affordable or metric != "euclidean" else "rms"
-
-
-def silhouettes_of(
-    geometry: Dissimilarity, own: Ints, X: Any = None, *, training: bool = False
-) -> tuple[Floats, Ints]:
-    """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
-
-    `own` (n, R) are the labels of the points. Without X they are the training points; with
-    `training`, X are some of those. Otherwise X are unseen points, and means are over all members
-    of a cluster. NaN and -1 mark points that are not assigned. A point alone in its cluster has
-    silhouette 0.
-    """
-    cells = geometry.cells
-    training = training or X is None
-    s = np.empty(own.shape)
-    nearest = np.empty(own.shape, dtype=np.int32)
-    noise = np.broadcast_to(np.asarray(geometry.noise(X), np.float64), len(own))
-    own_dissimilarity = (
-        0.0 if geometry.self_dissimilarity is None or not training else geometry.self_dissimilarity
-    )
-    itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
-
-    def keep(points: Any, means: Floats) -> None:
-        values, others = backend().silhouettes(
-            np.ascontiguousarray(means),
-            np.ascontiguousarray(own[points].T),
-            cells.start,
-            cells.sizes,
-            np.ascontiguousarray(itself[points]),
-            np.ascontiguousarray(noise[points]),
-            training and geometry.leaves_self_out,
-            training or not geometry.leaves_self_out,
-            geometry.root,
-        )
-        s[points], nearest[points] = values.T, others.T
-
-    for _ in geometry.map_training(keep) if X is None else geometry.map(X, keep):
-        pass
-    return s, nearest
 
 
 def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times: int = 12) -> float:
@@ -340,7 +324,7 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
         return 0.0
     some = np.random.default_rng(0).permutation(len(own))[:points]
     samples = (geometry, *geometry.drawn_again(times))
-    s = np.stack([silhouettes_of(one, own[some], geometry.X[some])[0] for one in samples])
+    s = np.stack([one.silhouettes(own[some], geometry.X[some])[0] for one in samples])
     known = np.isfinite(s).all(axis=0)
     return float(np.sqrt(s.var(axis=0, ddof=1)[known].mean())) if known.any() else 0.0
 
@@ -381,6 +365,8 @@ def silhouettes(
     kernel: Any = "self-tuning",
     kernel_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
+    device: str = "auto",
+    precision: str = "single",
 ) -> Floats:
     """Silhouette of every point in every run, Eq. (1), in one pass for all runs.
 
@@ -397,6 +383,7 @@ def silhouettes(
     kernel, kernel_params : for "kernel"
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
+    device, precision : where the kernels run; see :class:`clustertrust.CAKE`
 
     Returns
     -------
@@ -411,13 +398,15 @@ def silhouettes(
     """
     ensemble = as_ensemble(labels)
     options = GeometryOptions(
-        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs
+        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs, device, precision
     )
     options.check()
+    options = replace(options, device=resolve_device(device, X))
+    X = to_host(X)
     X = options.check_points(X, len(ensemble.labels))
     _, built = build_geometry(X, ensemble, meet(ensemble.labels), options)
     warn_of_single_clusters(built.cells)
-    return silhouettes_of(built, built.cells.rows[built.cells.of])[0]
+    return built.silhouettes(built.cells.rows[built.cells.of])[0]
 
 
 def build_geometry(
@@ -426,7 +415,7 @@ def build_geometry(
     """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
     n, d = X.shape
     method = options.resolved(n, d)
-    if options.method == "exact" and not options.has_closed_form:
+    if options.method == "exact" and not options.has_closed_form and not options.on_gpu:
         warn_of_long_work(n, d, count_threads(options.n_jobs))
     if method == "centroid":
         if options.centers is not None:

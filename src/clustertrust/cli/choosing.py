@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from clustertrust import CAKE, KProfile, choose_k
-from clustertrust.cli.options import Method
+from clustertrust.cli.options import WHERE, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import as_json as as_json
@@ -122,7 +122,7 @@ def profile_fields(profile: KProfile) -> dict[str, Any]:
 def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the profile again."""
     settings = {
-        name: value for name, value in how.items() if value is not None and name != "n_jobs"
+        name: value for name, value in how.items() if value is not None and name not in WHERE
     }
     settings |= asdict(asked)
     if not asked.null:  # then these options could not be given

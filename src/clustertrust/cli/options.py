@@ -328,6 +328,7 @@ class Method:
     unassigned: str
     consensus: str
     n_jobs: int | None
+    device: str
 
     def scoring(self) -> dict[str, Any]:
         """Return the parameters that `confidence` has too."""
@@ -352,6 +353,8 @@ BUILDING = (
     "on_failure",
 )
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
+
+WHERE = ("n_jobs", "device")  # say where work is done, not what is done
 
 CLUSTERS_OPTION = click.option(
     "-k",
@@ -477,6 +480,13 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             type=click.IntRange(min=1),
             metavar="N",
             help="Number of threads; default: one per core. It does not change the result.",
+        ),
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda"]),
+            default="auto",
+            show_default=True,
+            help="Where to compute: cuda is an NVIDIA GPU.",
         ),
     ]
 

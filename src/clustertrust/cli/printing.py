@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust import Confidence, __version__
+from clustertrust.cli.options import WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.summary import Summary
@@ -49,7 +50,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     }
     settings |= {"rows_left_out": int((~points.kept).sum())}
     settings |= {
-        name: value for name, value in method.items() if value is not None and name != "n_jobs"
+        name: value for name, value in method.items() if value is not None and name not in WHERE
     }
     return settings | {
         "geometry": scored.geometry_method,

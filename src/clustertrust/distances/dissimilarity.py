@@ -27,7 +27,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
-from clustertrust._types import Floats, Result
+from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
@@ -88,6 +88,44 @@ class Dissimilarity(ABC):
         None: the training points.
         """
         return 0.0
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
+
+        `own` (n, R) are the labels of the points. Without X they are the training points; with
+        `training`, X are some of those. Otherwise X are unseen points, and means are over all
+        members of a cluster. NaN and -1 mark points that are not assigned. A point alone in its
+        cluster has silhouette 0.
+        """
+        cells = self.cells
+        training = training or X is None
+        s = np.empty(own.shape)
+        nearest = np.empty(own.shape, dtype=np.int32)
+        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        own_dissimilarity = (
+            0.0 if self.self_dissimilarity is None or not training else self.self_dissimilarity
+        )
+        itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
+
+        def keep(points: Any, means: Floats) -> None:
+            values, others = backend().silhouettes(
+                np.ascontiguousarray(means),
+                np.ascontiguousarray(own[points].T),
+                cells.start,
+                cells.sizes,
+                np.ascontiguousarray(itself[points]),
+                np.ascontiguousarray(noise[points]),
+                training and self.leaves_self_out,
+                training or not self.leaves_self_out,
+                self.root,
+            )
+            s[points], nearest[points] = values.T, others.T
+
+        for _ in self.map_training(keep) if X is None else self.map(X, keep):
+            pass
+        return s, nearest
 
     def _split(
         self,

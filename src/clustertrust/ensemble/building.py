@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
 from clustertrust._validation import check_matrix, is_dask
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
@@ -39,6 +41,7 @@ def build_ensemble(
     n_jobs: int | None = None,
     verbose: bool = False,
     checkpoint: str | Path | None = None,
+    device: str = "auto",
 ) -> Ensemble:
     """Cluster the same data R times.
 
@@ -80,6 +83,8 @@ def build_ensemble(
     checkpoint : path, optional
         A folder that keeps each finished run. A build with the same data and settings resumes where
         the last one stopped. All Dask workers must see the folder under the same path.
+    device : {"auto", "cpu", "cuda"}
+        Where runs of k-means are fitted; see :class:`clustertrust.CAKE`. Others run on the CPU.
 
     Returns
     -------
@@ -96,6 +101,7 @@ def build_ensemble(
     >>> mixed.summary()["method"].tolist()
     ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
+    check_device(device, "single")
     recipe = Recipe.of(
         {
             "clusterer": clusterer,
@@ -109,6 +115,7 @@ def build_ensemble(
             "n_jobs": n_jobs,
             "verbose": verbose,
             "checkpoint": checkpoint,
+            "device": device,
         }
     )
     if isinstance(recipe.n_runs, str):
@@ -119,8 +126,10 @@ def build_ensemble(
     if is_dask(X):
         from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
 
+        refuse_gpu(device)
         return build_on_dask(X, recipe)
-    return build_runs(check_matrix(X), recipe)
+    recipe = replace(recipe, device=resolve_device(device, X))
+    return build_runs(check_matrix(to_host(X)), recipe)
 
 
 def build_runs(X: Any, recipe: Recipe) -> Ensemble:

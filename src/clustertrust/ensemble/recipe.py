@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "n_jobs": None,
     "verbose": False,
     "checkpoint": None,
+    "device": "auto",
 }
 _LITTLE = 30_000  # numbers in X
 
@@ -70,6 +71,7 @@ class Recipe:
     random_state : source of the seeds
     n_jobs, verbose : runs at a time, and whether to show a progress bar
     checkpoint : folder that keeps finished runs
+    device : where runs of k-means are fitted: "cpu" or "cuda", once that is settled
     shared : the data prepared once for all runs of k-means, if that was done
     """
 
@@ -83,6 +85,7 @@ class Recipe:
     n_jobs: int | None
     verbose: bool
     checkpoint: Any
+    device: str = "auto"
     shared: Ready | None = None
 
     @classmethod
@@ -116,10 +119,8 @@ class Recipe:
         if not (isinstance(n_runs, str) and n_runs == "auto"):
             n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
         check_flag("verbose", params["verbose"])
-        rest = {
-            name: params[name]
-            for name in ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint")
-        }
+        names = ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device")
+        rest = {name: params[name] for name in names}
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
     def count(self, remedy: str = "") -> int:
@@ -316,7 +317,11 @@ def run_all(
     X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
+    from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu  # here: it imports this module
+
     backend()  # loaded here, so that its own warnings are not taken for those of a run
+    if recipe.device == "cuda" and suits_gpu(X, recipe):
+        return fit_on_gpu(X, recipe, numbered, kept)
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from clustertrust._devices import resolve_device
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
@@ -323,7 +324,8 @@ def choose_k(
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy)
     tried = check_ks(ks, len(points))
-    plans = [Settings.of(clone(cake).set_params(n_clusters=k)) for k in tried]
+    device = resolve_device(cake.device, X)
+    plans = [Settings.of(clone(cake).set_params(n_clusters=k)).on(device) for k in tried]
     for plan in plans:
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())

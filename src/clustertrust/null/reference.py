@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._devices import resolve_device
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
@@ -312,7 +313,7 @@ def null_reference(
     cake = check_template(cake)
     entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy)
-    settings = Settings.of(cake)
+    settings = Settings.of(cake).on(resolve_device(cake.device, X))
     settings.check_points(sample)
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     settings.recipe.warn_of(ensemble.runs or ())

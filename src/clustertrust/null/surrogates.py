@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from clustertrust._devices import to_host
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Floats, Ints
@@ -174,7 +175,7 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
 def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, Any, Ints]:
     """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
-    X = check_matrix(X)
+    X = check_matrix(to_host(X))
     if sparse.issparse(X):
         raise ValueError(
             "X is sparse, and surrogates are dense; reduce it first "

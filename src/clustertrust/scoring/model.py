@@ -22,7 +22,6 @@ from clustertrust.geometry import (
     build_geometry,
     mean_and_std,
     sampling_error,
-    silhouettes_of,
     warn_of_single_clusters,
 )
 from clustertrust.kernels import backend
@@ -121,7 +120,7 @@ class Model:
         """Return silhouettes of points X in clusters `rows` (n, R); None: the training points."""
         assert self.dissimilarity is not None
         rows = self.cells.rows[self.cells.of] if rows is None else rows
-        return silhouettes_of(self.dissimilarity, rows, X, training=training)
+        return self.dissimilarity.silhouettes(rows, X, training=training)
 
     def score(self, X: Any, rows: Ints) -> Floats:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""

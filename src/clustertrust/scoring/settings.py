@@ -56,6 +56,10 @@ class Scoring:
             else (rows >= 0).sum(axis=1)
         )
 
+    def on(self, device: str) -> Scoring:
+        """The same, with the device settled: "cpu" or "cuda"."""
+        return replace(self, geometry=replace(self.geometry, device=device))
+
     def check_points(self, X: Any, n: int) -> Any:
         """Return X as scoring n labelled points needs it; raise if it cannot be scored."""
         if self.refines:
@@ -90,6 +94,10 @@ class Settings:
         self.scoring.geometry.try_metric(X)
         if self.scoring.refines:
             check_coordinates(self.scoring.geometry.method, self.scoring.geometry.metric, X)
+
+    def on(self, device: str) -> Settings:
+        """The same, with the device settled: "cpu" or "cuda"."""
+        return Settings(replace(self.recipe, device=device), self.scoring.on(device))
 
     def alone(self) -> Settings:
         """Return the settings for one of many parallel jobs: one thread, no progress bar."""

@@ -14,7 +14,7 @@ from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
-from clustertrust.geometry import build_geometry, silhouettes_of
+from clustertrust.geometry import build_geometry
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
@@ -68,7 +68,7 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
         if batch:
             added = assemble(batch)
             _, built = build_geometry(X, added, meet(added.labels), scoring.geometry)
-            new = silhouettes_of(built, built.cells.rows[built.cells.of])
+            new = built.silhouettes(built.cells.rows[built.cells.of])
             s, nearest = np.hstack([s, new[0]]), np.hstack([nearest, new[1]])
             runs += batch
         if len(runs) >= 2:

@@ -1,0 +1,82 @@
+"""Where the kernels run: on the CPU, or on an NVIDIA GPU by CuPy, which is imported when it is
+asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from clustertrust._validation import check_choice
+
+__all__ = [
+    "DEVICES",
+    "PRECISIONS",
+    "check_device",
+    "is_on_gpu",
+    "refuse_gpu",
+    "resolve_device",
+    "to_host",
+]
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("single", "double")
+
+
+def check_device(device: Any, precision: Any) -> None:
+    """Raise for a name that is not known, and for a precision that nothing would use."""
+    check_choice("device", device, DEVICES)
+    check_choice("precision", precision, PRECISIONS)
+    if device == "cpu" and precision != "single":
+        raise ValueError(
+            f"precision={precision!r} is used by device='cuda' alone: the CPU computes in the type "
+            "of the data. Leave "
+            "precision out, or give float32 or float64 data."
+        )
+
+
+def is_on_gpu(X: Any) -> bool:
+    """Whether an array lives on a GPU: CuPy's, and others that say so, such as tensors of torch."""
+    if hasattr(X, "__cuda_array_interface__"):
+        return True
+    where = getattr(X, "__dlpack_device__", None)
+    return (
+        where is not None and not isinstance(X, np.ndarray) and int(where()[0]) == 2
+    )  # DLPack's number for CUDA
+
+
+def to_host(X: Any) -> Any:
+    """Return X as a NumPy array where it is on a GPU, else unchanged."""
+    if not is_on_gpu(X):
+        return X
+    cupy = importlib.import_module("clustertrust.kernels._cupy").cupy()
+    array = cupy.asarray(X) if hasattr(X, "__cuda_array_interface__") else cupy.from_dlpack(X)
+    return cupy.asnumpy(array)
+
+
+def resolve_device(device: str, X: Any) -> str:
+    """Settle "auto": the GPU only where the data are there already.
+
+    Raise where "cuda" cannot be had, with the reason.
+    """
+    if device == "cpu" or (device == "auto" and not is_on_gpu(X)):
+        return "cpu"
+    reason = importlib.import_module("clustertrust.kernels._cupy").usable()
+    if reason is None:
+        return "cuda"
+    if device == "auto":
+        return "cpu"
+    raise ValueError(
+        f"device='cuda' cannot be had here: {reason}. device='cpu' gives the same scores, slower."
+    )
+
+
+def refuse_gpu(device: str) -> None:
+    """Raise where "cuda" is asked for data in blocks."""
+    if device == "cuda":
+        raise ValueError(
+            "device='cuda' takes data that fit into memory; data in blocks, and Dask's, are scored "
+            "on the CPU. Leave device out, or load X."
+        )

@@ -1,0 +1,104 @@
+"""The dissimilarities that have kernels on the GPU. What they do not override runs on the CPU."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.cells import Cells
+from clustertrust.distances.dissimilarity import Centers, Euclidean
+from clustertrust.distances.kernel_means import KernelMeans
+
+__all__ = ["CentersOnGpu", "EuclideanOnGpu", "KernelMeansOnGpu"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+def _card() -> Any:
+    return importlib.import_module("clustertrust.kernels._cupy")
+
+
+class EuclideanOnGpu(Euclidean):
+    """Mean Euclidean distance to the members of each cluster: distances in `precision`, sums
+    without rounding.
+    """
+
+    def __init__(
+        self, X: NDArray, cells: Cells, *, precision: str, n_jobs: int | None = None
+    ) -> None:
+        super().__init__(X, cells, n_jobs=n_jobs)
+        self.precision = precision
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Silhouettes and nearest other clusters in one job on the card."""
+        if training and X is not None:
+            return super().silhouettes(own, X, training=training)
+        return _card().exact_silhouettes(self.X, self.cells, own, X, precision=self.precision)
+
+
+class CentersOnGpu(Centers):
+    """Squared distance to a centre, plus its spread, in float64."""
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Silhouettes and nearest other clusters in one job on the card."""
+        card = _card()
+        training = training or X is None
+        points = self.X if X is None else X
+        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        rules = card.Rules(
+            training and self.leaves_self_out, training or not self.leaves_self_out, self.root
+        )
+        return card.center_silhouettes(
+            points, self.centers, self.spread, self.cells, own, noise, rules
+        )
+
+
+class KernelMeansOnGpu(KernelMeans):
+    """Squared distance to the mean of each cluster in the space of a kernel, in float64.
+
+    Distances of this kind are differences of sums that are nearly equal, so that single precision
+    would lose their digits.
+    """
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Silhouettes and nearest other clusters in one job on the card."""
+        if not self._fits or (training and X is not None):
+            return super().silhouettes(own, X, training=training)
+        points, scale, itself = None, None, self.itself
+        if X is not None:
+            points = self._moved(X)
+            scale, itself = self._scale_of(points), self._with_itself(points)
+        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        found: tuple[Floats, Ints] = _card().kernel_silhouettes(
+            self._pairs, own, points, scale, (self.within, itself, noise)
+        )
+        return found
+
+    @property
+    def _fits(self) -> bool:
+        """Whether the card has this kernel: whole degrees alone."""
+        return float(self.params.get("degree", 1)).is_integer()
+
+    def _scale_of(self, points: Any) -> Floats | None:
+        if self.scale is None:
+            return None
+        return np.maximum(self.neighbours.kth_distances(points, self._rank), self.floor)
+
+    def _within(self) -> Floats:
+        if not self._fits:
+            return super()._within()
+        defaults = {"coef0": 1, "degree": 3} if self.kernel == "polynomial" else {}
+        params = defaults | self.params
+        self._pairs = _card().KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
+        found: Floats = self._pairs.within()
+        return found
