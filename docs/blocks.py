@@ -95,7 +95,7 @@ def run_page(page: Path, folder: Path) -> list[Difference]:
 
 
 def says(told: str, printed: str) -> bool:
-    """Whether both are the same, numbers up to one in the last digit that is told or 1e-9 of their
+    """Whether both are the same, numbers up to one in the last digit shown or 1e-9 of their
     size.
 
     Other machines and versions round sums otherwise; whole numbers have to be equal.

@@ -1,7 +1,7 @@
 """Photograph the report on the wines of the tutorial: `python docs/shoot_report.py` writes
 `docs/images/report.png`.
 
-Needs playwright and Chromium; the picture is taken anew when the report looks different, not by
+Needs playwright and Chromium; the picture is taken again when the report looks different, not by
 every build.
 """
 

@@ -1,8 +1,8 @@
 """What a score means: probabilities from a few labels, and a threshold with a guarantee, on scanned
 digits.
 
-Run from a checkout: `python examples/plot_calibration.py` writes `docs/images/calibration.png`,
-prints the threshold.
+Run from a checkout: `python examples/plot_calibration.py` writes `docs/images/calibration.png`
+and prints the threshold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the score does under each base method: two moons, blobs and Iris, one picture a method.
+"""What the score does under each base method: two moons, blobs and Iris, one picture per method.
 
 Run from a checkout: `python examples/plot_clusterers.py` writes `docs/images/clusterers-NAME.png`
 and the gallery page.

@@ -1,4 +1,4 @@
-"""What a clustering says, and what the score adds: the picture at the head of the README.
+"""What a clustering says, and what the score adds: the picture at the top of the README.
 
 Run from a checkout: `python examples/plot_trust.py` writes `docs/images/trust-light.png` and
 `trust-dark.png`.

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command import files, process, run, watched
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 from templates import choose_k
-from test_cli import files, process, run, watched
 
 import clustertrust
 from clustertrust.cli import choosing

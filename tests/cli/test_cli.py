@@ -1,0 +1,182 @@
+"""The command line: the library's numbers in the user's format, nothing lost, and errors that say
+what to do.
+"""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import FAST, IDS, NAMED, RESULTS, X, files, run
+from numpy.testing import assert_array_equal
+
+import clustertrust
+from clustertrust.cli.commands import COMMANDS
+from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.files import FORMATS, Reading, read_table
+from clustertrust.files.delimited import EXACT
+from clustertrust.summary import summarize
+
+
+def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library):
+    result = run("score", "iris.csv", *FAST, *NAMED, "--out", "scores.csv")
+    table = pd.read_csv("scores.csv", dtype={"flower": str}, **EXACT)
+    assert list(table.columns) == ["flower", *RESULTS]
+    assert table["flower"].tolist() == IDS
+    for name in RESULTS:
+        assert_array_equal(table[name], library.to_frame()[name], err_msg=name)
+    assert result.stderr == ""
+    assert result.stdout.endswith("\nWrote scores.csv.\n")
+
+
+def test_the_summary_is_the_librarys(folder, library):
+    result = run("score", "plain.csv", *FAST, "--threshold", "0.7")
+    assert "up to 0.7" in result.stdout
+    named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
+    assert result.stdout == summarize(named, threshold=0.7) + "\n"
+    assert files(folder) == ["iris.csv", "plain.csv"]
+
+
+@pytest.mark.parametrize(
+    "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
+)
+def test_every_format_in_and_out(folder, library, suffix):
+    text = suffix.startswith((".csv", ".tsv", ".tab"))
+    data = (
+        X.assign(flower=IDS) if text or suffix in {".parquet", ".pq", ".arrow", ".feather"} else X
+    )
+    path = f"data{suffix}"
+    if text:
+        data.to_csv(path, index=False, sep="," if ".csv" in suffix else "\t")
+    elif suffix in {".parquet", ".pq"}:
+        data.to_parquet(path)
+    elif suffix in {".arrow", ".feather"}:
+        data.to_feather(path)
+    elif suffix == ".npy":
+        np.save(path, data.to_numpy())
+    else:
+        np.savez(path, points=data.to_numpy())
+    named = ["--id", "flower"] if "flower" in data else []
+    run("score", path, *FAST, *named, "--out", f"scores{suffix}")
+    table = read_table(f"scores{suffix}", Reading(text=("flower",))).data
+    assert table.iloc[:, 0].tolist() == (IDS if named else list(range(150)))
+    assert list(table.columns[1:]) == RESULTS
+    assert_array_equal(table["score"], library.scores_)
+    assert_array_equal(table["label"], library.labels_)
+
+
+def test_a_frames_own_index_names_the_rows(folder):
+    X.set_axis(pd.Index(IDS, name="plant"), axis=0).to_parquet("x.parquet")
+    run("score", "x.parquet", *FAST, "--out", "s.parquet")
+    assert pd.read_parquet("s.parquet")["plant"].tolist() == IDS
+
+
+def test_a_frames_own_index_may_be_named_as_the_id(folder):
+    X.set_axis(pd.Index(IDS, name="plant"), axis=0).to_parquet("x.parquet")
+    run("score", "x.parquet", *FAST, "--id", "plant", "--out", "s.csv", "--model", "m")
+    assert pd.read_csv("s.csv")["plant"].tolist() == IDS
+    run("predict", "m", "x.parquet", "--id", "plant", "--out", "p.csv")
+    assert pd.read_csv("p.csv")["plant"].tolist() == IDS
+
+
+def test_one_column_names_the_rows(folder):
+    pd.read_csv("plain.csv").assign(name="p", kind="s").to_csv("named.csv", index=False)
+    result = run("score", "named.csv", *FAST, "--id", "name,kind", code=1)
+    assert (
+        result.stderr
+        == "Error: --id name,kind names 2 columns; only one can name the rows, leave out the others.\n"
+    )
+
+
+def test_decimal_commas_are_told(folder):
+    pd.read_csv("plain.csv").to_csv("comma.csv", index=False, sep=";", decimal=",")
+    result = run("score", "comma.csv", *FAST, "--separator", ";", code=1)
+    assert result.stderr.endswith("--use. Numbers need a decimal point: 1.5, not 1,5.\n")
+
+
+def test_notes_name_options_that_there_are(folder):
+    told = run(
+        "score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3"
+    ).stderr
+    assert "agree by construction; set --resample to make them differ." in told
+
+
+def test_standard_input_and_output(folder, library):
+    result = run("score", "-", *FAST, *NAMED, "--out", "-", stdin=Path("iris.csv").read_bytes())
+    table = pd.read_csv(io.StringIO(result.stdout), **EXACT)
+    assert_array_equal(table["score"], library.scores_)
+    assert "By cluster" in result.stderr
+    tsv = X.to_csv(index=False, sep="\t")
+    assert "150 points" in run("score", "-", *FAST, "--format", "tsv", stdin=tsv).stdout
+    run("score", "-", *FAST, stdin=tsv, code=1)
+
+
+def test_json_is_all_there_is(folder, library):
+    result = run(
+        "score", "iris.csv", *FAST, *NAMED, "--json", "--out", "s.csv", "--threshold", "0.6"
+    )
+    told = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert told["files"] == {"out": "s.csv"}
+    assert (told["rows"], told["scored"], told["runs"], told["version"]) == (
+        150,
+        150,
+        4,
+        clustertrust.__version__,
+    )
+    assert told["quantiles"]["median"] == np.median(library.scores_)
+    for row in told["clusters"]:
+        scores = library.scores_[library.labels_ == row["label"]]
+        assert row["points"] == len(scores)
+        assert row["mean_score"] == pytest.approx(scores.mean())
+        assert row["up_to_threshold"] == pytest.approx((scores <= 0.6).mean())
+    worst = told["ambiguous"][0]
+    assert library.scores_[IDS.index(worst["id"])] == library.scores_.min()
+    assert told["settings"]["random_state"] == 0
+
+
+def test_missing_numbers_are_null_in_json(folder):
+    Path("runs.csv").write_text("a,b\n-1,-1\n0,-1\n" + "0,0\n" * 70 + "1,1\n" * 78)
+    result = run("score", "plain.csv", "--labels", "runs.csv", "--json")
+    told = json.loads(result.stdout, parse_constant=pytest.fail)
+    assert None in [row["mean_score"] for row in told["clusters"]]
+    assert result.stderr.startswith("Note: 2 of 150 points are assigned in fewer than two runs")
+    assert len(result.stderr.splitlines()) == 1
+
+
+# Help, version, completion, demo
+
+
+def test_help_reads_the_librarys_tables(folder):
+    # A name may be broken at its hyphen, where a line ends.
+    text = re.sub(r"-\n +", "-", run("score", "--help").stdout)
+    for name in CLUSTERERS:
+        assert name in text
+    for heading in ("How points are clustered:", "How they are scored:", "How the data are read:"):
+        assert heading in text
+    options = [param.opts[0] for param in COMMANDS["score"].params if param.opts[0].startswith("-")]
+    for option in options:
+        assert option in text
+    assert "_CLUSTERTRUST_COMPLETE=bash_source" in run().stdout
+    assert run("--version").stdout == f"clustertrust {clustertrust.__version__}\n"
+
+
+def test_demo(folder):
+    told = run("demo").stdout
+    assert "150 points, 3 clusters" in told
+    assert "Why did flower-051 score as it did?\nflower-051: cluster" in told
+    told = run("demo", "--out", "d/e").stdout
+    assert {path.name for path in Path("d/e").iterdir()} == {
+        "iris.csv",
+        "scores.csv",
+        "iris.model",
+        "report.html",
+    }
+    command = told.strip().splitlines()[-1].split()
+    assert "the file iris.csv exists already" in run("demo", "--out", "d/e", code=2).stderr
+    before = Path("d/e/scores.csv").read_bytes()
+    run(*command[1:])  # the command that it prints makes the same scores
+    assert Path("d/e/scores.csv").read_bytes() == before

@@ -1,0 +1,413 @@
+"""Models, AnnData, sparse data, pages and pictures from the command line."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from command import FAST, IDS, NAMED, NAMES, RESULTS, X, run
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+import clustertrust
+from clustertrust import CAKE
+from clustertrust.cli import jobs
+from clustertrust.cli.flags import as_typed
+from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.files import Reading, read_table
+
+# Models
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
+    extra = ["--standardize"] if standardize else []
+    run("score", "iris.csv", *FAST, *NAMED, *extra, "--model", "m", "--out", "s.csv")
+    scaled = pd.DataFrame(StandardScaler().fit_transform(X), columns=NAMES) if standardize else X
+    cake = CAKE(3, n_runs=4, random_state=0).fit(scaled)
+    assert_allclose(read_table("s.csv").data["score"], cake.scores_, atol=1e-9)
+    shuffled = X.iloc[::-1, ::-1] + 0.01
+    shuffled.assign(who=IDS).to_csv("new.csv", index=False)
+    result = run("predict", "m", "new.csv", "--id", "who", "--out", "p.csv")
+    new = X.iloc[::-1] + 0.01
+    new = (
+        pd.DataFrame(StandardScaler().fit(X).transform(new), columns=NAMES) if standardize else new
+    )
+    table = read_table("p.csv", Reading(text=("who",))).data
+    assert list(table.columns) == ["who", *RESULTS]
+    assert table["who"].tolist() == IDS
+    assert_array_equal(table["label"], cake.predict(new))
+    assert_allclose(table["score"], cake.score_samples(new), atol=1e-9)
+    assert "150 points, 3 clusters, 4 runs, exact silhouettes; scored by m" in result.stdout
+    assert result.stderr == ""
+    if standardize:
+        with pytest.warns(UserWarning, match="fitted on standardised columns"):
+            CAKE.load("m")
+    else:
+        assert_array_equal(CAKE.load("m").predict(new), cake.predict(new))
+    assert (
+        len(run("predict", "m", "new.csv", "--id", "who", "--out", "-").stdout.splitlines()) == 151
+    )
+    told = json.loads(
+        run("predict", "m", "new.csv", "--id", "who", "--json", "--threshold", "1").stdout
+    )
+    assert [row["up_to_threshold"] for row in told["clusters"]] == [1.0] * len(told["clusters"])
+    assert sum(row["points"] for row in told["clusters"]) == 150
+
+
+def test_the_summary_of_predict_is_that_of_score(folder):
+    run("score", "iris.csv", *FAST, *NAMED, "--model", "m")
+    told = run("predict", "m", "iris.csv", *NAMED, "--threshold", "0.4").stdout
+    scored = run("score", "iris.csv", *FAST, *NAMED, "--threshold", "0.4").stdout
+    headings = [
+        "Scores (0: ambiguous, 1: sure)",
+        "By cluster",
+        "By reason (core: a score above 0.4)",
+    ]
+    for text in (told, scored):
+        assert [line for line in text.splitlines() if line in headings] == headings
+    for column in ("mean stability", "mean geometry", "margin", "reason"):
+        assert column in told
+    # Points between the clusters: many score 0, and are listed by how little the runs agree on
+    # them.
+    between = np.random.default_rng(0).uniform(X.min(), X.max(), size=(300, 4))
+    new = pd.DataFrame(between, columns=NAMES, index=[f"{i:03}" for i in range(300)])
+    new.rename_axis("flower").reset_index().to_csv("new.csv", index=False)
+    judged = CAKE.load("m").judge(new, threshold=0.4)
+    found = json.loads(
+        run("predict", "m", "new.csv", "--id", "flower", "--threshold", "0.4", "--json").stdout
+    )
+    assert (found["runs"], found["geometry"]) == (4, "exact")
+    assert found["quantiles"]["median"] == np.median(judged["score"])
+    worst = judged.assign(order=range(300)).sort_values(["score", "stability", "order"]).head(5)
+    assert worst.index.tolist() != judged.sort_values("score", kind="stable").head(5).index.tolist()
+    assert [point["id"] for point in found["ambiguous"]] == worst.index.tolist()
+    assert sum(found["reasons"].values()) == 300
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("fusion='sum' is not known.", "--fusion sum is not known."),
+        ("n_clusters=300 is more than the 150 points.", "-k 300 is more than the 150 points."),
+        ("say header=False, or header=True.", "say --no-header, or --header."),
+        ("separator=';' or separator='\\t'", "--separator ';' or --separator '\\t'"),
+        (
+            "drop=['Unnamed: 0'], id='Unnamed: 0', use=….",
+            "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use.",
+        ),
+        ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
+        ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
+        ("embedding='x' has no option", "embedding='x' has no option"),
+    ],
+)
+def test_parameters_of_the_library_become_options(said, typed):
+    assert as_typed(said) == typed
+
+
+def test_the_library_does_not_speak_of_options():
+    root, found = Path(clustertrust.__file__).parent, []
+    for path in root.rglob("*.py"):
+        if path.parent.name != "cli":
+            texts = [
+                node
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Constant)
+            ]
+            found += [
+                (path.name, node.lineno)
+                for node in texts
+                if isinstance(node.value, str)
+                and re.search(r"(?<!install)(^|[\s(`])--[a-z]", node.value)
+            ]
+    assert found == []
+
+
+def test_predict_checks_columns(folder):
+    run("score", "plain.csv", *FAST, "--model", "m")
+    told = run("predict", "m", "iris.csv", "--id", "flower", code=1).stderr
+    assert "not fitted on: species. Leave them out with --drop" in told
+    X[NAMES[1:]].to_csv("few.csv", index=False)
+    assert (
+        "lacks columns that the model was fitted on: sepal_length"
+        in run("predict", "m", "few.csv", code=1).stderr
+    )
+    assert (
+        "--use: the model knows its columns"
+        in run("predict", "m", "few.csv", "--use", "a", code=2).stderr
+    )
+    np.save("x.npy", X.to_numpy())
+    run("score", "x.npy", *FAST, "--model", "unnamed")
+    run("predict", "unnamed", "x.npy")
+    run("predict", "unnamed", "plain.csv")  # an array has no names to compare
+    assert (
+        "has 3 columns to use; the model was fitted on 4"
+        in run("predict", "unnamed", "few.csv", code=1).stderr
+    )
+
+
+def test_reasons_follow_the_threshold_and_rows_left_out_are_unassigned(holes):
+    how = ["--id", "flower", "--drop-missing"]
+    run(
+        "score",
+        "holes.csv",
+        *FAST,
+        *how,
+        "--threshold",
+        "0.7",
+        "--out",
+        "s.csv",
+        "--model",
+        "m",
+        "--report",
+        "r.html",
+    )
+    run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
+    run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
+    for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", 0.5)):
+        table = read_table(path).data
+        assert_array_equal(table["reason"] == "core", table["score"] > threshold)
+        assert_array_equal(table["reason"] == "unassigned", table["score"].isna())
+        assert table["score"].isna().any()
+    told = json.loads(run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--json").stdout)
+    judged = read_table("p.csv").data.dropna(subset="score")
+    assert told["reasons"] == judged["reason"].value_counts().to_dict()
+    assert {row["reason"] for row in told["ambiguous"]} <= set(judged["reason"])
+
+
+def test_predict_on_one_row_and_on_missing_values(holes):
+    run("score", "plain.csv", *FAST, "--model", "m")
+    X.head(1).to_csv("one.csv", index=False)
+    run("predict", "m", "one.csv", "--out", "p.csv")
+    assert len(read_table("p.csv").data) == 1
+    assert "--impute mean" in run("predict", "m", "holes.csv", "--id", "flower", code=1).stderr
+    run("predict", "m", "holes.csv", "--id", "flower", "--drop-missing", "--out", "p.csv")
+    assert read_table("p.csv").data["score"].isna().sum() == 2
+    run("predict", "m", "holes.csv", "--id", "flower", "--impute", "mean", "--out", "p.csv")
+    new = holes.fillna(X.mean())  # the means of the rows that the model was fitted on
+    assert_allclose(
+        read_table("p.csv").data["score"], CAKE.load("m").score_samples(new), atol=1e-12
+    )
+    run("score", "holes.csv", *FAST, "--id", "flower", "--impute", "mean", "--model", "filled")
+    run("predict", "filled", "holes.csv", "--id", "flower", "--out", "p.csv")
+    assert read_table("p.csv").data["score"].notna().all()
+
+
+def test_a_model_without_means_imputes_nothing(holes, library):
+    library.save("m")  # by the library, which knows of no preparation
+    told = run("predict", "m", "holes.csv", "--id", "flower", "--impute", "mean", code=1).stderr
+    assert "has no column means" in told
+    run("predict", "m", "plain.csv", "--out", "p.csv")
+    assert_array_equal(read_table("p.csv").data["score"], library.score_samples(X))
+
+
+def test_names_of_rows_may_be_dates(folder):
+    X.set_axis(pd.date_range("2026-01-01", periods=150, name="day"), axis=0).to_parquet("x.parquet")
+    told = json.loads(run("score", "x.parquet", *FAST, "--json", "--out", "s.csv").stdout)
+    assert told["ambiguous"][0]["id"].startswith("2026-")
+    assert read_table("s.csv").data["day"][1] == "2026-01-02"
+
+
+def test_a_model_that_cannot_be_kept_is_told_first(folder):
+    told = run(
+        "score", "plain.csv", *FAST, "--clusterer", "bisecting-kmeans", "--model", "m", code=2
+    ).stderr
+    assert "runs of bisecting-kmeans cannot be saved" in told
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(CLUSTERERS) - {"agglomerative", "bisecting-kmeans", "hdbscan"})
+)
+def test_models_of_every_other_method_can_be_kept(folder, name):
+    k = [] if name == "leiden" else ["-k", "3"]
+    run("score", "plain.csv", *k, "--runs", "2", "--clusterer", name, "--model", "m")
+    run("predict", "m", "plain.csv")
+
+
+# AnnData and sparse data
+
+
+def test_annotations_of_cells(folder, library):
+    cells = anndata.AnnData(X.to_numpy() * 2, obs=pd.DataFrame({"batch": ["a"] * 150}, index=IDS))
+    cells.obsm["X_pca"] = X.to_numpy()
+    cells.write_h5ad("cells.h5ad")
+    run("score", "cells.h5ad", *FAST, "--out", "scored.h5ad", "--model", "m")
+    back = anndata.read_h5ad("scored.h5ad")
+    assert_array_equal(back.obs["cake_score"], library.scores_)
+    assert back.obs["cake_label"].tolist() == library.labels_.astype(str).tolist()
+    assert back.obs_names.tolist() == IDS
+    assert back.obs["batch"].tolist() == ["a"] * 150
+    assert back.uns["cake"]["n_runs"] == 4
+    run("score", "cells.h5ad", *FAST, "--use-rep", "X", "--out", "s.csv")
+    assert_allclose(
+        read_table("s.csv").data["score"],
+        CAKE(3, n_runs=4, random_state=0).fit(X * 2).scores_,
+        atol=1e-9,
+    )
+    assert read_table("s.csv", Reading(text=("id",))).data["id"].tolist() == IDS
+    run("predict", "m", "cells.h5ad", "--out", "p.h5ad")
+    assert_array_equal(
+        anndata.read_h5ad("p.h5ad").obs["cake_label"].astype(int), library.predict(X)
+    )
+    run("report", "scored.h5ad", "--data", "cells.h5ad", "--out", "r.html")
+    assert (
+        "which has ['X_pca']"
+        in run("score", "cells.h5ad", *FAST, "--use-rep", "X_umap", code=1).stderr
+    )
+    assert (
+        "must be an H5AD file too"
+        in run("score", "plain.csv", *FAST, "--out", "s.h5ad", code=2).stderr
+    )
+
+
+def test_sparse_matrices_stay_sparse(folder):
+    matrix = sparse.csr_array(X.to_numpy())
+    sparse.save_npz("x.npz", matrix)
+    how = ["--geometry", "rms", "--out", "s.csv", "--model", "m", "--report", "r.html"]
+    run("score", "x.npz", *FAST, *how)
+    expected = CAKE(3, n_runs=4, geometry="rms", random_state=0).fit(matrix)
+    assert_array_equal(read_table("s.csv").data["score"], expected.scores_)
+    run("predict", "m", "x.npz", "--out", "p.csv")
+    assert_array_equal(read_table("p.csv").data["label"], expected.predict(matrix))
+    assert "leave out --standardize" in run("score", "x.npz", *FAST, "--standardize", code=1).stderr
+    np.save("dense.npy", X.to_numpy())
+    run("score", "dense.npy", *FAST, "--standardize", "--model", "scaled")
+    assert "the model standardises columns" in run("predict", "scaled", "x.npz", code=1).stderr
+    cells = anndata.AnnData(matrix, obs=pd.DataFrame(index=IDS))
+    cells.write_h5ad("cells.h5ad")
+    run("score", "cells.h5ad", *FAST, "--use-rep", "X", *how)
+    table = read_table("s.csv", Reading(text=("id",))).data
+    assert table["id"].tolist() == IDS
+    assert_array_equal(table["score"], expected.scores_)
+
+
+# Pages and pictures
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """What the report was given, in place of a page."""
+    from clustertrust import report
+
+    seen = []
+
+    def write_report(path, table, X=None, **how):
+        seen.append((table, X, how))
+        Path(path).write_text("page")
+
+    monkeypatch.setattr(report, "write_report", write_report)
+    return seen
+
+
+def test_a_page_gets_scores_votes_values_and_settings(folder, library, pages):
+    run("score", "iris.csv", *FAST, *NAMED, "--report", "r.html", "--threshold", "0.4")
+    ((table, values, how),) = pages
+    assert table.index.tolist() == IDS
+    assert_array_equal(table["score"], library.scores_)
+    assert_array_equal(values, X)
+    assert_array_equal(how["votes"], library.votes_)
+    assert how["votes"].columns.tolist() == [0, 1, 2]
+    assert how["threshold"] == 0.4
+    assert how["embedding"] is None
+    assert "iris.csv" in how["title"]
+    settings = how["settings"]
+    assert (settings["input"], settings["rows"], settings["n_clusters"]) == ("iris.csv", 150, 3)
+    assert settings["columns"] == ", ".join(NAMES)
+    assert Path("r.html").read_text() == "page"
+
+
+def test_a_page_of_standardised_points_shows_values_as_they_were(folder, pages):
+    run("score", "iris.csv", *FAST, *NAMED, "--report", "r.html", "--standardize")
+    ((_, values, how),) = pages
+    assert_array_equal(values, X)
+    expected = PCA(2, random_state=0).fit_transform(StandardScaler().fit_transform(X))
+    assert_allclose(how["embedding"], expected, atol=1e-9)
+
+
+def test_a_page_from_a_file_of_scores(folder, library, pages):
+    run("score", "iris.csv", *FAST, *NAMED, "--out", "s.csv")
+    pd.read_csv("iris.csv", dtype=str).iloc[::-1].to_csv("reversed.csv", index=False)
+    how = ["--out", "r.html", "--threshold", "0.3", "--title", "Flowers"]
+    assert (
+        run("report", "s.csv", "--data", "reversed.csv", *NAMED, *how).stdout
+        == "Wrote r.html: 150 points.\n"
+    )
+    table, values, told = pages.pop()
+    assert table.index.tolist() == IDS[::-1]
+    assert_array_equal(table["score"], library.scores_[::-1])
+    assert_array_equal(values, X.iloc[::-1])
+    assert (told["threshold"], told["title"]) == (0.3, "Flowers")
+    run("report", "s.csv", "--data", "plain.csv", "--out", "r.html")  # by place
+    assert_array_equal(pages.pop()[0]["score"], library.scores_)
+    X.head(9).to_csv("few.csv", index=False)
+    assert (
+        "150 rows and few.csv has 9"
+        in run("report", "s.csv", "--data", "few.csv", "--out", "r.html", code=1).stderr
+    )
+    X.head(2).assign(flower=["x", "y"]).to_csv("other.csv", index=False)
+    told = run(
+        "report", "s.csv", "--data", "other.csv", "--id", "flower", "--out", "r.html", code=1
+    ).stderr
+    assert "no scores for 2 rows of other.csv, such as 'x'" in told
+    assert (
+        "lacks the columns label and score"
+        in run("report", "plain.csv", "--data", "plain.csv", "--out", "r.html", code=1).stderr
+    )
+
+
+def test_a_page_of_scores_leaves_out_rows_that_have_none(holes, pages):
+    run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", "s.csv")
+    run(
+        "report",
+        "s.csv",
+        "--data",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--impute",
+        "mean",
+        "--out",
+        "r.html",
+    )
+    run(
+        "report",
+        "s.csv",
+        "--data",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--drop-missing",
+        "--out",
+        "r.html",
+    )
+    for table, values, _ in pages:
+        assert len(table) == len(values) == 148
+
+
+def test_a_real_page_and_real_pictures(folder):
+    run(
+        "score", "iris.csv", *FAST, *NAMED, "--report", "r.html", "--plot", "p.png", "--standardize"
+    )
+    assert Path("r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    run("score", "iris.csv", *FAST, *NAMED, "--plot", "p.svg", "--report", "r.html")
+    assert "<svg" in Path("p.svg").read_text()
+    run("score", "iris.csv", *FAST, *NAMED, "--plot", "p.pdf", "--out", "s.csv")
+    assert Path("p.pdf").read_bytes().startswith(b"%PDF")
+    run("report", "s.csv", "--data", "iris.csv", *NAMED, "--out", "r2.html")
+    assert Path("r2.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_missing_plotting_package_is_told_first(folder, monkeypatch):
+    find = jobs.importlib.util.find_spec
+    monkeypatch.setattr(
+        jobs.importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+    )
+    told = run("score", "plain.csv", *FAST, "--plot", "p.png", code=1)
+    assert 'pip install "clustertrust[plot]"' in told.stderr

@@ -1,0 +1,279 @@
+"""Options of the command: all reach the library, and columns are named, not guessed."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import FAST, IDS, NAMED, NAMES, X, run
+from numpy.testing import assert_allclose, assert_array_equal
+
+from clustertrust import CAKE, confidence
+from clustertrust.cli import jobs
+from clustertrust.cli.commands import COMMANDS
+from clustertrust.cli.options import METHOD_OPTIONS, SCORING
+from clustertrust.files import Reading, read_table
+
+
+def test_the_librarys_defaults_are_the_commands(folder):
+    typed = COMMANDS["score"].make_context("score", ["plain.csv"], obj={}).params
+    params = CAKE().get_params(deep=False)
+    shared = {name: typed[name] for name in params if name in typed}
+    assert len(shared) == len(METHOD_OPTIONS)
+    # A file is the same when it is made again, unless another seed is asked for.
+    assert shared == {name: params[name] for name in shared} | {
+        "clusterer": ("kmeans",),
+        "random_state": 0,
+    }
+
+
+def test_every_option_reaches_the_library(folder, monkeypatch):
+    typed = "-k 2 --clusterer gmm --clusterer kmeans --runs 5 --seed 7 --resample 0.9 --left-out predict "
+    typed += (
+        "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine "
+    )
+    typed += "--agreement jaccard --unassigned disagree --consensus best-reference --jobs 1"
+    meant = {
+        "n_clusters": 2,
+        "clusterer": ["gmm", "kmeans"],
+        "n_runs": 5,
+        "random_state": 7,
+        "resample": 0.9,
+    }
+    meant |= {
+        "left_out": "predict",
+        "on_failure": "drop",
+        "fusion": "product",
+        "geometry": "kernel",
+        "kernel": "rbf",
+    }
+    meant |= {"normalization": "affine", "agreement": "jaccard", "unassigned": "disagree"}
+    meant |= {"consensus": "best-reference", "n_jobs": 1}
+    seen = {}
+
+    class Recorded(CAKE):
+        def fit(self, X, y=None):
+            seen.update(self.get_params(deep=False))
+            return super().fit(X)
+
+    monkeypatch.setattr(jobs, "CAKE", Recorded)
+    run("score", "plain.csv", *typed.split(), "--out", "s.csv")
+    assert {name: seen[name] for name in meant} == meant
+    assert_allclose(read_table("s.csv").data["score"], CAKE(**meant).fit(X).scores_, atol=1e-12)
+    run(
+        "score",
+        "plain.csv",
+        "-k",
+        "2",
+        "--metric",
+        "cosine",
+        "--runs",
+        "auto",
+        "--resample",
+        "bootstrap",
+    )
+    assert (seen["metric"], seen["n_runs"], seen["resample"]) == ("cosine", "auto", "bootstrap")
+    assert (
+        not set(seen) - set(meant) - {"metric", "metric_params", "kernel_params", "vary", "verbose"}
+    )
+
+
+def test_a_range_of_k_lets_each_run_draw_its_own(folder):
+    how = ["--agreement", "jaccard", "--runs", "6", "--out", "s.csv", "--model", "m"]
+    run("score", "plain.csv", "-k", "2:4", *how)
+    expected = CAKE(
+        vary={"n_clusters": range(2, 5)}, agreement="jaccard", n_runs=6, random_state=0
+    ).fit(X)
+    assert set(expected.ensemble_.n_clusters) == {2, 3, 4}
+    assert_allclose(read_table("s.csv").data["score"], expected.scores_, atol=1e-12)
+    assert str(CAKE.load("m").explain(0)) == str(expected.explain(0))
+
+
+def test_matching_runs_of_a_range_of_k_is_told(folder):
+    told = run("score", "plain.csv", "-k", "2:4", "--runs", "6").stderr
+    assert "between 2 and 4 clusters" in told
+    assert "--agreement jaccard is made for" in told
+
+
+def test_given_partitions_are_scored(folder, library):
+    runs = library.ensemble_.labels
+    np.save("runs.npy", runs)
+    pd.DataFrame(runs).map(lambda label: f"c{label}").to_csv("runs.csv", index=False)
+    for path, prefix in (("runs.npy", ""), ("runs.csv", "c")):
+        how = ["--fusion", "product", "--geometry", "rms", "--agreement", "jaccard"]
+        run("score", "plain.csv", "--labels", path, *how, "--out", "s.csv")
+        expected = confidence(X, runs, fusion="product", geometry="rms", agreement="jaccard")
+        table = read_table("s.csv").data
+        assert_array_equal(table["score"], expected.scores)
+        named = {f"{prefix}{name}" for name in np.unique(runs[:, expected.reference_run])}
+        assert set(table["label"].astype(str)) <= named
+    assert len(SCORING) == 9
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["-k", "3"], "-k"),
+        (["--clusterer", "gmm", "--seed", "1"], "--clusterer, --seed"),
+        (["--model", "m"], "--model"),
+    ],
+)
+def test_given_partitions_are_not_clustered(folder, library, typed, told):
+    np.save("runs.npy", library.ensemble_.labels)
+    result = run("score", "plain.csv", "--labels", "runs.npy", *typed, code=2)
+    assert f"nothing is clustered; leave out {told}." in result.stderr
+
+
+def test_partitions_must_fit(folder, library):
+    Path("short.csv").write_text("a,b\n0,0\n1,1\n")
+    X[["sepal_width"]].round().astype(int).to_csv("one.csv", index=False)
+    runs = pd.DataFrame(library.ensemble_.labels).add_prefix("run")
+    runs.assign(n=range(150)).to_csv("numbered.csv", index=False)
+    for path, told in {
+        "short.csv": "short.csv has 2 rows and the data have 150",
+        "one.csv": "at least two runs are needed",
+        "numbered.csv": "the column 'n' has a different value in every row",
+    }.items():
+        assert told in run("score", "plain.csv", "--labels", path, code=1).stderr
+    runs.assign(flower=IDS).to_csv("named.csv", index=False)
+    run("score", "iris.csv", *NAMED, "--labels", "named.csv", "--out", "s.csv")
+    assert_array_equal(read_table("s.csv").data["score"], library.scores_)
+    runs.assign(flower=IDS[::-1]).to_csv("named.csv", index=False)
+    told = run("score", "iris.csv", *NAMED, "--labels", "named.csv", code=1).stderr
+    assert f"names row 0 {IDS[-1]!r}, and the data {IDS[0]!r}" in told
+
+
+def test_partitions_follow_the_rows_that_are_left_out(holes, library):
+    np.save("runs.npy", library.ensemble_.labels)
+    run(
+        "score",
+        "holes.csv",
+        "--id",
+        "flower",
+        "--labels",
+        "runs.npy",
+        "--drop-missing",
+        "--out",
+        "s.csv",
+    )
+    kept = holes.notna().all(axis=1).to_numpy()
+    expected = confidence(holes[kept], library.ensemble_.labels[kept])
+    assert_array_equal(read_table("s.csv").data["score"][kept], expected.scores)
+
+
+def test_how_the_data_are_read_can_be_said(folder, library):
+    X.to_csv("semicolon.csv", index=False, sep=";")
+    X.to_csv("bare.csv", index=False, header=False)
+    X.to_csv("odd.dat", index=False)
+    np.savez("two.npz", a=X.to_numpy(), b=X.to_numpy()[:, :1])
+    for typed in (
+        ["semicolon.csv", "--separator", ";"],
+        ["bare.csv", "--no-header"],
+        ["odd.dat", "--format", "csv", "--header"],
+        ["two.npz", "--array", "a"],
+    ):
+        run("score", *typed, *FAST, "--out", "s.csv")
+        assert_array_equal(read_table("s.csv").data["score"], library.scores_)
+    assert (
+        "say --no-header if that is the first point"
+        in run("score", "bare.csv", *FAST, code=1).stderr
+    )
+    assert (
+        "name the separator of its fields: --separator ';'"
+        in run("score", "semicolon.csv", *FAST, code=1).stderr
+    )
+    assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
+
+
+def test_columns_are_named_not_guessed(folder, library):
+    told = run("score", "iris.csv", *FAST, code=1).stderr
+    assert f"not numbers: flower ({IDS[0]!r}), species ('s')" in told
+    for remedy in ("--id", "--drop", "--use"):
+        assert remedy in told
+    run("score", "iris.csv", *FAST, "--drop", "flower,species", "--out", "a.csv")
+    run("score", "iris.csv", *FAST, "--use", ",".join(NAMES), "--out", "b.csv")
+    assert_array_equal(read_table("a.csv").data["score"], library.scores_)
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    run("score", "iris.csv", *FAST, "--use", NAMES[0], "--use", NAMES[3], "--out", "c.csv")
+    two = CAKE(3, n_runs=4, random_state=0).fit(X[[NAMES[0], NAMES[3]]])
+    assert_array_equal(read_table("c.csv").data["score"], two.scores_)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--id", "nom"], "--id nom: iris.csv has no such column; it has flower, sepal_length"),
+        (["--drop", "flower,what"], "--drop what: iris.csv has no such column"),
+        (["--use", "sepal_length", "--drop", "sepal_length"], "decide for one"),
+        (["--drop", "flower,species," + ",".join(NAMES)], "no column left to cluster"),
+    ],
+)
+def test_columns_that_are_not_there_are_told(folder, typed, told):
+    assert told in run("score", "iris.csv", *FAST, *typed, code=1).stderr
+
+
+def test_odd_column_names(folder):
+    X.to_csv("index.csv")  # with a first column that has no name
+    told = run("score", "index.csv", *FAST, code=1).stderr
+    assert "a column without a name, 'Unnamed: 0'" in told
+    run("score", "index.csv", *FAST, "--id", "Unnamed: 0")
+    X.rename(columns={NAMES[0]: "a,b"}).to_csv("comma.csv", index=False)
+    run("score", "comma.csv", *FAST, "--drop", "a,b")
+    X.assign(score=IDS).to_csv("taken.csv", index=False)
+    assert (
+        "has the name of a result"
+        in run("score", "taken.csv", *FAST, "--id", "score", code=1).stderr
+    )
+
+
+def test_text_in_one_cell_is_shown(folder):
+    lines = Path("plain.csv").read_text().splitlines()
+    lines[70] = "5.1,3.5,?,0.2"
+    Path("plain.csv").write_text("\n".join(lines))
+    assert "not numbers: petal_length ('?')" in run("score", "plain.csv", *FAST, code=1).stderr
+
+
+def test_missing_values_are_counted(holes):
+    told = run("score", "holes.csv", *FAST, "--id", "flower", code=1).stderr
+    assert "in 2 of 150 rows, by column: sepal_width 2, petal_width 1." in told
+    assert "--impute mean" in told
+    assert "--drop-missing" in told
+    assert (
+        "choose one"
+        in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
+    )
+
+
+def test_missing_values_become_the_mean(holes):
+    run("score", "holes.csv", *FAST, "--id", "flower", "--impute", "mean", "--out", "s.csv")
+    filled = holes.fillna(holes.mean())
+    assert_allclose(
+        read_table("s.csv").data["score"],
+        CAKE(3, n_runs=4, random_state=0).fit(filled).scores_,
+        atol=1e-12,
+    )
+    pd.read_csv("holes.csv").assign(petal_width=np.nan).to_csv("empty.csv", index=False)
+    assert (
+        "'petal_width' has no known value"
+        in run("score", "empty.csv", *FAST, "--id", "flower", "--impute", "mean", code=1).stderr
+    )
+    assert (
+        "no row without missing values"
+        in run("score", "empty.csv", *FAST, "--id", "flower", "--drop-missing", code=1).stderr
+    )
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy", ".npz"])
+def test_rows_left_out_keep_their_place(holes, suffix):
+    out = f"s{suffix}"
+    result = run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", out)
+    assert "2 of 150 rows have missing values and no score." in result.stdout
+    table = read_table(out, Reading(text=("flower",))).data
+    kept = holes.notna().all(axis=1).to_numpy()
+    cake = CAKE(3, n_runs=4, random_state=0).fit(holes[kept])
+    assert table["flower"].tolist() == IDS
+    assert_array_equal(table["score"][kept], cake.scores_)
+    assert_array_equal(table["label"][kept], cake.labels_)
+    assert table["score"][~kept].isna().all()
+    empty = table["label"][~kept]
+    assert (empty == -1).all() if suffix.startswith(".np") else empty.isna().all()

@@ -1,0 +1,240 @@
+"""Files that the command writes are safe, and its errors are short and say what to do."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from command import FAST, files, process, run
+
+from clustertrust import CAKE
+from clustertrust.cli import cli, jobs
+
+# Files are safe
+
+
+def test_nothing_is_written_over_an_input(folder, library):
+    np.save("runs.npy", library.ensemble_.labels)
+    os.symlink("plain.csv", "link.csv")
+    os.link("plain.csv", "hard.csv")
+    before = Path("plain.csv").read_bytes()
+    for out in ("plain.csv", "./plain.csv", "link.csv", "hard.csv", str(folder / "plain.csv")):
+        assert (
+            "is the same file as DATA"
+            in run("score", "plain.csv", *FAST, "--out", out, code=2).stderr
+        )
+    assert (
+        "same file as DATA"
+        in run("score", "link.csv", *FAST, "--model", "plain.csv", code=2).stderr
+    )
+    told = run("score", "plain.csv", "--labels", "runs.npy", "--out", "runs.npy", code=2).stderr
+    assert "is the same file as --labels" in told
+    run("score", "plain.csv", *FAST, "--model", "m.npz")
+    assert (
+        "is the same file as MODEL"
+        in run("predict", "m.npz", "plain.csv", "--out", "m.npz", code=2).stderr
+    )
+    os.symlink("plain.csv", "page.html")
+    assert (
+        "--data"
+        in run("report", "iris.csv", "--data", "plain.csv", "--out", "page.html", code=2).stderr
+    )
+    assert Path("plain.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--out", "a.csv", "--model", "a.csv"], "--model a.csv is the same file as --out"),
+        (["--out", "no/a.csv"], "there is no folder no; make it first"),
+        (["--out", "."], "is a folder; name a file"),
+        (["--out", "a.xlsx"], "--out a.xlsx has none of the known suffixes"),
+        (["--plot", "a.gif"], "its suffix must be one of .png, .svg, .pdf"),
+        (["--report", "a.pdf"], "its suffix must be one of .html, .htm"),
+        (["--out", "-", "--json"], "would both print to standard output"),
+    ],
+)
+def test_outputs_are_checked_before_the_work(folder, monkeypatch, typed, told):
+    monkeypatch.setattr(jobs, "read_points", lambda *_, **__: pytest.fail("the work has started"))
+    assert told in run("score", "plain.csv", *FAST, *typed, code=2).stderr
+
+
+def test_all_files_appear_or_none(folder, monkeypatch):
+    Path("s.csv").write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(jobs, "write_page", fail)
+    before = files(folder)
+    told = run(
+        "score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html", code=1
+    ).stderr
+    assert "No space left on device" in told
+    assert files(folder) == before
+    assert Path("s.csv").read_text() == "old"
+
+
+KILLED_BETWEEN_RENAMES = """
+import os, signal
+from pathlib import Path
+from clustertrust.cli import cli
+real = Path.replace
+def replace(self, target):
+    real(self, target)
+    if Path(target).name == "{last}":
+        os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = replace
+cli(["score", "plain.csv", "-k", "3", "--runs", "4", "--seed", "0",
+     "--out", "s.csv", "--model", "m", "--report", "r.html"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+@pytest.mark.parametrize("last", ["r.html", "m"])
+def test_killed_between_two_renames_each_file_is_whole_and_the_scores_come_last(folder, last):
+    for name in ("s.csv", "m", "r.html"):
+        Path(name).write_text("old")
+    done = process(code=KILLED_BETWEEN_RENAMES.format(last=last), cwd=folder)
+    done.communicate(timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert Path("s.csv").read_text() == "old"
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+    assert Path("m").read_text() == "old" if last == "r.html" else CAKE.load("m").n_runs_ == 4
+    run("score", "plain.csv", *FAST, "--out", "s.csv", "--model", "m", "--report", "r.html")
+    assert len(pd.read_csv("s.csv")) == 150
+    assert Path("r.html").read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_pictures_are_the_same_bytes_each_time(folder, suffix):
+    pytest.importorskip("matplotlib")
+    for time_of_day, name in (("86400", "a"), ("172800", "b")):
+        code = f"import time; time.time = lambda: {time_of_day}.0; from clustertrust.cli import cli; cli()"
+        typed = ["score", "plain.csv", *FAST, "--plot", f"{name}.{suffix}"]
+        done = process(code=code.replace("cli()", f"cli({typed!r})"), cwd=folder)
+        _, err = done.communicate(timeout=300)
+        assert (done.returncode, err) == (0, "")
+    assert Path(f"a.{suffix}").read_bytes() == Path(f"b.{suffix}").read_bytes()
+
+
+def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
+    Path("real").mkdir()
+    os.symlink("real/s.csv", "s.csv")
+    before = os.umask(0o027)
+    try:
+        run("score", "plain.csv", *FAST, "--out", "s.csv", "--report", "r.html", "--model", "m")
+    finally:
+        os.umask(before)
+    for name in ("real/s.csv", "r.html", "m"):
+        assert Path(name).stat().st_mode & 0o777 == 0o640
+    assert Path("s.csv").is_symlink()
+    Path("m").chmod(0o600)
+    run("score", "plain.csv", *FAST, "--model", "m")
+    assert Path("m").stat().st_mode & 0o777 == 0o600
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"),
+    [
+        (["score", "none.csv", "-k", "3"], 2, "'none.csv' does not exist"),
+        (["score", ".", "-k", "3"], 1, "files of one format"),
+        (["score", "plain.csv"], 2, "kmeans needs a number of clusters: add -k"),
+        (["score", "plain.csv", "-k", "0"], 2, "'0' is not a number of clusters; give 1 or more"),
+        (["score", "plain.csv", "-k", "2:"], 2, "'2:' is not a number of clusters"),
+        (["score", "plain.csv", "-k", "2:3:4"], 2, "'2:3:4' is not a number of clusters"),
+        (
+            ["score", "plain.csv", "-k", "5:2"],
+            2,
+            "'5:2' runs backwards; give the smaller number first, 2:5",
+        ),
+        (["score", "plain.csv", "-k", "3", "--runs", "1"], 2, "give 2 or more, or auto"),
+        (["score", "plain.csv", "-k", "3", "--resample", "2"], 2, "give a number between 0 and 1"),
+        (
+            ["score", "plain.csv", "-k", "3", "--fusion", "sum"],
+            2,
+            "'sum' is not one of 'harmonic', 'product'",
+        ),
+        (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
+        (
+            ["score", "plain.csv", "-k", "3", "--clusterer", "hdbscan"],
+            2,
+            "hdbscan finds the number of clusters",
+        ),
+        (["score", "plain.csv", "-k", "3", "--threshold", "7"], 2, "0<=x<=1"),
+        (
+            ["score", "plain.csv", "-k", "3", "--threshold", "nan"],
+            2,
+            "'nan' is not a number; give one in the range 0",
+        ),
+        (
+            ["score", "plain.csv", "-k", "3", "--geometry", "kernel", "--kernel", "precomputed"],
+            2,
+            "Add --labels",
+        ),
+        (
+            ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],
+            2,
+            "--metric precomputed is for given partitions",
+        ),
+        (["scor"], 2, "No such command 'scor'"),
+        (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
+        (
+            ["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"],
+            1,
+            "leave metric out",
+        ),
+        (
+            ["score", "plain.csv", "-k", "3", "--array", "x"],
+            1,
+            "--array x is not used for csv files",
+        ),
+        (["score", "plain.csv", "-k", "3", "--format", "parquet"], 1, "cannot be read as parquet"),
+        (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
+        (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),
+        (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
+        (["score", "twice.csv", "-k", "2"], 1, "more than one column of the name 'a'"),
+        (["score", "odd.dat", "-k", "2"], 2, "Name it with --format"),
+        (["score", "odd.xlsx", "--k", "2"], 2, "odd.xlsx is a spreadsheet; save the sheet as CSV"),
+        (["predict", "plain.csv", "plain.csv"], 1, "is damaged or was not written by clustertrust"),
+    ],
+)
+def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
+    for name, text in {
+        "empty": "",
+        "header": "a,b\n",
+        "one": "a,b\n1,2\n",
+        "twice": "a,a\n1,2\n3,4\n",
+    }.items():
+        Path(f"{name}.csv").write_text(text)
+    Path("odd.dat").write_text("a,b\n1,2\n3,4\n")
+    Path("odd.xlsx").write_text("")
+    assert told in run(*typed, code=code).stderr
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_traceback_is_shown_when_asked_for(folder, place):
+    typed = ["score", "plain.csv", "-k", "300"]
+    result = CliRunner().invoke(
+        cli, ["--debug", *typed] if place == "before" else [*typed, "--debug"]
+    )
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Error: -k 300 is more")
+
+
+def test_what_should_not_happen_is_told_too(folder, monkeypatch):
+    def fail(*_, **__):
+        raise KeyError("x")
+
+    monkeypatch.setattr(jobs, "read_points", fail)
+    assert (
+        "KeyError: 'x'\nThis is a bug in clustertrust; --debug"
+        in run("score", "plain.csv", *FAST, code=1).stderr
+    )

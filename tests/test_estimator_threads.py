@@ -1,0 +1,291 @@
+"""CAKE among threads, in forked children, and without numba."""
+
+import functools
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from fits import GEOMETRIES, NEW, X, assert_same_fit, fitted
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info
+
+from clustertrust._parallel import collected_warnings, one_thread
+
+
+def limits_of_thread_pools():
+    return sorted((pool["filepath"], pool["num_threads"]) for pool in threadpool_info())
+
+
+def state_of_warnings():
+    return list(warnings.filters), warnings.showwarning
+
+
+def in_threads(*functions):
+    """Results of functions that start at the same moment."""
+    barrier, results = threading.Barrier(len(functions)), {}
+
+    def run(name, function):
+        barrier.wait()
+        try:
+            results[name] = function()
+        except Exception as error:  # shown by the caller's assertion, not lost in the thread
+            results[name] = error
+
+    threads = [
+        threading.Thread(target=run, args=item, daemon=True) for item in enumerate(functions)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return [results.get(i) for i in range(len(functions))]
+
+
+def test_two_fits_at_once():
+    fitted()  # what is set once, at the first use, is no change
+    pools, filters = limits_of_thread_pools(), state_of_warnings()
+    alone = [fitted(), fitted(n_clusters=3, geometry="kernel", random_state=5)]
+    for _ in range(3):
+        one, other = in_threads(
+            fitted, lambda: fitted(n_clusters=3, geometry="kernel", random_state=5)
+        )
+        assert_same_fit(one, alone[0])
+        assert_same_fit(other, alone[1])
+        assert limits_of_thread_pools() == pools
+    fitted()  # the libraries below may have put back what they found while the other fit was on
+    assert state_of_warnings() == filters
+
+
+def test_warnings_kept_by_others_past_the_end_of_a_fit():
+    """A `catch_warnings` that begins in a fit and ends after it, as those of other threads may."""
+    told = []
+    with warnings.catch_warnings():
+        warnings.showwarning = show = lambda message, *rest: told.append(str(message))
+        warnings.simplefilter("always")
+        with collected_warnings:
+            others = warnings.catch_warnings()
+            others.__enter__()
+        others.__exit__(None, None, None)
+        warnings.warn("after", stacklevel=1)
+        with collected_warnings as caught:
+            warnings.warn("inside", stacklevel=1)
+            thread = threading.Thread(target=warnings.warn, args=("beside",))
+            thread.start()
+            thread.join()
+        assert [str(warning.message) for warning in caught] == ["inside"]
+        assert told == ["after", "beside"]
+        assert warnings.showwarning is show
+
+
+@pytest.mark.parametrize(
+    "n_init", [1, 2]
+)  # on data made ready for all runs, and by a `fit` of each
+def test_every_run_has_one_thread(monkeypatch, n_init):
+    seen, start = [], KMeans._init_centroids
+
+    def looking_round(self, *args, **kwargs):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return start(self, *args, **kwargs)
+
+    monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(looking_round))
+    fitted(clusterer=KMeans(3, n_init=n_init), n_jobs=2)
+    assert len(seen) >= 6
+    assert set(seen) == {1}
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+# Some versions of threadpoolctl listen to the first thread that sets a limit, and to no other while
+# that one lives.
+
+
+def test_limits_hold_after_another_thread_has_set_them():
+    left, end = threading.Event(), threading.Event()
+
+    def first():
+        with one_thread():
+            pass
+        left.set()
+        end.wait(30)
+
+    before = blas_threads()
+    thread = threading.Thread(target=first, daemon=True)
+    thread.start()
+    assert left.wait(30)
+    with one_thread():
+        inside = blas_threads()
+    after = blas_threads()
+    end.set()
+    thread.join(30)
+    assert inside == {1}
+    assert after == before
+
+
+def test_limits_are_lifted_by_the_last_to_leave():
+    entered, leave, left, end = (threading.Event() for _ in range(4))
+
+    def first():
+        with one_thread():
+            entered.set()
+            leave.wait(30)
+        left.set()
+        end.wait(30)
+
+    before = blas_threads()
+    thread = threading.Thread(target=first, daemon=True)
+    thread.start()
+    assert entered.wait(30)
+    with one_thread():
+        leave.set()
+        assert left.wait(30)
+        inside = blas_threads()
+    after = blas_threads()
+    end.set()
+    thread.join(30)
+    assert inside == {1}
+    assert after == before
+
+
+def test_filters_that_another_thread_puts_back_during_a_fit(monkeypatch):
+    """Every check of an array in scikit-learn saves the filters of the whole process and puts them
+    back.
+    """
+    started, go_on, start = threading.Event(), threading.Event(), KMeans._init_centroids
+
+    def slow(self, *args, **kwargs):
+        started.set()
+        go_on.wait(30)
+        return start(self, *args, **kwargs)
+
+    monkeypatch.setattr(KMeans, "_init_centroids", functools.wraps(start)(slow))
+    before = state_of_warnings()
+    thread = threading.Thread(target=fitted, kwargs={"n_jobs": 1}, daemon=True)
+    thread.start()
+    assert started.wait(30)
+    with warnings.catch_warnings():
+        go_on.set()
+        thread.join(30)
+    filters, show = state_of_warnings()
+    assert filters == before[0]
+    warnings.showwarning = before[
+        1
+    ]  # it comes back as ours, which hands on what it is not meant to collect
+    with pytest.warns(UserWarning, match="to whom it may concern"):
+        show("to whom it may concern", UserWarning, "here", 1)
+
+
+def test_a_fit_that_fails_puts_limits_and_filters_back():
+    def broken(x, y):
+        raise RuntimeError("no distance today")
+
+    fitted()
+    pools, filters = limits_of_thread_pools(), state_of_warnings()
+    with pytest.raises(RuntimeError, match="no distance today"):
+        fitted(metric=broken)
+    assert limits_of_thread_pools() == pools
+    assert state_of_warnings() == filters
+
+
+def test_warnings_of_fits_at_once_all_arrive():
+    duplicates = np.repeat(X[:3], 5, axis=0)
+    before = state_of_warnings()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        in_threads(*[lambda: fitted(duplicates, n_clusters=5)] * 2)
+    assert sum("found fewer than the 5 clusters" in str(w.message) for w in caught) == 2
+    assert len(caught) == 2
+    assert state_of_warnings() == before
+
+
+WIDE = np.random.default_rng(2).normal(
+    size=(200, 20)
+)  # so many columns that neighbours are found by OpenMP loops
+
+
+def _send_scores(connection, points, options):
+    connection.send(fitted(points, **options).scores_)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings(
+    "ignore:.*fork.*:DeprecationWarning"
+)  # Python 3.12: the forking process has threads
+@pytest.mark.parametrize(
+    "options", [{"geometry": "exact"}, {"geometry": "rms"}, {"geometry": "kernel"}], ids=str
+)
+@pytest.mark.parametrize("points", [X, WIDE], ids=["narrow", "wide"])
+def test_fit_in_a_forked_child(options, points):
+    """A pool of threads that lived on in the parent would be dead in the child, and the fit would
+    wait for ever.
+    """
+    here = fitted(points, n_jobs=2, **options).scores_
+    KMeans(3, n_init=1, random_state=0).fit(
+        np.tile(X, (10, 1))
+    )  # OpenMP's own threads are running now
+    fork = multiprocessing.get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+    child = fork.Process(target=_send_scores, args=(sender, points, options | {"n_jobs": 2}))
+    child.start()
+    try:
+        assert receiver.poll(30), "the fit hangs in the child"
+        assert_array_equal(receiver.recv(), here)
+    finally:
+        child.kill()
+        child.join()
+
+
+def run_python(code, *arguments):
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_import_is_quiet_and_light():
+    code = """
+import sys
+import clustertrust
+print([name for name in ("numba", "llvmlite", "matplotlib", "polars", "hypothesis") if name in sys.modules])
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+WITHOUT_NUMBA = """
+import json, sys, warnings
+import numpy as np
+sys.modules["numba"] = None  # `import numba` raises ImportError
+from clustertrust import CAKE
+X, NEW = (np.load(path) for path in sys.argv[1:3])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    scores = []
+    for options in json.loads(sys.argv[3]):
+        cake = CAKE(4, n_runs=6, random_state=0, n_jobs=4, **options).fit(X)
+        scores.append([cake.scores_.tolist(), cake.score_samples(NEW).tolist()])
+print(json.dumps([scores, [f"{w.category.__name__}: {w.message}" for w in caught]]))
+"""
+
+
+def test_without_numba_the_same_scores_and_one_warning(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "NEW.npy", NEW)
+    done = run_python(
+        WITHOUT_NUMBA, tmp_path / "X.npy", tmp_path / "NEW.npy", json.dumps(GEOMETRIES)
+    )
+    assert done.returncode == 0, done.stderr
+    scores, told = json.loads(done.stdout)
+    for options, (train, new) in zip(GEOMETRIES, scores, strict=True):
+        cake = fitted(**options)
+        assert_allclose(train, cake.scores_, atol=1e-12, err_msg=str(options))
+        assert_allclose(new, cake.score_samples(NEW), atol=1e-12, err_msg=str(options))
+    assert len(told) == 1
+    assert told[0].startswith("RuntimeWarning: Numba cannot be imported")
+    assert "pip install" in told[0]

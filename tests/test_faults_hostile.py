@@ -1,0 +1,309 @@
+"""Hostile files: models, ensembles, checkpoints and archives whose parts do not fit are refused."""
+
+import json
+import resource
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from faulty import X, other, refused
+from scipy import sparse
+
+from clustertrust import CAKE, Ensemble, build_ensemble
+from clustertrust.files import TableError, read_table
+from clustertrust.storage import read_arrays, write_arrays
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A model of each kind of run, and one fitted in blocks, as (meta, arrays)."""
+    folder = tmp_path_factory.mktemp("stored")
+    cake = CAKE(2, clusterer=["kmeans", "gmm", "spectral"], n_runs=3, random_state=0).fit(X[:60])
+    cake.save(folder / "model")
+    np.save(folder / "x.npy", X)
+    with sklearn.config_context(working_memory=0.1):
+        CAKE(2, n_runs=3, random_state=0).fit(folder / "x.npy").save(folder / "blocks")
+    CAKE(2, n_runs=3, random_state=0).fit(sparse.csr_array(np.maximum(X[:60], 0))).save(
+        folder / "sparse"
+    )
+    return {name: read_arrays(folder / name, "model") for name in ("model", "blocks", "sparse")}
+
+
+def changed(stored, name, change):
+    """Write the stored model with one thing changed."""
+    meta, arrays = json.loads(json.dumps(stored[name][0])), dict(stored[name][1])
+    change(meta, arrays)
+    write_arrays(
+        Path("bad"),
+        "model",
+        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
+        arrays,
+    )
+
+
+def put(*path, value):
+    """Change a value of the JSON."""
+
+    def change(meta, _):
+        at = meta
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = value
+
+    return change
+
+
+CHANGES = {
+    "labels of text": ("model", other("ensemble/labels", lambda a: a.astype(str))),
+    "labels of another length": ("model", other("ensemble/labels", lambda a: a[:-1])),
+    "labels in a line": ("model", other("ensemble/labels", lambda a: a.ravel())),
+    "centres of fewer columns": (
+        "model",
+        other("ensemble/0/run/nearest_centers", lambda a: a[:, :1]),
+    ),
+    "fewer centres than labels": (
+        "model",
+        other("ensemble/0/run/nearest_centers", lambda a: a[:1]),
+    ),
+    "labels of centres as floats": (
+        "model",
+        other("ensemble/0/run/nearest_labels", lambda a: a + 0.5),
+    ),
+    "mixture of another shape": (
+        "model",
+        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a[:, :1]),
+    ),
+    "mixture of other columns": (
+        "model",
+        other("ensemble/1/run/mixture_means_", lambda a: a[:, :1]),
+    ),
+    "fewer training labels": ("model", other("ensemble/2/run/training_labels", lambda a: a[:5])),
+    "training rows beyond": (
+        "model",
+        lambda _, a: a.update({"ensemble/2/run/training_rows": np.array([0, 10**6])}),
+    ),
+    "data of three axes": ("model", other("X", lambda a: a[..., None])),
+    "data of text": ("model", other("X", lambda a: a.astype(str))),
+    "votes in a line": ("model", other("confidence/votes", lambda a: a.ravel())),
+    "scores of another length": ("model", other("confidence/scores", lambda a: a[1:])),
+    "labels without votes": ("model", other("confidence/labels", lambda a: a + 7)),
+    "no scores": ("model", lambda _, a: a.pop("confidence/scores")),
+    "no runs": ("model", put("ensemble", "runs", value=[])),
+    "runs of another kind": ("model", put("ensemble", "runs", value=7)),
+    "names of fewer runs": ("model", put("ensemble", "names", value=[None])),
+    "names that are too few": ("model", put("ensemble", "names", value=[["a"], None, None])),
+    "unknown covariance": ("model", put("ensemble", "runs", 1, "covariance_type", value="round")),
+    "reference run beyond": ("model", put("reference_run", value=3)),
+    "negative reference run": ("model", put("reference_run", value=-1)),
+    "unknown geometry": ("model", put("geometry_method", value="flat")),
+    "unknown fusion": ("model", put("params", "fusion", value="sum")),
+    "unknown parameter": ("model", put("params", "shape", value=1)),
+    "centres at infinity": ("model", other("ensemble/0/run/nearest_centers", lambda a: a + np.inf)),
+    "centres beyond bounds": ("model", other("ensemble/0/run/centers", lambda a: a + 1e300)),
+    "weights below 0": ("model", other("ensemble/1/run/mixture_weights_", lambda a: -a)),
+    "precisions below 0": (
+        "model",
+        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: -a),
+    ),
+    "precisions that are missing": (
+        "model",
+        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a * np.nan),
+    ),
+    "data that are missing": ("model", other("X", lambda a: a * np.nan)),
+    "no points": ("model", other("ensemble/labels", lambda a: a[:0])),
+    "parameters of a run as text": ("model", put("ensemble", "runs", 0, "params", value="x")),
+    "means at infinity": ("blocks", other("totals/means", lambda a: a + np.inf)),
+    "no parameters": ("model", put("params", value=None)),
+    "other number of columns": ("model", put("about", "n_features_in", value=3)),
+    "names of other columns": ("model", put("about", "feature_names", value=["a"])),
+    "names that are no text": ("model", put("about", "feature_names", value=[1, 2])),
+    "means of other columns": (
+        "model",
+        put("about", "preparation", value={"means": [1], "scales": None, "impute": False}),
+    ),
+    "scales that are lists": (
+        "model",
+        put("about", "preparation", value={"means": [1, 2], "scales": [[1], [2, 3]]}),
+    ),
+    "clusters that do not add up": ("blocks", other("totals/clusters", lambda a: a + 1)),
+    "negative clusters": ("blocks", other("totals/clusters", lambda a: np.array([-2, 4, 4]))),
+    "clusters named twice": ("blocks", other("totals/names", lambda a: a * 0)),
+    "negative tables": ("blocks", other("totals/tables", lambda a: a - 10**6)),
+    "narrow tables": ("blocks", other("totals/tables", lambda a: a[..., :1])),
+    "means of fewer columns": ("blocks", other("totals/means", lambda a: a[:, :1])),
+    "exact from totals": ("blocks", put("geometry_method", value="exact")),
+    "columns beyond the matrix": ("sparse", other("X/indices", lambda a: a + 10**6)),
+    "negative columns": ("sparse", other("X/indices", lambda a: a - 10)),
+    "rows that go back": ("sparse", other("X/indptr", lambda a: np.r_[a[0], a[1:-1][::-1], a[-1]])),
+    "a shape of three": ("sparse", other("X/shape", lambda a: np.append(a, 1))),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_models_whose_parts_do_not_fit_are_refused(folder, stored, case):
+    name, change = CHANGES[case]
+    changed(stored, name, change)
+    with pytest.raises(ValueError, match="'bad' is damaged"):
+        CAKE.load("bad")
+
+
+@pytest.mark.parametrize("name", ["model", "blocks", "sparse"])
+def test_models_whose_parts_fit_are_read(folder, stored, name):
+    changed(stored, name, lambda *_: None)
+    assert CAKE.load("bad").predict(X[:5]).shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (other("labels", lambda a: a.astype(float)), "'labels' is float64"),
+        (other("labels", lambda a: a[:, 0]), "'labels' is int"),
+        (lambda _, a: a.pop("labels"), "KeyError"),
+        (put("names", value=[None] * 9), "names of 9 runs"),
+        (other("0/centers", lambda a: a * np.nan), "finite"),
+        (lambda m, _: m.pop("runs"), "KeyError"),
+    ],
+)
+def test_ensembles_whose_parts_do_not_fit_are_refused(folder, change, told):
+    build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0).save("e")
+    meta, arrays = read_arrays(Path("e"), "ensemble")
+    change(meta, arrays)
+    write_arrays(
+        Path("e"),
+        "ensemble",
+        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
+        arrays,
+    )
+    with pytest.raises(ValueError, match=f"'e' is damaged.*{told}"):
+        Ensemble.load("e")
+
+
+def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder):
+    build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs")
+    meta, arrays = read_arrays(Path("runs/run-00001.npz"), "run")
+    write_arrays(
+        Path("runs/run-00001.npz"),
+        "run",
+        {"placer": meta["placer"]},
+        arrays | {"labels": arrays["labels"][:9]},
+    )
+    with pytest.raises(ValueError, match=r"run-00001\.npz' is damaged.*Remove it"):
+        build_ensemble(
+            X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs", on_failure="drop"
+        )
+
+
+def test_new_points_of_other_columns_are_refused():
+    ensemble = build_ensemble(X[:50], n_clusters=2, n_runs=2, random_state=0)
+    with pytest.raises(ValueError, match="X has 1 columns; the runs were fitted on 2"):
+        ensemble.place(X[:5, :1])
+
+
+def npy(shape, dtype="<f8", body=b""):
+    """An array file that claims a shape, whatever it holds."""
+    file = BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype, "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue() + body
+
+
+def archive(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, body in members:
+            file.writestr(name, body)
+
+
+META = npy((2,), "|u1", b"{}")
+BOMBS = {
+    "an array that claims more than there is": [("a.npy", npy((10**12,)))],
+    "a shape that overflows": [("a.npy", npy((2**32, 2**32)))],
+    "a negative shape": [("a.npy", npy((-1, 5)))],
+    "an object": [("a.npy", npy((1,), "|O", b"\x80\x04N."))],
+    "an absolute name": [("/escaped.npy", npy((0,)))],
+    "a name that leads out": [("../escaped.npy", npy((0,)))],
+    "a name that leads out in another way": [("a/..\\..\\escaped.npy", npy((0,)))],
+}
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("case", BOMBS)
+def test_hostile_archives_are_refused(folder, case):
+    archive("bad.npz", [("meta.json.npy", META), *BOMBS[case]])
+    with pytest.raises(
+        ValueError, match=r"bad\.npz' is damaged or was not written by clustertrust"
+    ):
+        Ensemble.load("bad.npz")
+    with pytest.raises(ValueError, match="is damaged"):
+        CAKE.load("bad.npz")
+    with pytest.raises(TableError, match=r"bad\.npz"):
+        read_table("bad.npz")
+    assert sorted(path.name for path in folder.rglob("*")) == ["bad.npz"]
+    assert not Path("/escaped.npy").exists()
+    assert not (folder.parent / "escaped.npy").exists()
+
+
+def test_zip_bombs_are_refused_before_they_unpack(folder):
+    """A thousandfold packed: 3 GiB of zeros in 3 MiB."""
+    with zipfile.ZipFile("bad.npz", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("meta.json.npy", META)
+        with file.open("a.npy", "w", force_zip64=True) as member:
+            member.write(npy((3 * 2**27,)))
+            for _ in range(3 * 2**6):
+                member.write(bytes(2**24))
+    before = peak()
+    for read in (Ensemble.load, CAKE.load, read_table):
+        with pytest.raises(ValueError, match=r"claim to unpack to 3,22.*, more than is trusted"):
+            read(Path("bad.npz"))
+    assert peak() < before + 200
+
+
+def test_what_packs_well_is_still_read(folder):
+    Ensemble.from_labels(np.arange(2).repeat(2 * 10**6).reshape(-1, 2)).save("e")
+    assert Path("e").stat().st_size * 100 < 16 * 10**6
+    assert Ensemble.load("e").labels.shape == (2 * 10**6, 2)
+
+
+@pytest.mark.parametrize("shape", [(10**12, 2), (2**32, 2**32), (-5, 2)])
+def test_arrays_that_claim_more_than_their_file_holds_are_refused(folder, shape):
+    Path("x.npy").write_bytes(npy(shape, body=bytes(800)))
+    refused("x.npy", "claims to have shape|cut short|must be")
+
+
+def test_sparse_files_with_positions_outside_are_refused(folder):
+    matrix = sparse.csr_array(np.eye(5))
+    for name, values in {"indices": matrix.indices + 10**6, "indptr": matrix.indptr[::-1]}.items():
+        for format in ("csr", "csc"):
+            parts = {"indices": matrix.indices, "indptr": matrix.indptr, "data": matrix.data} | {
+                name: values
+            }
+            np.savez("x.npz", format=np.array(format), shape=np.array([5, 5]), **parts)
+            with pytest.raises(TableError, match=r"x\.npz cannot be read as npz"):
+                read_table("x.npz")
+
+
+def test_sparse_files_with_positions_that_are_no_whole_numbers_are_refused(folder):
+    matrix = sparse.csr_array(np.eye(5))
+    parts = {
+        "indices": matrix.indices.astype(complex),
+        "indptr": matrix.indptr,
+        "data": matrix.data,
+    }
+    np.savez("x.npz", format=np.array("csr"), shape=np.array([5, 5]), **parts)
+    with pytest.raises(
+        TableError, match=r"x\.npz holds a sparse matrix whose indices are not whole numbers"
+    ):
+        read_table("x.npz")
+
+
+def test_json_that_nests_without_end_is_refused(folder):
+    deep = b"[" * 10**5
+    archive("bad.npz", [("meta.json.npy", npy((len(deep),), "|u1", deep))])
+    with pytest.raises(ValueError, match="is damaged"):
+        CAKE.load("bad.npz")
