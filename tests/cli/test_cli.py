@@ -4,6 +4,7 @@ what to do.
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
