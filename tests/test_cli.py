@@ -1057,7 +1057,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "empty.csv", "-k", "3"], 1, "empty.csv is empty"),
         (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),
         (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
-        (["score", "twice.csv", "-k", "2"], 1, "more than one column of the name 'a'"),
+        (["score", "twice.csv", "-k", "2"], 1, "more than one column named 'a'"),
         (["score", "odd.dat", "-k", "2"], 2, "Name it with --format"),
         (["score", "odd.xlsx", "--k", "2"], 2, "odd.xlsx is a spreadsheet; save the sheet as CSV"),
         (["predict", "plain.csv", "plain.csv"], 1, "is damaged or was not written by clustertrust"),

@@ -341,7 +341,7 @@ def test_column_of_mixed_types_in_a_frame():
 @pytest.mark.parametrize(
     ("first", "told"),
     [
-        ("a,a", "more than one column of the name 'a'"),
+        ("a,a", "more than one column named 'a'"),
         ("1.5,2", "numbers in its first line"),
         (",b", "a column without a name, 'Unnamed: 0'"),
     ],

@@ -146,9 +146,9 @@ def test_numbers_are_read_to_the_last_digit():
     [
         (b"", "is empty; it needs a line of column names"),
         (b"\n\n", "is empty"),
-        (b"a,a\n1,2\n", "more than one column of the name 'a'"),
+        (b"a,a\n1,2\n", "more than one column named 'a'"),
         (b"a;b\n1;2\n", "one column, 'a;b'; name the separator of its fields: separator=';'"),
-        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): say header=False"),
+        (b"1.5,2\n3,4\n", r"numbers in its first line \(1.5, 2\): set header=False"),
         (b"a,b\n1,2,3\n4,5,6\n", "more fields in its rows than in its first line"),
         (b"a,b\n1,2\n4,5,6\n", "Expected 2 fields in line 3, saw 3"),
         (b"a\n\xff\n", r"is not UTF-8 text"),
@@ -196,7 +196,7 @@ def test_an_option_that_the_format_does_not_use_is_an_error():
 
 
 def test_unknown_formats_are_told(tmp_path):
-    with pytest.raises(TableError, match=r"a.xlsx has none of the known suffixes .*\.parquet"):
+    with pytest.raises(TableError, match=r"a.xlsx has none of the known suffixes: .*\.parquet"):
         format_of("a.xlsx")
     with pytest.raises(ValueError, match="format='xml' is not known"):
         read_table(b"", format="xml")

@@ -434,7 +434,7 @@ def test_the_report_of_a_record_without_data_says_so(tmp_path):
         ),
         (
             {"table": table(label=[0.5, 1, 2, 3])},
-            r"table\['label'\] contains .*0.5.*, which is no label",
+            r"table\['label'\] contains .*0.5.*, which is not a label",
         ),
         ({"threshold": 1.2}, "threshold=1.2 must be a number from 0 to 1"),
         ({"threshold": "0.5"}, "threshold='0.5' must be a number, such as 0.5"),

@@ -61,7 +61,7 @@ def test_nan_is_never_kept_though_it_counts(scores, share):
     if known.sum() < asked:
         with pytest.warns(
             UserWarning,
-            match=rf"asks for {asked} of {len(scores)} points and only {known.sum()} have",
+            match=rf"asks for {asked} of {len(scores)} points, but only {known.sum()} have",
         ):
             kept = select_top(scores, share)
         assert_array_equal(kept, known)

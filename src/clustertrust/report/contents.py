@@ -88,7 +88,7 @@ def read_scores(table: Any) -> ScoreTable:
         )
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
-        raise ValueError(f"table has more than one column of the name {twice[0]!r}; rename them.")
+        raise ValueError(f"table has more than one column named {twice[0]!r}; rename them.")
     if len(table) == 0:
         raise ValueError("table has no rows; a report needs at least one point.")
     numbers = {name: _number_column(table, name) for name in NUMBERS if name in table.columns}
