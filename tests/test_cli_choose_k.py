@@ -239,7 +239,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", *FEW, "--surrogates", "9"],
             1,
-            "--surrogates 9 allows no p-value below 0.1, so that --level 0.05",
+            "--surrogates 9 allows no p-value below 0.1, so --level 0.05",
         ),
         (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the known suffixes"),
         (["x.csv", "--out", "k.h5ad"], 2, "h5ad cannot hold; choose another suffix"),
