@@ -38,7 +38,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
     with pytest.warns(
         ConvergenceWarning, match="4 of 4 runs found fewer than the 5 clusters"
     ) as caught:
-        cake = fitted(points, n_clusters=5, n_runs=4)
+        cake = CAKE(5, n_runs=4, random_state=0).fit(points)
     assert len(caught) == 1
     assert caught[0].filename == __file__  # where the user can do something about it
     assert cake.votes_.shape == (15, 3)
