@@ -43,6 +43,7 @@ class Column:
 # annotations of AnnData.
 COLUMNS = {
     "label": Column("labels", "cluster"),
+    "suggested": Column("suggested", "cluster", stored=False),  # of a given labelling
     "score": Column("scores"),
     "standard_error": Column("standard_errors"),
     "stability": Column("stability"),
@@ -62,6 +63,7 @@ FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if co
 }
 
 _STABILITY = {  # what it is, by agreement
+    "given": "share of the runs that agree with the given label",
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
 }
@@ -87,9 +89,11 @@ class Explanation:
     threshold : above this a score is kept
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         has it, else the smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs, "matching" or "jaccard"; "given": the
+        share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
     name : what the index of the pandas frame calls the point; None where that only counts rows
+    suggested : the label that the point should rather have, of a given labelling; else None
     """
 
     point: int
@@ -109,6 +113,7 @@ class Explanation:
     agreement: str = "matching"
     persistence: float | None = None
     name: Any = None
+    suggested: Any = None
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
@@ -125,19 +130,24 @@ class Explanation:
         ):  # their cluster has no partner in the reference run, or they do not have the point
             shares.append(f"{left:.0%} for none")
         lines.append(f"Votes of the runs: {', '.join(shares) or 'none'}.")
-        if self.rival is not None:
+        if self.suggested not in (None, self.label):
+            lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
+        elif self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
         return "\n".join([*lines, *(self._components() if scored else ()), self._verdict()])
 
     def _components(self) -> list[str]:
         """What the score is made of, a line each."""
-        lines = [
-            f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
+        placed = [
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
             "the runs, "
             f"less its spread of {self.silhouette_std:.3f}.",
         ]
+        if self.agreement == "given":
+            own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"
+            placed = [f"Geometry {self.geometry:.3f}: {own}."]
+        lines = [f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.", *placed]
         if self.persistence is not None:
             lines.append(
                 f"Persistence {self.persistence:.3f}: posterior its label keeps when clusters take "
@@ -147,6 +157,8 @@ class Explanation:
 
     def _verdict(self) -> str:
         """The reason as a sentence, with the names of the clusters."""
+        if self.agreement == "given" and self.label is None:
+            return "Unassigned: no score, since the point was given no label."
         if np.isnan(self.score):
             return "Unassigned: no score, since fewer than two runs assign this point."
         if self.label is None:
@@ -196,7 +208,8 @@ class Confidence:
     n_runs : their number
     sampling_error : of `geometry="sampled"`, standard error of a silhouette of one run, root mean
         square over points; 0 where nothing is sampled
-    agreement : what stability averages over pairs of runs, "matching" or "jaccard"
+    agreement : what stability averages over pairs of runs, "matching" or "jaccard"; "given": the
+        share of runs that agree with a given label
     """
 
     scores: Floats
@@ -245,6 +258,13 @@ class Confidence:
         return replace(self, **found)
 
     @property
+    def suggested(self) -> Ints | None:
+        """(n,) the label that each point should rather have, of a labelling that was given alone:
+        :class:`clustertrust.Audit`. None here, where the labels are what the runs vote for.
+        """
+        return None
+
+    @property
     def margin(self) -> Floats:
         """(n,) votes for the label less votes for the rival."""
         whole = self.compute()
@@ -275,7 +295,7 @@ class Confidence:
         if column.kind == "reason":
             return self.reasons(threshold)
         values = getattr(self, column.field)
-        return self._named(values) if column.kind == "cluster" else values
+        return self._named(values) if column.kind == "cluster" and values is not None else values
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """One row a point, as the kind of frame that came in (pandas with its index, polars), else
@@ -412,6 +432,7 @@ class Confidence:
             names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
         }
         label, rival = int(self.labels[i]), int(self.rival[i])
+        rather = -1 if self.suggested is None else int(self.suggested[i])
         components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
         if self.persistence is not None:
             components["persistence"] = float(self.persistence[i])
@@ -440,6 +461,7 @@ class Confidence:
             weak=_weakest(reason, components),
             agreement=self.agreement,
             name=self._name(i),
+            suggested=None if rather < 0 else names[rather],
         )
 
 
