@@ -326,6 +326,7 @@ def frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
 
 
 def frame_from_arrays(kind: str | None, arrays: Arrays) -> Any:
+    """The frame without columns that `frame_to_arrays` took apart."""
     if kind == "polars":
         return importlib.import_module("polars").DataFrame()
     return None if kind is None else pd.DataFrame(index=expect(arrays, "index", (None,), "iufUS"))

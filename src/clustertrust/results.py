@@ -175,6 +175,8 @@ class Explanation:
                 shares = f"no run votes for {self.rival}, which lies about as near"
             name = f"{name} between {self.label} and {self.rival} ({shares})"
         told = f"{name}: {SENTENCES[self.reason]}"
+        if self.suggested not in (None, self.label):
+            told = f"{name}: the runs would rather have it in {self.suggested}."
         if self.reason == "stable but isolated" and self.rival is None:
             told = f"{name}: the runs agree on it, and there is no other cluster to compare its own with."
         if self.weak == "persistence":

@@ -66,8 +66,8 @@ class Audit(Confidence):
         return verdicts_of(self.outcomes, self.partners, sizes, self.label_names.tolist())
 
     def clusters(self) -> pd.DataFrame:
-        """One row a given cluster: points, mean score, points that should rather have another label,
-        verdict.
+        """One row a given cluster: its points, how many of them should rather have another label,
+        mean score and verdict.
         """
         rows = pd.DataFrame([vars(verdict) for verdict in self.verdicts]).set_index("cluster")
         rows = rows.rename_axis("label").rename(columns={"other": "with"})
@@ -82,10 +82,17 @@ class Audit(Confidence):
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
         """The summary of the scores, and below it the verdict on each cluster."""
+        return f"{super().summary(threshold, points)}\n\n{self.verdicts_as_text()}"
+
+    def verdicts_as_text(self) -> str:
+        """The verdict on each given cluster, a line each."""
         table = self.clusters()[["points", "rather another"]].astype(str)
         table["verdict"] = [str(verdict) for verdict in self.verdicts]
-        told = super().summary(threshold, points)
-        return f"{told}\n\nVerdicts on the given clusters\n{table.to_string()}"
+        return f"Verdicts on the given clusters\n{table.to_string()}"
+
+    def verdicts_by_name(self) -> dict[str, str]:
+        """The verdict on each given cluster in words, as a page lists it among its settings."""
+        return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
 
     def report(
         self,
@@ -101,8 +108,7 @@ class Audit(Confidence):
 
         :func:`clustertrust.report.write_report` has the parameters.
         """
-        told = {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
-        told |= check_mapping("settings", settings)
+        told = self.verdicts_by_name() | check_mapping("settings", settings)
         super().report(
             path, X, settings=told, title=title, threshold=threshold, embedding=embedding
         )

@@ -240,8 +240,9 @@ def wilson_interval(count: int, runs: int, level: float = LEVEL) -> tuple[float,
 def verdicts_of(
     outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any]
 ) -> tuple[Verdict, ...]:
-    """The verdict of most runs on each cluster; on ties the milder. To be merged with one cluster is
-    another verdict than with the next.
+    """The verdict of most runs on each cluster; on ties the milder.
+
+    To be merged with one cluster is another verdict than to be merged with the next.
 
     `outcomes` and `partners` are (R, k), as `judge_run` gives them.
     """

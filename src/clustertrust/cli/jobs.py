@@ -13,11 +13,12 @@ import click
 import numpy as np
 import pandas as pd
 
-from clustertrust import CAKE, __version__, confidence
+from clustertrust import CAKE, Audit, Confidence, __version__, audit, confidence
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import AUDITING, COMPARING, Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, read_points, spread
+from clustertrust.cli.points import ROW, Points, read_file, read_points, spread
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.telling import (
@@ -31,6 +32,7 @@ from clustertrust.cli.telling import (
 )
 from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
+from clustertrust.files.columns import listed
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
 from clustertrust.results import COLUMNS
@@ -97,7 +99,8 @@ def check_method(method: Method, *, for_model: bool) -> None:
 
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions of them."""
-    source = None if request.labels is not None else large_source(request)
+    has_labels = request.labels is not None or request.labels_column is not None
+    source = None if has_labels else large_source(request)
     if source is not None:
         score_large(request, source)
         return
@@ -106,20 +109,20 @@ def score(request: ScoreRequest) -> None:
             "--scheduler reads CSV and Parquet files that every worker can read, and no --labels."
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
-    points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
+    columns, labels = _without_labels(request)
+    points = read_points(data, columns, standardize=request.standardize, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
         )
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
-    if request.labels is None:
+    if not has_labels:
         params = method.building() | method.scoring()
         cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint).fit(points.X)
         scored = cake.confidence_
     else:
-        runs = _read_partitions(request.labels, request.columns.id, points)
-        scored = confidence(points.X, runs, **method.scoring())
+        scored = _score_given(request, points, labels)
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = settings_of(request, scored, points)
     found = scored.to_frame(threshold)
@@ -135,7 +138,8 @@ def score(request: ScoreRequest) -> None:
         if "--plot" in at:
             draw(at["--plot"], scored, points)
         if "--report" in at:
-            write_page(at["--report"], scored, points, settings, threshold, name_of(data))
+            told = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
+            write_page(at["--report"], scored, points, told, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
         told = {
@@ -144,13 +148,19 @@ def score(request: ScoreRequest) -> None:
             "scored": len(found),
             "runs": scored.n_runs,
         }
-        told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
+        told |= {"geometry": scored.geometry_method} | numbers_of(summary)
+        if isinstance(scored, Audit):
+            told |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
+        told |= {"settings": settings}
         tell_json(told, paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
-    tell(request, summary.text(line), len(table) - len(found), len(table))
+    text = summary.text(line)
+    if isinstance(scored, Audit):
+        text += f"\n\n{scored.verdicts_as_text()}"
+    tell(request, text, len(table) - len(found), len(table))
 
 
 def predict(model: str, request: Request) -> None:
@@ -299,6 +309,57 @@ def _demo_files(folder: Path) -> dict[str, Path]:
     return {option: folder / name for option, name in files.items()}
 
 
+def _without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None]:
+    """How the data are read, and their column of labels, which is no feature; None: in no column.
+
+    Cells have theirs in obs.
+    """
+    name = request.labels_column
+    if name is None or _is_h5ad(request):
+        return request.columns, None
+    if request.data == "-":
+        raise click.UsageError("--labels-column reads the data twice; give DATA as a file.")
+    table = read_file(request.data, request.columns).data
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"{request.data} holds a sparse matrix, which has no column of labels.")
+    dropped = (*request.columns.drop, name)
+    return replace(request.columns, drop=dropped), _column_of(table, name, request)
+
+
+def _is_h5ad(request: ScoreRequest) -> bool:
+    return request.data != "-" and (request.columns.format or format_of(request.data)) == "h5ad"
+
+
+def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
+    """The column of labels of a table, by its name as it is typed."""
+    names = {str(column): column for column in table.columns}
+    if name not in names:
+        told = f"{name_of(request.data)} has no such column; it has {listed(list(names), 20)}."
+        raise ValueError(f"--labels-column {name}: {told}")
+    return table[[names[name]]]
+
+
+def _score_given(request: ScoreRequest, points: Points, column: pd.DataFrame | None) -> Confidence:
+    """Score partitions that were given, or audit one labelling."""
+    if request.labels is not None:
+        runs = _read_partitions(request.labels, request.columns.id, points)
+    else:
+        assert request.labels_column is not None
+        if column is None:
+            column = _column_of(points.adata.obs, request.labels_column, request)
+        runs = column[points.kept].reset_index(drop=True)
+    typed, method = request.typed, request.method
+    is_one = runs.shape[1] == 1
+    refused = [name for name in (COMPARING if is_one else AUDITING) if name in typed]
+    if refused:
+        why = "one labelling is audited" if is_one else "nothing is clustered"
+        told = as_typed(", ".join(f"{name}=…" for name in refused))
+        raise click.UsageError(f"With --labels {why}; leave out {told}.")
+    if is_one:
+        return audit(points.X, runs.iloc[:, 0], **method.auditing(typed), verbose=True)
+    return confidence(points.X, runs, **method.scoring())
+
+
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     """Partitions of the points that are used: one column a run, and perhaps the one that names the
     rows.
@@ -321,11 +382,8 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
                 f"{points.ids[differ[0]]!r}; "
                 "partitions label the same rows in the same order."
             )
-    if runs.shape[1] < 2:
-        raise ValueError(
-            f"{path} has {runs.shape[1]} column of labels; at least two runs are needed, one "
-            "column each."
-        )
+    if runs.shape[1] == 0:
+        raise ValueError(f"{path} has no column of labels beside the names of the rows.")
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
     if distinct:
         raise ValueError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -337,6 +337,15 @@ class Method:
         """The parameters that `confidence` has too."""
         return {name: getattr(self, name) for name in SCORING}
 
+    def auditing(self, typed: Collection[str]) -> dict[str, Any]:
+        """The parameters that `audit` has; what was not `typed` and has another default there is
+        left to it.
+        """
+        always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs")
+        others = (name for name in ("clusterer", "n_runs", "normalization") if name in typed)
+        known = self.building() | self.scoring()
+        return {name: known[name] for name in (*always, *others)}
+
     def building(self) -> dict[str, Any]:
         """The parameters that make the runs."""
         one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
@@ -355,6 +364,8 @@ BUILDING = (
     "left_out",
     "on_failure",
 )
+AUDITING = ("clusterer", "n_runs", "random_state")  # those of them that make the runs of an audit
+COMPARING = ("agreement", "unassigned", "consensus")  # of scoring, which an audit does not have
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
 CLUSTERS_OPTION = click.option(

@@ -65,7 +65,7 @@ class Neighbours:
             return np.concatenate(list(parts))
 
     def nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
-        """Distances to the k nearest of the points, nearest first, and which these are: (b, k) each.
+        """Distances to the k nearest of the points, nearest first, and which they are: (b, k) each.
 
         Of equals the first. O(b n d); less in few dimensions.
         """
