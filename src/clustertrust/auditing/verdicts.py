@@ -18,14 +18,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 
-from clustertrust._parallel import one_thread
+from clustertrust._parallel import collected_warnings, one_thread
 
 __all__ = ["VERDICTS", "Sample", "Verdict", "halves", "judge_run", "verdicts_of", "wilson_interval"]
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-Cut = Callable[[Ints], Ints]  # positions of points → 0 and 1, the two parts they fall into
+Cut = Callable[[Ints], list[Ints]]  # positions of points → ways to part them, labels 0 and 1
 
 VERDICTS = ("kept together", "split", "merged", "dissolved")
 KEPT, SPLIT, MERGED, DISSOLVED = range(len(VERDICTS))
@@ -38,6 +39,7 @@ VALLEY = 0.65
 # one cloud have 1.2 times as many and more, since pieces are smaller than what they were cut from.
 THIN = 0.6
 SMALLEST_PART = 0.1  # of a cluster, for less is no half of it
+ROOM = 5  # points for each dimension, from which on their spread is known in all directions
 LEVEL = 0.95  # of the intervals
 
 
@@ -77,7 +79,7 @@ class Sample:
     near : (n, K) the nearest drawn points of each point, -1: none
     width : (n,) distance to the last of them, small where points are dense
     labels : (n,) labels that the run propagated, -1: none
-    cut : cuts points in two; None where there are no coordinates to do so
+    cut : ways to cut points in two; None where there are no coordinates to do so
     """
 
     near: Ints
@@ -95,14 +97,19 @@ class Sample:
         return Sample(among, self.width[members], np.zeros(members.size, dtype=np.int64), here)
 
     def halved(self) -> Sample | None:
-        """The same with the two parts that all points fall into as labels; None: not in halves."""
+        """The same with two parts as labels, those with the fewest points at their border.
+
+        None where no cut leaves a part of size on either side.
+        """
         least = max(SMALLEST_PART * len(self.near), self.near.shape[1] + 1)
         if self.cut is None or len(self.near) < 2 * least:
             return None
-        parts = self.cut(np.arange(len(self.near)))
-        return (
-            replace(self, labels=parts) if np.bincount(parts, minlength=2).min() >= least else None
-        )
+        ways = [
+            replace(self, labels=parts)
+            for parts in self.cut(np.arange(len(self.near)))
+            if np.bincount(parts, minlength=2).min() >= least
+        ]
+        return min(ways, key=border_size, default=None)
 
 
 def _of_members(cut: Cut, members: Ints) -> Cut:
@@ -219,11 +226,18 @@ def _falls_in_halves(half: Sample | None) -> bool:
 
 
 def halves(X: Any, seed: int) -> Cut:
-    """A cut of points of X in two by k-means."""
+    """Cuts of points of X in two by k-means: as they lie, and with equal spread in all directions.
 
-    def cut(members: Ints) -> Ints:
-        with one_thread():
-            return np.asarray(KMeans(2, n_init=1, random_state=seed).fit_predict(X[members]))
+    The second finds two strips side by side, which the first cuts across.
+    """
+
+    def cut(members: Ints) -> list[Ints]:
+        points = X[members]
+        ways = [points]
+        with one_thread(), collected_warnings:  # of copies, which fall into no two parts
+            if not sparse.issparse(points) and len(points) > ROOM * points.shape[1]:
+                ways.append(PCA(whiten=True, svd_solver="full").fit_transform(points))
+            return [KMeans(2, n_init=1, random_state=seed).fit_predict(way) for way in ways]
 
     return cut
 
