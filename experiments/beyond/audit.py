@@ -1,7 +1,7 @@
 """What an audit of given labels finds: planted errors beside other signals, and verdicts on whole clusters.
 
 `python -m experiments.beyond.audit` is a trial of a minute and goes to `results/quick`; `--full` takes some
-fifteen. It needs cleanlab: `pip install -r experiments/beyond/requirements-audit.txt`.
+ten. It needs cleanlab: `pip install -r experiments/beyond/requirements-audit.txt`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class Size(NamedTuple):
     points: int
     repetitions: int
     sets: tuple[str, ...]
+    draws: int = 5  # of data for verdicts
 
 
 QUICK = Size(300, 1, ("S1", "moons", "Ir"))
-FULL = Size(800, 2, SETS)
+FULL = Size(800, 2, SETS, 10)
 
 
 def points_of(name: str, size: Size, repetition: int) -> tuple[Floats, Labels]:
@@ -97,7 +98,7 @@ def neighbours(X: Floats, given: Labels) -> Floats:
 
 
 def cleanlab(X: Floats, given: Labels) -> Floats:
-    """cleanlab's label quality from cross-validated probabilities of k nearest neighbours."""
+    """Return cleanlab's label quality from cross-validated probabilities of k nearest neighbours."""
     try:
         from cleanlab.rank import get_label_quality_scores
     except ImportError as error:
@@ -242,7 +243,7 @@ def told(found: Audit) -> dict[int, tuple[str, float, float, float]]:
 def judge(size: Size) -> Iterator[dict[str, Any]]:
     """Verdicts on every cluster of every planted labelling."""
     for name, draw in APART.items():
-        for repetition in range(5 * size.repetitions):
+        for repetition in range(size.draws):
             X, y = draw(repetition)
             for labelling, change in PLANTED.items():
                 given, expected = change(X, y, np.random.default_rng([21, repetition]))
@@ -319,7 +320,7 @@ def verdicts_table(rows: pd.DataFrame, size: Size) -> str:
             cells.append(" and ".join(f"{of.sum()} of {len(of)}" for of in groups if len(of)))
         lines.append(cells)
     note = (
-        f"{5 * size.repetitions} draws of each. Verdicts that are right: on the clusters that were changed, and on "
+        f"{size.draws} draws of each. Verdicts that are right: on the clusters that were changed, and on "
         f"those that were not. In all {rows['right'].sum()} of {len(rows)}."
     )
     return f"{note}\n\n{markdown(['data', *PLANTED], lines)}"
@@ -338,7 +339,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.beyond.audit", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--full", action="store_true", help="all data sets: some fifteen minutes")
+    parser.add_argument("--full", action="store_true", help="all data sets: some ten minutes")
     chosen = parser.parse_args()
     data.find_data()
     size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")

@@ -219,10 +219,12 @@ def _falls_in_halves(half: Sample | None) -> bool:
     """
     if half is None:
         return False
+    sees = labels_near(half.near, half.labels, 2)
+    if valley(half, sees, 0, 1) < 0.5:
+        return False
     parts = [half.of(np.flatnonzero(half.labels == part)).halved() for part in (0, 1)]
     inner = [np.nan if part is None else border_size(part) for part in parts]
-    sees = labels_near(half.near, half.labels, 2)
-    return is_thin(half, sees, 0, 1, inner) and valley(half, sees, 0, 1) >= 0.5
+    return is_thin(half, sees, 0, 1, inner)
 
 
 def halves(X: Any, seed: int) -> Cut:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _STABILITY = {
+    "given": "share of runs that agree with the given label",
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
 }
@@ -61,8 +62,8 @@ class StabilityGeometryDisplay(Display):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
-    agreement : {"matching", "jaccard"}
-        What stability averages over pairs of runs.
+    agreement : {"matching", "jaccard", "given"}
+        What stability averages over pairs of runs; "given": over runs, of a given labelling.
 
     Attributes
     ----------
