@@ -51,7 +51,7 @@ class Size(NamedTuple):
 
 
 QUICK = Size(300, 1, ("S1", "moons", "Ir"))
-FULL = Size(800, 2, SETS, 10)
+FULL = Size(600, 1, SETS, 10)
 
 
 def points_of(name: str, size: Size, repetition: int) -> tuple[Floats, Labels]:
@@ -328,7 +328,7 @@ def verdicts_table(rows: pd.DataFrame, size: Size) -> str:
 
 def _how(size: Size) -> str:
     return (
-        f"At most {size.points} points of each set, {size.repetitions} repetitions; 5, 10 and 20 % of the true labels "
+        f"At most {size.points} points of each set, {size.repetitions} draw; 5, 10 and 20 % of the true labels "
         f"changed, to any other class or to that of the nearest point of another. Made by `python -m "
         f"experiments.beyond.audit{' --full' if size is FULL else ''}`."
     )
