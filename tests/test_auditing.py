@@ -434,7 +434,7 @@ def test_a_damaged_file_is_refused(found, tmp_path, name):
         (Y, {"n_runs": 3}, ValueError, "n_runs=3"),
         (Y, {"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
         (Y, {"fusion": "sum"}, ValueError, "fusion='sum' is not known"),
-        (Y, {"metric": "manhattan", "geometry": "rms"}, ValueError, "metric is used by"),
+        (Y, {"metric": "manhattan", "geometry": "rms"}, ValueError, "metric is used only by"),
     ],
 )
 def test_what_cannot_be_audited_is_told(labels, given, error, told):
