@@ -10,7 +10,8 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.common import Row, blobs, clock_in_turn
-from clustertrust import Ensemble, dissimilarity
+from clustertrust import Ensemble
+from clustertrust.distances import dissimilarity
 from clustertrust.geometry import silhouettes
 
 

@@ -414,7 +414,7 @@ def test_a_failing_run_is_named_or_dropped():
             r"vary\['n_neighbors'\].*none of \['kmeans'\]",
         ),
         ({"vary": {"tol": []}}, ValueError, r"vary\['tol'\] is empty"),
-        ({"vary": {"tol": 3}}, TypeError, r"vary\['tol'\]=3 must be a sequence"),
+        ({"vary": {"tol": 3}}, TypeError, r"vary\['tol'\]=3 must be a range or a list"),
         (
             {"vary": {"n_clusters": [3, 0]}},
             ValueError,

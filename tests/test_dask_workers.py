@@ -101,7 +101,7 @@ def test_labels_in_another_form_have_a_column_a_run(points):
 @pytest.mark.usefixtures("small_sample")
 def test_the_report_of_more_points_than_the_sample_is_made_without_them(points, tmp_path):
     found = fit(da.from_array(points, chunks=(ROWS, 3)))
-    assert len(found._X) < len(points)
+    assert len(found.X_fit_) < len(points)
     found.report(tmp_path / "r.html")
     assert "The data were not given" in (tmp_path / "r.html").read_text()
     found.report(tmp_path / "r.html", points)

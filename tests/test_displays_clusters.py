@@ -154,18 +154,18 @@ def test_names_are_in_their_own_order_and_taken_for_text():
 
 
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=30), st.floats(0.01, 2))
-def test_spread_keeps_order_distance_and_limits(positions, least):
+def test_keep_apart_keeps_order_distance_and_limits(positions, least):
     positions = np.sort(positions)
-    moved = shared.spread(positions, least, 0.0, 10.0)
+    moved = shared.keep_apart(positions, least, 0.0, 10.0)
     least = min(least, 10 / len(positions))
     assert (np.diff(moved) >= least * (1 - 1e-6)).all()
     assert moved[0] >= -1e-9
     assert moved[-1] <= 10 + 1e-9
 
 
-def test_spread_moves_only_what_is_too_near():
-    assert_allclose(shared.spread(np.array([1.0, 5.0, 5.2, 9.0]), 1.0, 0, 10), [1, 4.6, 5.6, 9])
-    assert_allclose(shared.spread(np.array([0.0, 0.0, 7.0]), 1.0, 0, 10), [0.5, 1.5, 7])
+def test_keep_apart_moves_only_what_is_too_near():
+    assert_allclose(shared.keep_apart(np.array([1.0, 5.0, 5.2, 9.0]), 1.0, 0, 10), [1, 4.6, 5.6, 9])
+    assert_allclose(shared.keep_apart(np.array([0.0, 0.0, 7.0]), 1.0, 0, 10), [0.5, 1.5, 7])
 
 
 def test_boxes_are_pushed_apart_and_others_stay():

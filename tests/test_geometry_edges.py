@@ -358,7 +358,7 @@ def test_unknown_metric_is_told_before_any_clustering(monkeypatch):
     def too_late(*_, **__):
         raise AssertionError("the runs were built first")
 
-    monkeypatch.setattr("clustertrust.estimator.build_ensemble", too_late)
+    monkeypatch.setattr("clustertrust.estimator.build_runs", too_late)
     with pytest.raises(ValueError, match="metric"):
         CAKE(3, metric="euklid").fit(X)
 

@@ -20,7 +20,7 @@ def test_the_librarys_defaults_are_the_commands(folder):
     typed = COMMANDS["score"].make_context("score", ["plain.csv"], obj={}).params
     params = CAKE().get_params(deep=False)
     shared = {name: typed[name] for name in params if name in typed}
-    assert len(shared) == len(METHOD_OPTIONS)
+    assert len(shared) == len(METHOD_OPTIONS) + 1  # and the checkpoint
     # A file is the same when it is made again, unless another seed is asked for.
     assert shared == {name: params[name] for name in shared} | {
         "clusterer": ("kmeans",),
@@ -74,9 +74,9 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         "bootstrap",
     )
     assert (seen["metric"], seen["n_runs"], seen["resample"]) == ("cosine", "auto", "bootstrap")
-    assert (
-        not set(seen) - set(meant) - {"metric", "metric_params", "kernel_params", "vary", "verbose"}
-    )
+    no_option = {"metric_params", "kernel_params", "vary", "verbose", "precision"}
+    elsewhere = {"metric", "checkpoint", "device"}
+    assert not set(seen) - set(meant) - no_option - elsewhere
 
 
 def test_a_range_of_k_lets_each_run_draw_its_own(folder):
@@ -108,7 +108,7 @@ def test_given_partitions_are_scored(folder, library):
         assert_array_equal(table["score"], expected.scores)
         named = {f"{prefix}{name}" for name in np.unique(runs[:, expected.reference_run])}
         assert set(table["label"].astype(str)) <= named
-    assert len(SCORING) == 9
+    assert len(SCORING) == 10
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         run("score", *typed, *FAST, "--out", "s.csv")
         assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     assert (
-        "say --no-header if that is the first point"
+        "set --no-header if that is the first point"
         in run("score", "bare.csv", *FAST, code=1).stderr
     )
     assert (

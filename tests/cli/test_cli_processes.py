@@ -73,7 +73,7 @@ def test_stopped_in_the_middle_nothing_is_left(folder, where, sent, code):
     Path("s.csv").write_text("old")
     before = files(folder)
     running = process(
-        code=SLOWLY.format(where=where, runs=2_000_000 if where == "fit" else 3), cwd=folder
+        code=SLOWLY.format(where=where, runs=1_000_000 if where == "fit" else 3), cwd=folder
     )
     assert running.stdout.readline() == "now\n"
     if where == "fit":

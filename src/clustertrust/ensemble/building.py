@@ -118,16 +118,16 @@ def build_ensemble(
             "device": device,
         }
     )
-    if isinstance(recipe.n_runs, str):
-        raise TypeError(
-            f"n_runs={n_runs!r} must be a whole number here; only CAKE can find how many runs it "
-            "needs."
-        )
     if is_dask(X):
         from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
 
         refuse_gpu(device)
         return build_on_dask(X, recipe)
+    if isinstance(recipe.n_runs, str):
+        raise TypeError(
+            f"n_runs={n_runs!r} must be a whole number here; only CAKE can find how many runs it "
+            "needs."
+        )
     recipe = replace(recipe, device=resolve_device(device, X))
     return build_runs(check_matrix(to_host(X)), recipe)
 
