@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 import clustertrust.anndata
-from clustertrust import CAKE, confidence
+from clustertrust import CAKE, audit, confidence
 
 X = load_iris().data
 
@@ -73,6 +73,20 @@ def test_partitions_that_are_there(adata):
     assert adata.obs["mine_label"].astype(str).tolist() == expected.to_frame()["label"].tolist()
     assert adata.uns["mine"]["labels"].tolist() == runs
     assert "cake_score" not in adata.obs
+
+
+def test_one_labelling_is_audited(adata):
+    clustertrust.anndata.score(adata, labels="km3", n_runs=8, random_state=2)
+    expected = audit(X, adata.obs["km3"], n_runs=8, random_state=2)
+    assert_array_equal(adata.obs["cake_score"], expected.scores)
+    table = expected.to_frame()
+    for name in ("label", "suggested"):
+        assert adata.obs[f"cake_{name}"].astype(str).tolist() == table[name].tolist()
+    assert adata.uns["cake"]["labels"] == "km3"
+    assert adata.uns["cake"]["normalization"] == "affine"
+    assert adata.uns["cake"]["verdicts"] == expected.verdicts_by_name()
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
+    assert "cake_suggested" not in adata.obs
 
 
 def test_every_parameter_reaches_the_estimator(adata, monkeypatch):
@@ -166,7 +180,13 @@ def test_categories_of_numbers_are_in_their_order(adata):
             ValueError,
             r"labels names \['km9'\], not in adata.obs, which has \['km2', 'km3'",
         ),
-        ({"labels": "km2"}, TypeError, "must be a list of columns"),
+        ({"labels": "km9"}, ValueError, r"labels names \['km9'\], not in adata.obs"),
+        (
+            {"labels": "km2", "n_clusters": 3},
+            ValueError,
+            "one labelling is audited: leave out n_cl",
+        ),
+        ({"labels": "km2", "agreement": "jaccard"}, ValueError, "leave out agreement"),
         ({"labels": ["km2"]}, ValueError, "at least 2"),
         (
             {"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5},

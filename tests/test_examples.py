@@ -38,6 +38,7 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
         ("plot_choose_k", {"RUNS": 3}),
         ("plot_ranking", {}),
         ("plot_reasons", {}),
+        ("plot_audit", {"MOON": 60}),
     ],
 )
 def test_short_forms_of_the_examples_draw_their_picture(

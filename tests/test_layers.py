@@ -29,7 +29,7 @@ LAYERS = (
     ("scoring", "summary", "selection", "files", "baselines", "report"),
     ("streaming", "evaluation", "calibration"),
     ("model_files",),
-    ("estimator",),
+    ("estimator", "auditing"),
     ("anndata", "null"),
     ("k_profile",),
     ("displays",),

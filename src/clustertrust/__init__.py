@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from clustertrust.auditing import Audit, audit
     from clustertrust.ensemble import Ensemble, build_ensemble
     from clustertrust.estimator import CAKE, confidence
     from clustertrust.k_profile.profile import KProfile, choose_k
@@ -23,12 +24,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CAKE",
+    "Audit",
     "Confidence",
     "Ensemble",
     "Explanation",
     "KProfile",
     "NullReference",
     "align_labels",
+    "audit",
     "build_ensemble",
     "choose_k",
     "confidence",
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "auditing": ("Audit", "audit"),
     "ensemble": ("Ensemble", "build_ensemble"),
     "estimator": ("CAKE", "confidence"),
     "k_profile": ("KProfile", "choose_k"),

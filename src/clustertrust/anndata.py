@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._validation import check_mapping, check_names, check_same_length
+from clustertrust.auditing import audit
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import COLUMNS, Confidence
@@ -26,7 +27,7 @@ def score(
     *,
     use_rep: str = "X_pca",
     key: str = "cake",
-    labels: Sequence[str] | None = None,
+    labels: str | Sequence[str] | None = None,
     n_clusters: int | None = None,
     clusterer: Any = None,
     n_runs: int | str | None = None,
@@ -35,7 +36,7 @@ def score(
     fusion: str = "harmonic",
     geometry: str = "auto",
     metric: Any = "euclidean",
-    normalization: str = "clip",
+    normalization: str | None = None,
     agreement: str = "matching",
     unassigned: str = "skip",
     consensus: str = "medoid",
@@ -59,14 +60,18 @@ def score(
         Where distances are taken: a key of `obsm`, or "X".
     key : str
         What the names of the results begin with.
-    labels : sequence of str, optional
-        Columns of `obs` that hold the partitions, at least two, such as ``["leiden_0.5",
-        "leiden_1.0"]``. Nothing is clustered then, and the parameters of clustering are left out.
+    labels : str or sequence of str, optional
+        One column of `obs`, such as "louvain": its labels are scored by
+        :func:`clustertrust.audit`, `clusterer` and `n_runs` are those of its runs, and
+        `obs["cake_suggested"]` is the label that the runs suggest. Or several columns
+        that hold partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``: nothing is
+        clustered then, and the parameters of clustering are left out.
     n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
         See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
         is given; `n_runs` None: 20.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
-        See :class:`clustertrust.CAKE`.
+        See :class:`clustertrust.CAKE`. `normalization` None: "clip", and "affine" for one column of
+        labels.
     threshold : float
         Cells with a score above this have the reason "core".
     copy : bool
@@ -90,6 +95,9 @@ def score(
     """
     _check_key(key)
     X = representation(adata, use_rep)
+    one = isinstance(labels, str)
+    if normalization is None:
+        normalization = "affine" if one else "clip"
     scoring: dict[str, Any] = {
         "fusion": fusion,
         "geometry": geometry,
@@ -103,7 +111,23 @@ def score(
     settings = {"use_rep": use_rep} | {
         name: value for name, value in scoring.items() if name != "n_jobs"
     }
-    if labels is not None:
+    if isinstance(labels, str):
+        _refuse(
+            {"n_clusters": n_clusters, "vary": vary, "resample": resample}
+            | _other(
+                scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}
+            ),
+            "one labelling is audited",
+        )
+        building = {"clusterer": clusterer, "random_state": random_state, "verbose": verbose}
+        building |= {} if n_runs is None else {"n_runs": n_runs}
+        taken = ("fusion", "geometry", "metric", "normalization", "n_jobs")
+        given = _partitions(adata, [labels]).iloc[:, 0]
+        audited = audit(X, given, **building, **{name: scoring[name] for name in taken})
+        scored: Confidence = audited
+        settings |= {"labels": labels, "random_state": random_state}
+        settings |= {"clusterer": clusterer, "verdicts": audited.verdicts_by_name()}
+    elif labels is not None:
         building = {
             "n_clusters": n_clusters,
             "clusterer": clusterer,
@@ -111,7 +135,10 @@ def score(
             "vary": vary,
         }
         seeded = not (isinstance(random_state, int) and random_state == 0)  # 0 is the default
-        _refuse(building | {"resample": resample, "random_state": random_state if seeded else None})
+        _refuse(
+            building | {"resample": resample, "random_state": random_state if seeded else None},
+            "labels are given, so that nothing is clustered",
+        )
         scored = confidence(X, _partitions(adata, labels), **scoring)
         settings |= {"labels": list(labels)}
     else:
@@ -198,12 +225,15 @@ def _partitions(adata: Any, labels: Sequence[str]) -> pd.DataFrame:
     return adata.obs[names]
 
 
-def _refuse(given: Mapping[str, Any]) -> None:
+def _refuse(given: Mapping[str, Any], why: str) -> None:
     named = [name for name, value in given.items() if value is not None]
     if named:
-        raise ValueError(
-            f"labels are given, so that nothing is clustered: leave out {', '.join(named)}."
-        )
+        raise ValueError(f"{why}: leave out {', '.join(named)}.")
+
+
+def _other(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults."""
+    return {name: given[name] for name, value in defaults.items() if given[name] != value}
 
 
 def _found(scored: Confidence) -> dict[str, Any]:

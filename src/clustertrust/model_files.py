@@ -34,7 +34,16 @@ from clustertrust.storage import (
 from clustertrust.streaming.stream import STREAMED_GEOMETRIES, summed_model
 from clustertrust.streaming.totals import Totals
 
-__all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
+__all__ = [
+    "StoredModel",
+    "about_columns",
+    "check_fields",
+    "frame_from_arrays",
+    "frame_to_arrays",
+    "load_model",
+    "read_about",
+    "save_model",
+]
 
 
 SLACK = 1e-6  # how far rounding may take a share or a silhouette out of its range
@@ -84,7 +93,7 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     plain = {name: _storable(name, value, ensemble) for name, value in stored.params.items()}
     ensemble_meta, ensemble_arrays = ensemble_to_arrays(ensemble)
     ensemble_arrays.pop("training", None)  # X is there
-    frame_meta, frame_arrays = _frame_to_arrays(confidence.frame)
+    frame_meta, frame_arrays = frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
     arrays |= {f"confidence/{name}": getattr(confidence, name) for name in (*_KINDS, "votes")}
     arrays |= frame_arrays | _data_to_arrays(stored.X)
@@ -117,10 +126,10 @@ def load_model(path: str | Path) -> StoredModel:
             if name.startswith("ensemble/")
         }
         ensemble = ensemble_from_arrays(meta["ensemble"], part | {"training": X})
-        fields = _fields(meta, arrays, ensemble)
+        fields = check_fields(meta, arrays, ensemble)
         model = _model(params, meta, arrays, X, ensemble)
         confidence = model.confidence(
-            fields, frame=_frame_from_arrays(meta["frame"], arrays), numbered=True
+            fields, frame=frame_from_arrays(meta["frame"], arrays), numbered=True
         )
         if confidence.votes.shape[1] != max(1, len(confidence.label_names)):
             raise ValueError(
@@ -168,7 +177,7 @@ def _warn_of_scales(about: dict[str, Any]) -> None:
         )
 
 
-def _fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[str, Any]:
+def check_fields(meta: dict[str, Any], arrays: Arrays, ensemble: Ensemble) -> dict[str, Any]:
     """Return the fields of `Confidence`, checked."""
     votes = expect(arrays, "confidence/votes", (None, None))
     fields: dict[str, Any] = {"votes": votes, "sampling_error": meta["sampling_error"]}
@@ -294,7 +303,7 @@ def _data_from_arrays(arrays: Arrays) -> Any:
     )
 
 
-def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
+def frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
     """Return the kind of frame and, for pandas, its index: numbers, or anything else as text."""
     if frame is None:
         return None, {}
@@ -304,7 +313,8 @@ def _frame_to_arrays(frame: Any) -> tuple[str | None, Arrays]:
     return "pandas", {"index": index if index.dtype.kind in "iuf" else index.astype(str)}
 
 
-def _frame_from_arrays(kind: str | None, arrays: Arrays) -> Any:
+def frame_from_arrays(kind: str | None, arrays: Arrays) -> Any:
+    """The frame without columns that `frame_to_arrays` took apart."""
     if kind == "polars":
         return importlib.import_module("polars").DataFrame()
     return None if kind is None else pd.DataFrame(index=expect(arrays, "index", (None,), "iufUS"))

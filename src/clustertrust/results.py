@@ -40,6 +40,7 @@ class Column:
 # The one list of the columns of `Confidence.to_frame`, of result files and of AnnData annotations.
 COLUMNS = {
     "label": Column("labels", "cluster"),
+    "suggested": Column("suggested", "cluster", stored=False),  # of a given labelling
     "score": Column("scores"),
     "standard_error": Column("standard_errors"),
     "stability": Column("stability"),
@@ -59,6 +60,7 @@ FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if co
 }
 
 _STABILITY = {  # what it is, by agreement
+    "given": "share of the runs that agree with the given label",
     "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
     "matching": "share of run pairs that put it into the same cluster",
     "reference": "share of run pairs that put it into the same cluster of the run that agrees "
@@ -86,9 +88,11 @@ class Explanation:
     threshold : above this a score is kept
     weak : "stability", "geometry" or, where it is a part of the score, "persistence": as the reason
         says, else the smallest; None for core and unassigned points
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+        "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
     name : the point's name in the index of the pandas frame; None if that only counts rows
+    suggested : the label that the runs suggest instead, for a given labelling; else None
     """
 
     point: int
@@ -108,6 +112,7 @@ class Explanation:
     agreement: str = "matching"
     persistence: float | None = None
     name: Any = None
+    suggested: Any = None
 
     def __str__(self) -> str:
         error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
@@ -124,18 +129,23 @@ class Explanation:
         ):  # their cluster has no partner in the reference run, or they do not have the point
             shares.append(f"{left:.0%} for none")
         lines.append(f"Votes of the runs: {', '.join(shares) or 'none'}.")
-        if self.rival is not None:
+        if self.suggested not in (None, self.label):
+            lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
+        elif self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
         return "\n".join([*lines, *(self._components() if scored else ()), self._verdict()])
 
     def _components(self) -> list[str]:
         """Return the components of the score, one line each."""
-        lines = [
-            f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.",
+        placed = [
             f"Geometry {self.geometry:.3f}: silhouette {self.silhouette_mean:.3f} on average over "
             f"the runs, less its spread of {self.silhouette_std:.3f}.",
         ]
+        if self.agreement == "given":
+            own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"
+            placed = [f"Geometry {self.geometry:.3f}: {own}."]
+        lines = [f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.", *placed]
         if self.persistence is not None:
             lines.append(
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
@@ -145,6 +155,8 @@ class Explanation:
 
     def _verdict(self) -> str:
         """Return the reason as a sentence, with the names of the clusters."""
+        if self.agreement == "given" and self.label is None:
+            return "Unassigned: no score, because the point was given no label."
         if np.isnan(self.score):
             return "Unassigned: no score, because fewer than two runs assign this point."
         if self.label is None:
@@ -161,6 +173,8 @@ class Explanation:
                 shares = f"no run votes for {self.rival}, which lies about as near"
             name = f"{name} between {self.label} and {self.rival} ({shares})"
         sentence = f"{name}: {SENTENCES[self.reason]}"
+        if self.suggested not in (None, self.label):
+            sentence = f"{name}: the runs suggest {self.suggested} instead."
         if self.reason == "stable but isolated" and self.rival is None:
             sentence = (
                 f"{name}: the runs agree on it, and there is no other cluster to compare its own "
@@ -200,7 +214,8 @@ class Confidence:
     n_runs : their number
     sampling_error : with `geometry="sampled"`, standard error of a silhouette of one run, root mean
         square over points; 0 without sampling
-    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference"
+    agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
+        "given": the share of runs that agree with a given label
     """
 
     scores: Floats
@@ -249,6 +264,14 @@ class Confidence:
         return replace(self, **found)
 
     @property
+    def suggested(self) -> Ints | None:
+        """(n,) the label that the runs suggest for each point of one given labelling.
+
+        Only :class:`clustertrust.Audit` has it. None here: these labels are what the runs vote for.
+        """
+        return None
+
+    @property
     def margin(self) -> Floats:
         """(n,) votes for the label minus votes for the rival."""
         whole = self.compute()
@@ -277,7 +300,7 @@ class Confidence:
         if column.kind == "reason":
             return self.reasons(threshold)
         values = getattr(self, column.field)
-        return self._named(values) if column.kind == "cluster" else values
+        return self._named(values) if column.kind == "cluster" and values is not None else values
 
     def to_frame(self, threshold: float = THRESHOLD) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
@@ -406,6 +429,7 @@ class Confidence:
             names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
         }
         label, rival = int(self.labels[i]), int(self.rival[i])
+        rather = -1 if self.suggested is None else int(self.suggested[i])
         components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
         if self.persistence is not None:
             components["persistence"] = float(self.persistence[i])
@@ -434,6 +458,7 @@ class Confidence:
             weak=_weakest(reason, components),
             agreement=self.agreement,
             name=self._name(i),
+            suggested=None if rather < 0 else names[rather],
         )
 
 

@@ -35,7 +35,17 @@ __all__ = [
 
 # Columns shown for each ambiguous point, and columns whose means are shown for each cluster, if the
 # table has them.
-SHOWN = ["label", "rival", "score", "stability", "geometry", "persistence", "margin", "reason"]
+SHOWN = [
+    "label",
+    "suggested",
+    "rival",
+    "score",
+    "stability",
+    "geometry",
+    "persistence",
+    "margin",
+    "reason",
+]
 PARTS = ["score", "stability", "geometry", "persistence"]
 QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
 AMBIGUOUS = 5  # points listed
@@ -120,7 +130,8 @@ def runs_of(confidence: Confidence) -> str:
 def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
-    return f"{ensemble.n_runs} runs{differ}"
+    given = sum(run.method == "given" for run in ensemble.runs or ())  # of an audit, no run of ours
+    return f"{ensemble.n_runs - given} runs{differ}"
 
 
 def quantiles(confidence: Confidence) -> pd.Series:

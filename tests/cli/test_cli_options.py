@@ -1,5 +1,6 @@
 """Options of the command: all reach the library, and columns are named, not guessed."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from command import FAST, IDS, NAMED, NAMES, X, run
 from numpy.testing import assert_allclose, assert_array_equal
 
-from clustertrust import CAKE, confidence
+from clustertrust import CAKE, audit, confidence
 from clustertrust.cli import jobs
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.options import METHOD_OPTIONS, SCORING
@@ -126,21 +127,68 @@ def test_given_partitions_are_not_clustered(folder, library, typed, told):
 
 def test_partitions_must_fit(folder, library):
     Path("short.csv").write_text("a,b\n0,0\n1,1\n")
-    X[["sepal_width"]].round().astype(int).to_csv("one.csv", index=False)
+    pd.DataFrame({"flower": IDS}).to_csv("none.csv", index=False)
     runs = pd.DataFrame(library.ensemble_.labels).add_prefix("run")
     runs.assign(n=range(150)).to_csv("numbered.csv", index=False)
     for path, told in {
         "short.csv": "short.csv has 2 rows and the data have 150",
-        "one.csv": "at least two runs are needed",
         "numbered.csv": "the column 'n' has a different value in every row",
     }.items():
         assert told in run("score", "plain.csv", "--labels", path, code=1).stderr
+    told = run("score", "iris.csv", *NAMED, "--labels", "none.csv", code=1).stderr
+    assert "none.csv has no column of labels beside the names of the rows" in told
     runs.assign(flower=IDS).to_csv("named.csv", index=False)
     run("score", "iris.csv", *NAMED, "--labels", "named.csv", "--out", "s.csv")
     assert_array_equal(read_table("s.csv").data["score"], library.scores_)
     runs.assign(flower=IDS[::-1]).to_csv("named.csv", index=False)
     told = run("score", "iris.csv", *NAMED, "--labels", "named.csv", code=1).stderr
     assert f"names row 0 {IDS[-1]!r}, and the data {IDS[0]!r}" in told
+
+
+def audited(labels, **how):
+    return audit(X, labels, random_state=0, **how)
+
+
+def test_one_labelling_is_audited(folder, library):
+    labels = pd.Series([f"c{label}" for label in library.labels_], name="mine")
+    labels[4] = None
+    labels.to_csv("mine.csv", index=False)
+    X.assign(mine=labels).to_csv("both.csv", index=False)
+    expected = audited(labels)
+    for typed in (["plain.csv", "--labels", "mine.csv"], ["both.csv", "--labels-column", "mine"]):
+        told = run("score", *typed, "--out", "s.csv", "--report", "r.html").stdout
+        assert expected.verdicts_as_text().splitlines()[-1] in told
+        table = read_table("s.csv").data
+        assert_array_equal(table["score"], expected.scores)
+        assert_array_equal(table["suggested"], expected.to_frame()["suggested"])
+        assert "verdict on c0" in Path("r.html").read_text(encoding="utf-8")
+    how = ["--clusterer", "gmm", "--runs", "8", "--normalization", "clip"]
+    told = json.loads(run("score", "both.csv", "--labels-column", "mine", *how, "--json").stdout)
+    named = audited(labels, clusterer="gmm", n_runs=8, normalization="clip")
+    assert told["verdicts"] == json.loads(json.dumps([vars(one) for one in named.verdicts]))
+    assert told["settings"]["clusterer"] == "gmm"
+    assert told["settings"]["labels"] == "column mine"
+    assert told["runs"] == 8
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"),
+    [
+        (["--labels-column", "nobody"], 1, "plain.csv has no such column; it has sepal_length"),
+        (["--labels-column", "sepal_width", "-k", "3"], 2, "leave out -k."),
+        (
+            ["--labels", "mine.csv", "--agreement", "jaccard"],
+            2,
+            "is audited; leave out --agreement.",
+        ),
+        (["--labels", "mine.csv", "--device", "cpu"], 2, "is audited; leave out --device."),
+        (["--labels", "mine.csv", "--labels-column", "x"], 2, "both give labels; choose one"),
+        (["--labels", "mine.csv", "--runs", "2"], 1, "--runs 2"),
+    ],
+)
+def test_what_an_audit_does_not_take_is_told(folder, library, typed, code, told):
+    pd.Series(library.labels_, name="mine").to_csv("mine.csv", index=False)
+    assert told in run("score", "plain.csv", *typed, code=code).stderr
 
 
 def test_partitions_follow_the_rows_that_are_left_out(holes, library):

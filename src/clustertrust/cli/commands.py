@@ -13,7 +13,9 @@ from click.core import ParameterSource
 
 from clustertrust._interrupts import loaded
 from clustertrust.cli.options import (
+    AUDITING,
     BUILDING,
+    SCORING,
     Between,
     Columns,
     Method,
@@ -80,7 +82,8 @@ json_option = click.option(
     short_help="Cluster a table and score how far to trust each assignment.",
     epilog="""\b
     clustertrust score data.csv -k 3 --id name --out scores.csv --report report.html
-    clustertrust score data.csv --labels runs.csv --out scores.parquet""",
+    clustertrust score data.csv --labels runs.csv --out scores.parquet
+    clustertrust score data.csv --labels-column species --report report.html""",
 )
 @click.argument("data", type=TABLES)
 @click.option(
@@ -106,7 +109,12 @@ json_option = click.option(
     "--labels",
     type=STORED,
     metavar="FILE",
-    help="Score these partitions instead: one column per run.",
+    help="Score these partitions instead: one column per run. A single column is audited.",
+)
+@click.option(
+    "--labels-column",
+    metavar="COL",
+    help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
 @click.option(
     "--memory",
@@ -141,6 +149,7 @@ def score(
     model: str | None,
     standardize: bool,
     labels: str | None,
+    labels_column: str | None,
     memory: int | None,
     checkpoint: str | None,
     scheduler: str | None,
@@ -161,12 +170,18 @@ def score(
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
     _check_columns(columns)
     _check_streams(out, as_json)
-    if labels is not None:
-        refused = [_typed(ctx, name) for name in (*BUILDING, "checkpoint") if _is_given(ctx, name)]
+    typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
+    if labels is not None and labels_column is not None:
+        raise click.UsageError("--labels and --labels-column both give labels; choose one.")
+    if labels is not None or labels_column is not None:
+        # What an audit takes is checked later, when the number of labellings is known.
+        others = [name for name in (*BUILDING, "checkpoint") if name not in AUDITING]
+        refused = [_typed(ctx, name) for name in others if _is_given(ctx, name)]
         refused += ["--model"] * (model is not None)
         if refused:
+            named = "--labels" if labels_column is None else "--labels-column"
             raise click.UsageError(
-                f"With --labels nothing is clustered; leave out {', '.join(refused)}."
+                f"With {named} nothing is clustered; leave out {', '.join(refused)}."
             )
     import sklearn
 
@@ -174,7 +189,7 @@ def score(
 
     loaded()
     jobs.check_tools(data, columns, paths)
-    if labels is None:
+    if labels is None and labels_column is None:
         for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
             if value == "precomputed":
                 raise click.UsageError(
@@ -194,6 +209,8 @@ def score(
                 method=method,
                 standardize=standardize,
                 labels=labels,
+                labels_column=labels_column,
+                typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,
             )

@@ -13,11 +13,12 @@ import click
 import numpy as np
 import pandas as pd
 
-from clustertrust import CAKE, __version__, confidence
+from clustertrust import CAKE, Audit, Confidence, __version__, audit, confidence
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, on_all_rows, read_points
+from clustertrust.cli.points import ROW, Points, on_all_rows, read_file, read_points
 from clustertrust.cli.printing import (
     name_of,
     print_json,
@@ -31,6 +32,7 @@ from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.writing import KEY, draw_scores, save, votes_of, write_page, write_scores
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
+from clustertrust.files.columns import listed
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
 from clustertrust.results import COLUMNS
@@ -92,8 +94,9 @@ def check_method(method: Method, *, for_model: bool) -> None:
 
 
 def score(request: ScoreRequest) -> None:
-    """Score points, or given partitions."""
-    source = None if request.labels is not None else large_source(request)
+    """Score points, or given partitions, or audit one labelling."""
+    has_labels = request.labels is not None or request.labels_column is not None
+    source = None if has_labels else large_source(request)
     if source is not None:
         score_large(request, source)
         return
@@ -102,20 +105,20 @@ def score(request: ScoreRequest) -> None:
             "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
-    points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
+    columns, labels = _without_labels(request)
+    points = read_points(data, columns, standardize=request.standardize, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
         )
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
-    if request.labels is None:
+    if not has_labels:
         params = method.building() | method.scoring()
         cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint).fit(points.X)
         scored = cake.confidence_
     else:
-        runs = _read_partitions(request.labels, request.columns.id, points)
-        scored = confidence(points.X, runs, **method.scoring())
+        scored = _score_given(request, points, labels)
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
     found = scored.to_frame(threshold)
@@ -131,7 +134,8 @@ def score(request: ScoreRequest) -> None:
         if "--plot" in at:
             draw_scores(at["--plot"], scored, points)
         if "--report" in at:
-            write_page(at["--report"], scored, points, settings, threshold, name_of(data))
+            shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
+            write_page(at["--report"], scored, points, shown, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
     if request.as_json:
         printed = {
@@ -141,12 +145,17 @@ def score(request: ScoreRequest) -> None:
             "runs": scored.n_runs,
         }
         printed |= {"geometry": scored.geometry_method} | summary_fields(summary)
+        if isinstance(scored, Audit):
+            printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
         print_json(printed | {"settings": settings}, paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
-    print_summary(request, summary.text(line), len(table) - len(found), len(table))
+    text = summary.text(line)
+    if isinstance(scored, Audit):
+        text += f"\n\n{scored.verdicts_as_text()}"
+    print_summary(request, text, len(table) - len(found), len(table))
 
 
 def predict(model: str, request: Request) -> None:
@@ -292,6 +301,57 @@ def _demo_files(folder: Path) -> dict[str, Path]:
     return {option: folder / name for option, name in files.items()}
 
 
+def _without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None]:
+    """Return how to read the data, and their column of labels, which is no feature; else None.
+
+    The labels of cells are in obs.
+    """
+    name = request.labels_column
+    if name is None or _is_h5ad(request):
+        return request.columns, None
+    if request.data == "-":
+        raise click.UsageError("--labels-column reads the data twice; give DATA as a file.")
+    table = read_file(request.data, request.columns).data
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"{request.data} holds a sparse matrix, which has no column of labels.")
+    dropped = (*request.columns.drop, name)
+    return replace(request.columns, drop=dropped), _column_of(table, name, request)
+
+
+def _is_h5ad(request: ScoreRequest) -> bool:
+    return request.data != "-" and (request.columns.format or format_of(request.data)) == "h5ad"
+
+
+def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
+    """Return the column of labels of a table, by its name as the user typed it."""
+    names = {str(column): column for column in table.columns}
+    if name not in names:
+        problem = f"{name_of(request.data)} has no such column; it has {listed(list(names), 20)}."
+        raise ValueError(f"--labels-column {name}: {problem}")
+    return table[[names[name]]]
+
+
+def _score_given(request: ScoreRequest, points: Points, column: pd.DataFrame | None) -> Confidence:
+    """Score given partitions, or audit one labelling."""
+    if request.labels is not None:
+        runs = _read_partitions(request.labels, request.columns.id, points)
+    else:
+        assert request.labels_column is not None
+        if column is None:
+            column = _column_of(points.adata.obs, request.labels_column, request)
+        runs = column[points.kept].reset_index(drop=True)
+    typed, method = request.typed, request.method
+    is_one = runs.shape[1] == 1
+    refused = [name for name in (NOT_AUDITING if is_one else AUDITING) if name in typed]
+    if refused:
+        why = "one labelling is audited" if is_one else "nothing is clustered"
+        options = as_typed(", ".join(f"{name}=…" for name in refused))
+        raise click.UsageError(f"With --labels {why}; leave out {options}.")
+    if is_one:
+        return audit(points.X, runs.iloc[:, 0], **method.auditing(typed), verbose=True)
+    return confidence(points.X, runs, **method.scoring())
+
+
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     """Read partitions of the used points: one column per run, and perhaps one of row names."""
     runs = read_table(path, Reading(text=() if id is None else (id,))).data
@@ -310,11 +370,8 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
                 f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
                 f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
             )
-    if runs.shape[1] < 2:
-        raise ValueError(
-            f"{path} has {runs.shape[1]} column of labels; at least two runs are needed, one "
-            "column each."
-        )
+    if runs.shape[1] == 0:
+        raise ValueError(f"{path} has no column of labels beside the names of the rows.")
     distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
     if distinct:
         raise ValueError(

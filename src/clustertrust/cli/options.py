@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -334,6 +334,13 @@ class Method:
         """Return the parameters that `confidence` has too."""
         return {name: getattr(self, name) for name in SCORING}
 
+    def auditing(self, typed: Collection[str]) -> dict[str, Any]:
+        """Return the parameters of `audit`; those with another default there only if `typed`."""
+        always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs")
+        others = (name for name in ("clusterer", "n_runs", "normalization") if name in typed)
+        known = self.building() | self.scoring()
+        return {name: known[name] for name in (*always, *others)}
+
     def building(self) -> dict[str, Any]:
         """Return the parameters that make the runs."""
         one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
@@ -352,6 +359,9 @@ BUILDING = (
     "left_out",
     "on_failure",
 )
+AUDITING = ("clusterer", "n_runs", "random_state")  # those that an audit has too
+# Parameters of scoring that an audit does not have.
+NOT_AUDITING = ("agreement", "unassigned", "consensus", "device")
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
 WHERE = ("n_jobs", "device")  # say where work is done, not what is done

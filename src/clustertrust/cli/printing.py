@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust import Confidence, __version__
+from clustertrust import Audit, Confidence, __version__
 from clustertrust.cli.options import WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
@@ -35,7 +35,11 @@ __all__ = [
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the scores again, as JSON."""
     method = request.method.scoring()
-    if request.labels is None:
+    if isinstance(scored, Audit):
+        column = request.labels_column
+        labels = Path(request.labels).name if request.labels else f"column {column}"
+        method = {"labels": labels} | request.method.auditing(request.typed)
+    elif request.labels is None:
         method = request.method.building() | method
     else:
         method = {"labels": Path(request.labels).name} | method

@@ -41,7 +41,9 @@ class ScoreRequest(Request):
     ----------
     method : how points are clustered and scored
     standardize : whether columns get mean 0 and standard deviation 1 first
-    labels : path of partitions to score; then nothing is clustered
+    labels : path of partitions to score, without clustering, or of one labelling to audit
+    labels_column : column of the data that holds one labelling to audit
+    typed : parameters of the method that the user typed; the others have their defaults
     checkpoint : folder that keeps finished runs
     scheduler : address of a Dask cluster that does the work
     """
@@ -49,5 +51,7 @@ class ScoreRequest(Request):
     method: Method
     standardize: bool = False
     labels: str | None = None
+    labels_column: str | None = None
+    typed: frozenset[str] = frozenset()
     checkpoint: str | None = None
     scheduler: str | None = None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _STABILITY_LABELS = {
+    "given": "share of runs that agree with the given label",
     "jaccard": "overlap of its clusters in two runs",
     "matching": "share of run pairs that agree",
     "reference": "share of run pairs that agree in the terms of one run",
@@ -61,8 +62,8 @@ class StabilityGeometryDisplay(Display):
     stability, geometry, scores : (n,) arrays, NaN: none
     fusion : str or None
         Name of the fusion, for lines of equal score; None: no lines.
-    agreement : {"matching", "jaccard", "reference"}
-        What stability averages over pairs of runs.
+    agreement : {"matching", "jaccard", "reference", "given"}
+        What stability averages over pairs of runs; "given": over runs, for a given labelling.
 
     Attributes
     ----------

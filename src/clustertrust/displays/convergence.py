@@ -227,6 +227,11 @@ class ConvergenceDisplay(Display):
     def _of(
         cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any
     ) -> ConvergenceDisplay:
+        if confidence.agreement == "given":
+            raise ValueError(
+                "confidence is an Audit: its scores compare runs with the given labels, not with "
+                "each other, and are not followed run by run; audit again with another n_runs."
+            )
         if scoring.refines:
             raise ValueError(
                 f"fusion={scoring.fusion!r}: persistence depends on the consensus of all runs and "

@@ -1,0 +1,347 @@
+"""One given labelling → runs that perturb data and method, matched to it → an Audit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust._validation import (
+    MOST,
+    check_count,
+    check_label_vector,
+    check_same_rows,
+    is_dask,
+    warn_user,
+)
+from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.record import Audit
+from clustertrust.auditing.verdicts import NEIGHBOURS, Cut, Sample, halves, judge_run
+from clustertrust.auditing.votes import Ballot, count, match_to_given, smoothed, standard_errors
+from clustertrust.cells import meet
+from clustertrust.ensemble.clusterers import Run, cluster_parameter, prepare
+from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry import NORMALIZATIONS, build_geometry
+from clustertrust.persistence import refine
+from clustertrust.results import frame_of
+from clustertrust.scoring.settings import Scoring
+
+__all__ = ["audit"]
+
+N_RUNS = 40
+EVERY = 4  # one run in so many is the clusterer's, the others propagate labels
+# Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
+PROPAGATED = (3, 5, 9, 15)
+SHARE = 0.5
+CLUSTERED = 0.8  # share of the points that a run of the clusterer is fitted on
+# Neighbours known of each point: enough that hardly ever fewer than needed are drawn.
+DEPTH = 4 * max(PROPAGATED)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The given labelling: codes (n,), -1 for none, and the name behind each code."""
+
+    labels: Ints
+    names: NDArray
+
+    @property
+    def k(self) -> int:
+        return len(self.names)
+
+    @property
+    def labelled(self) -> Ints:
+        """Positions of the points that have a label."""
+        return np.flatnonzero(self.labels >= 0)
+
+
+def audit(
+    X: Any,
+    labels: Any,
+    *,
+    clusterer: Any = None,
+    n_runs: int = N_RUNS,
+    fusion: str = "harmonic",
+    geometry: str = "auto",
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    kernel: Any = "self-tuning",
+    kernel_params: dict[str, Any] | None = None,
+    normalization: str = "affine",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Audit:
+    """Score one labelling that you already have, from any tool or person.
+
+    Runs perturb the data and the method. Three of four propagate the given labels: half of the
+    points are drawn, and every point takes the label of most of its 3, 5, 9 or 15 nearest
+    neighbours among them, without its own label. One of four clusters 80 % of the points into the
+    given number of clusters, and its clusters are matched to the given ones. Stability is the share
+    of runs that agree with the given label; geometry is the point's silhouette among the given
+    clusters.
+
+    Parameters
+    ----------
+    X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
+    labels : (n,) labels of any kind
+        At least two clusters. Negative numbers and missing values mean that the point has no label:
+        it gets no score, but a suggestion. A pandas Series that names its rows must do so as X
+        does.
+    clusterer : str, estimator, function, or a list of these, optional
+        As in :class:`clustertrust.CAKE`; those that take a number of clusters get the given one.
+        None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
+    n_runs : int
+        R, at least 4.
+    fusion, geometry, metric, metric_params, kernel, kernel_params
+        See :class:`clustertrust.CAKE`; a metric serves the neighbours too.
+    normalization : {"affine", "clip"}
+        See :class:`clustertrust.CAKE`. Here "affine" is the default: it ranks points whose
+        silhouette is below 0 as well.
+    random_state : int, RandomState, sequence of R seeds or None
+        The seed of run r depends on `random_state` and r alone.
+    n_jobs : int, optional
+        Threads; None: every core. The result is the same for any number.
+    verbose : bool
+        Show a progress bar while the clusterer runs, where there is a terminal.
+
+    Returns
+    -------
+    Audit
+        A :class:`clustertrust.Confidence` with `suggested` labels and `verdicts` on the clusters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import audit
+    >>> X, y = load_iris(return_X_y=True)
+    >>> species = ["setosa", "versicolor", "virginica"]
+    >>> given = [species[label] for label in y]
+    >>> given[3] = "virginica"  # a slip
+    >>> found = audit(X, given, random_state=0)
+    >>> found.explain(3).label, species[found.suggested[3]], bool(found.scores[3] < 0.1)
+    ('virginica', 'setosa', True)
+    """
+    scoring = Scoring.of(
+        {
+            "fusion": fusion,
+            "geometry": geometry,
+            "metric": metric,
+            "metric_params": metric_params,
+            "kernel": kernel,
+            "kernel_params": kernel_params,
+            "normalization": normalization,
+            "n_jobs": n_jobs,
+        }
+    )
+    n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection; audit needs all points in memory: give X.compute()."
+        )
+    given = _read(X, labels)
+    points = scoring.check_points(X, len(given.labels))
+    methods = _methods(clusterer, given.k, scoring)
+    _, seeds = draw_seeds(random_state, n_runs)
+    kinds = np.arange(n_runs) % EVERY == 0 if methods else np.zeros(n_runs, dtype=bool)
+    clustered = _cluster(
+        points, given, methods, [seeds[r] for r in np.flatnonzero(kinds)], n_jobs, verbose
+    )
+    propagated, outcomes, partners = _propagate(
+        points, given, [seeds[r] for r in np.flatnonzero(~kinds)], scoring
+    )
+    order = np.argsort(np.concatenate([np.flatnonzero(kinds), np.flatnonzero(~kinds)]))
+    made = [*clustered, *propagated]
+    runs = [made[r] for r in order]
+    fields = _score(points, given, runs, scoring)
+    return Audit(
+        **fields,
+        reference_run=0,
+        n_runs=n_runs,
+        agreement="given",
+        outcomes=outcomes,
+        partners=partners,
+        frame=frame_of(X),
+    )
+
+
+def _read(X: Any, labels: Any) -> _Given:
+    """Check a labelling."""
+    if isinstance(labels, pd.DataFrame) or getattr(labels, "ndim", 1) == 2:
+        if labels.shape[1] != 1:
+            raise ValueError(
+                f"labels has {labels.shape[1]} columns; an audit takes one labelling. Score "
+                "several with clustertrust.confidence(X, labels)."
+            )
+        labels = labels.iloc[:, 0] if isinstance(labels, pd.DataFrame) else np.asarray(labels)[:, 0]
+    if isinstance(X, pd.DataFrame) and isinstance(labels, pd.Series) and len(X) == len(labels):
+        check_same_rows("labels", labels.index, "X", X.index)
+    codes, names = check_label_vector("labels", labels)
+    if len(names) < 2:
+        raise ValueError(
+            f"labels has {len(names)} cluster(s); an audit compares at least 2. Missing values and "
+            "negative numbers do not count as a cluster."
+        )
+    return _Given(codes, names)
+
+
+def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[tuple[str, Any], ...]:
+    """Return clusterers by name, with k clusters if they take a number.
+
+    There are none where the distances do not come from coordinates.
+    """
+    how = scoring.geometry
+    if clusterer is None:
+        plain = not how.is_precomputed and (not how.takes_metric or how.metric == "euclidean")
+        return (prepare("kmeans", k),) if plain else ()
+    if how.is_precomputed:
+        raise ValueError(
+            f"clusterer={clusterer!r} needs points, and X is a precomputed matrix; leave clusterer "
+            "out: all runs then propagate the labels."
+        )
+    given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
+    Recipe.of({"clusterer": given})
+    return tuple(prepare(one, k if _takes_number(one) else None) for one in given)
+
+
+def _takes_number(clusterer: Any) -> bool:
+    _, estimator = prepare(clusterer, None)
+    return hasattr(estimator, "get_params") and cluster_parameter(estimator) is not None
+
+
+def _cluster(
+    X: Any,
+    given: _Given,
+    methods: tuple[tuple[str, Any], ...],
+    seeds: list[int],
+    n_jobs: int | None,
+    verbose: bool,
+) -> list[Run]:
+    """Return runs of the clusterers on resamples of the labelled points, in the given names.
+
+    Points without a label take no part in a run, which only places them.
+    """
+    if not methods:
+        return []
+    params = {"resample": CLUSTERED, "left_out": "predict", "n_jobs": n_jobs, "verbose": verbose}
+    recipe = replace(Recipe.of(params), methods=methods)
+    labelled = given.labelled
+    rest = np.flatnonzero(given.labels < 0)
+    recipe.check_size(labelled.size)
+    found = run_all(X[labelled], recipe, list(enumerate(seeds)))
+    recipe.warn_of(found)
+    runs = []
+    for run in found:
+        labels = np.full(len(given.labels), -1, dtype=np.int64)
+        labels[labelled] = run.labels
+        if rest.size and run.placer is not None:
+            labels[rest] = run.placer(X[rest])
+        matched = match_to_given(labels, given.labels, given.k)
+        runs.append(replace(run, labels=matched, placer=None, centers=None))
+    return runs
+
+
+def _propagate(
+    X: Any, given: _Given, seeds: list[int], scoring: Scoring
+) -> tuple[list[Run], Ints, Ints]:
+    """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
+    how = scoring.geometry
+    hood = nearest_labelled(X, given.labelled, DEPTH, how)
+    flat = not how.is_precomputed and (not how.takes_metric or how.metric == "euclidean")
+    runs, judged = [], []
+    for r, seed in enumerate(seeds):
+        began = time.perf_counter()
+        drawn = np.random.default_rng(seed).random(len(given.labels)) < SHARE
+        k = PROPAGATED[r % len(PROPAGATED)]
+        labels = propagate(hood.drawn(drawn, k).of, given.labels, given.k)
+        judged.append(
+            _judge(hood.drawn(drawn, NEIGHBOURS), labels, given, halves(X, seed) if flat else None)
+        )
+        runs.append(
+            Run(
+                labels=labels,
+                placer=None,
+                centers=None,
+                method="propagation",
+                seed=seed,
+                params={"n_neighbors": k},
+                seconds=time.perf_counter() - began,
+            )
+        )
+    outcomes, partners = (np.array(part) for part in zip(*judged, strict=True))
+    return runs, outcomes, partners
+
+
+def _judge(near: Neighbourhood, labels: Ints, given: _Given, cut: Cut | None) -> tuple[Ints, Ints]:
+    """Return the verdicts of one run; a point's width is the distance to its last neighbour."""
+    width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
+    return judge_run(Sample(near.of, width, labels, cut), given.labels, given.k)
+
+
+def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
+    """Return the fields of `Confidence` that come from the runs and from the given clusters."""
+    labels, k = given.labels, given.k
+    ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
+    alone = Ensemble(labels[:, None].astype(np.int32), (given.names,))
+    method, built = build_geometry(X, alone, meet(alone.labels), scoring.geometry)
+    by_run, others = built.silhouettes(built.cells.rows[built.cells.of])
+    s, nearest = by_run[:, 0], others[:, 0]
+    std = np.where(np.isnan(s), np.nan, 0.0)
+    g = NORMALIZATIONS[scoring.normalization](s, std)
+    more = (refine(X, labels).persistence(X, labels),) if scoring.refines else ()
+
+    def fuse(c: Floats) -> Floats:
+        return FUSIONS[scoring.fusion](c, g, *more)
+
+    unlabelled = labels < 0
+    stability = np.where(unlabelled, np.nan, ballot.stability)
+    shares = np.where(unlabelled, np.nan, smoothed(ballot.agree, ballot.runs))
+    scores = np.where(ballot.runs > 0, fuse(shares), np.nan)
+    _warn_of_missing(unlabelled, scores)
+    return ({"persistence": more[0]} if more else {}) | {
+        "scores": scores,
+        "stability": stability,
+        "geometry": g,
+        "silhouette_mean": s,
+        "silhouette_std": std,
+        "standard_errors": np.where(unlabelled, np.nan, standard_errors(ballot, fuse)),
+        "labels": labels,
+        "label_names": given.names,
+        "consensus_strength": stability,
+        "votes": ballot.votes,
+        "rival": _rivals(ballot, labels, nearest),
+        "geometry_method": method,
+        "ensemble": _ensemble(given, runs),
+    }
+
+
+def _rivals(ballot: Ballot, labels: Ints, nearest: Ints) -> Ints:
+    """Return the other label with the most votes, else the nearest other cluster."""
+    others = np.nan_to_num(ballot.votes)
+    labelled = np.flatnonzero(labels >= 0)
+    others[labelled, labels[labelled]] = 0.0
+    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), nearest)
+
+
+def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:
+    """Return the given labelling and the runs side by side, in the given names."""
+    as_given = Run(given.labels, None, None, "given", None, {})
+    stacked = np.column_stack([given.labels, *(run.labels for run in runs)]).astype(np.int32)
+    names: list[NDArray | None] = []
+    for highest in stacked.max(axis=0):
+        extra = [f"another {at}" for at in range(1, highest - given.k + 2)]
+        names.append(np.array([*given.names.tolist(), *extra]) if extra else given.names)
+    return Ensemble(stacked, tuple(names), None, (as_given, *runs))
+
+
+def _warn_of_missing(unlabelled: Bools, scores: Floats) -> None:
+    lost = int((np.isnan(scores) & ~unlabelled).sum())
+    if lost:
+        warn_user(f"{lost} of {scores.size} points are assigned in no run: their scores are NaN.")

@@ -1,0 +1,106 @@
+"""Given labels of some points → labels of all, each by its nearest neighbours among those drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_distances
+
+from clustertrust._parallel import blocks, one_thread
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust.distances.dissimilarity import as_truths, fixed_parameters, is_name
+from clustertrust.distances.neighbours import Neighbours, smallest
+from clustertrust.geometry import GeometryOptions
+
+__all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The nearest of some points to every point, without itself.
+
+    Attributes
+    ----------
+    of : (n, depth) positions of the neighbours, nearest first; -1 where there are no more
+    distances : (n, depth) how far away they are, infinite where there are no more
+    """
+
+    of: Ints
+    distances: Floats
+
+    def drawn(self, is_drawn: Bools, k: int) -> Neighbourhood:
+        """Return the k nearest drawn points, by a mask (n,) of all points."""
+        keep = (self.of >= 0) & is_drawn[self.of]
+        place = np.cumsum(keep, axis=1) - 1
+        point, at = np.nonzero(keep & (place < k))
+        to = point, place[point, at]
+        near = np.full((len(self.of), k), -1)
+        away = np.full((len(self.of), k), np.inf)
+        near[to], away[to] = self.of[point, at], self.distances[point, at]
+        return Neighbourhood(near, away)
+
+    def first(self, k: int) -> Neighbourhood:
+        """Return only the k nearest."""
+        return Neighbourhood(self.of[:, :k], self.distances[:, :k])
+
+
+def nearest_labelled(X: Any, labelled: Ints, depth: int, options: GeometryOptions) -> Neighbourhood:
+    """Return the `depth` nearest points at positions `labelled` to each row of checked X.
+
+    By the distance of the silhouettes; ties go to the first, so that no processor decides. A kernel
+    given as a matrix has the distance of its space. O(n² d).
+    """
+    depth = min(depth, labelled.size - 1)
+    metric = options.metric if options.takes_metric else "euclidean"
+    if options.is_precomputed or not is_name(metric, "euclidean"):
+        away, near = _by_blocks(X, labelled, depth + 1, options)
+    else:
+        away, near = Neighbours(X[labelled], options.n_jobs).nearest(X, depth + 1)
+    near = labelled[near]
+    # A point is not its own neighbour; where copies crowd it out, drop the last neighbour.
+    itself = near == np.arange(len(near))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = len(near), depth
+    return Neighbourhood(near[~itself].reshape(shape), away[~itself].reshape(shape))
+
+
+def propagate(near: Ints, labels: Ints, k: int) -> Ints:
+    """Return the label (n,) that most neighbours have; ties go to the nearest neighbour's.
+
+    `near` (n, K) are positions into `labels`, -1 for none; the result is -1 where there are none.
+    """
+    n = len(near)
+    there = near >= 0
+    of = np.where(there, labels[near], -1)
+    row = np.nonzero(there)[0]
+    counts = np.bincount(row * k + of[there], minlength=n * k).reshape(n, k)
+    leads = there & (
+        np.take_along_axis(counts, np.maximum(of, 0), axis=1) == counts.max(axis=1)[:, None]
+    )
+    first = of[np.arange(n), leads.argmax(axis=1)]
+    return np.where(there.any(axis=1), first, -1)
+
+
+def _by_blocks(X: Any, labelled: Ints, k: int, options: GeometryOptions) -> tuple[Floats, Ints]:
+    """Return the k nearest and the distances to them, by a metric or a matrix."""
+    found = []
+    for rows in blocks(X.shape[0], 24 * labelled.size):
+        with one_thread():
+            found.append(smallest(_distances(X, rows, labelled, options), k))
+    away, near = zip(*found, strict=True)
+    return np.concatenate(away), np.concatenate(near)
+
+
+def _distances(X: Any, rows: slice, labelled: Ints, options: GeometryOptions) -> Floats:
+    """Return the distances (b, m) of a block of rows to the labelled points."""
+    if options.is_precomputed:
+        values = np.asarray(X[rows][:, labelled], dtype=np.float64)
+        if options.method != "kernel":
+            return values
+        own = np.asarray(X.diagonal(), dtype=np.float64)
+        return np.sqrt(np.maximum(own[rows, None] + own[labelled] - 2 * values, 0.0))
+    params = fixed_parameters(X, options.metric) | (options.metric_params or {})
+    points, others = (as_truths(part, options.metric) for part in (X[rows], X[labelled]))
+    return np.asarray(pairwise_distances(points, others, metric=options.metric, **params))

@@ -1,0 +1,142 @@
+"""The result of an audit: the record of scores, with a verdict on each given cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clustertrust._types import Ints
+from clustertrust._validation import check_mapping
+from clustertrust.auditing.verdicts import Verdict, verdicts_of
+from clustertrust.reasons import THRESHOLD
+from clustertrust.results import Confidence
+
+__all__ = ["Audit"]
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Confidence):
+    """How far each label of one given labelling can be trusted.
+
+    It is a :class:`clustertrust.Confidence`, so that tables, plots, pages and explanations take it.
+    Its `labels` are the given ones and `label_names` their names; `stability` is the share of runs
+    that agree with the given label, `geometry` comes from its silhouette among the given clusters,
+    `votes` and `rival` use the given names. The given labelling comes first in `ensemble`, before
+    the `n_runs` runs, and is the `reference_run`.
+
+    Attributes
+    ----------
+    outcomes : (V, k) verdict of each run that propagated labels on each cluster: numbers of
+        `clustertrust.auditing.VERDICTS`
+    partners : (V, k) the cluster that each was merged with, -1: none
+    """
+
+    outcomes: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    partners: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def __repr__(self) -> str:
+        """Return one line: all arrays would fill a screen."""
+        sizes = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        parts = "scores, suggested, verdicts, to_frame(), …"
+        return f"<Audit: {sizes}, {self.geometry_method} silhouettes; {parts}>"
+
+    @property
+    def suggested(self) -> Ints:
+        """(n,) the label that most runs vote for, the given one on ties; -1: no run has a vote.
+
+        Where it differs from `labels`, it is the label that the runs suggest instead.
+        """
+        votes = np.nan_to_num(self.votes)
+        most = votes.max(axis=1)
+        given = votes[np.arange(len(votes)), self.labels]
+        kept = (self.labels >= 0) & (given == most)
+        return np.where(most > 0, np.where(kept, self.labels, votes.argmax(axis=1)), -1)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the runs make of each given cluster, in the order of `label_names`."""
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.label_names))
+        return verdicts_of(self.outcomes, self.partners, sizes, self.label_names.tolist())
+
+    def clusters(self) -> pd.DataFrame:
+        """Return one row per given cluster: points, mean score, other labels suggested, verdict."""
+        rows = pd.DataFrame([vars(verdict) for verdict in self.verdicts]).set_index("cluster")
+        rows = rows.rename_axis("label").rename(columns={"other": "with"})
+        labels = np.arange(len(rows))
+        held = [self.labels == label for label in labels]
+        suggested = self.suggested
+        rows.insert(1, "mean score", [float(np.nanmean(self.scores[of])) for of in held])
+        rows.insert(
+            2, "rather another", [int((suggested[of] != a).sum()) for a, of in enumerate(held)]
+        )
+        return rows
+
+    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+        """Return the summary of the scores, and below it the verdict on each cluster."""
+        return f"{super().summary(threshold, points)}\n\n{self.verdicts_as_text()}"
+
+    def verdicts_as_text(self) -> str:
+        """Return the verdict on each given cluster, one line each."""
+        table = self.clusters()[["points", "rather another"]].astype(str)
+        table["verdict"] = [str(verdict) for verdict in self.verdicts]
+        return f"Verdicts on the given clusters\n{table.to_string()}"
+
+    def verdicts_by_name(self) -> dict[str, str]:
+        """Return the verdict on each given cluster in words, as pages list it with settings."""
+        return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        threshold: float = THRESHOLD,
+        embedding: Any = None,
+    ) -> None:
+        """Write one HTML page to explore the scores; verdicts are listed with its settings.
+
+        :func:`clustertrust.report.write_report` has the parameters.
+        """
+        shown = self.verdicts_by_name() | check_mapping("settings", settings)
+        super().report(
+            path, X, settings=shown, title=title, threshold=threshold, embedding=embedding
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the record to one file of arrays and JSON (never pickle), whole or not at all.
+
+        Parameters
+        ----------
+        path : where to; an existing file is replaced
+        """
+        from clustertrust.auditing.audit_files import save_audit  # here: it reads this module
+
+        save_audit(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Audit:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path of the file
+
+        Returns
+        -------
+        Audit
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, of another version, or no audit.
+        """
+        from clustertrust.auditing.audit_files import load_audit
+
+        return load_audit(path)

@@ -1,0 +1,91 @@
+"""Runs in the names of the given clusters → votes, stability, and how far scores would move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._types import Floats, Ints
+from clustertrust.matching import best_match
+
+__all__ = ["Ballot", "count", "match_to_given", "smoothed", "standard_errors"]
+
+
+def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
+    """Rename the clusters of a run as the given ones, by the best matching of labels, Eq. (5).
+
+    Those without a partner become k, k + 1, …, names of no given cluster; -1 stays -1. Only
+    points that both label count.
+    """
+    assigned = labels >= 0
+    codes = np.full(len(labels), -1)
+    # by first appearance, so that the names in a run settle no tie
+    codes[assigned], clusters = pd.factorize(labels[assigned])
+    both = assigned & (given >= 0)
+    table = np.zeros((len(clusters), k), dtype=np.int64)
+    np.add.at(table, (codes[both], given[both]), 1)
+    partner = best_match(table)
+    alone = partner < 0
+    partner[alone] = k + np.arange(alone.sum())
+    return np.append(partner, -1)[codes]
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The votes of the runs on each point.
+
+    Attributes
+    ----------
+    votes : (n, k) share of the runs that assign the point voting for each given cluster
+    agree : (n,) number of runs that vote for the given label; 0 where there is none
+    runs : (n,) number of runs that assign the point
+    """
+
+    votes: Floats
+    agree: Ints
+    runs: Ints
+
+    @property
+    def stability(self) -> Floats:
+        """(n,) share of runs that agree with the given label; NaN if no run assigns the point."""
+        with np.errstate(invalid="ignore"):
+            return self.agree / self.runs
+
+
+def count(runs: Ints, given: Ints, k: int) -> Ballot:
+    """Let each run (n, R), in the names of the given clusters, vote for a label."""
+    n = len(runs)
+    assigned = (runs >= 0).sum(axis=1)
+    counts = np.zeros((n, k))
+    for column in runs.T:
+        at = np.flatnonzero((column >= 0) & (column < k))
+        counts[at, column[at]] += 1
+    agree = np.where(given >= 0, counts[np.arange(n), given], 0).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        return Ballot(counts / assigned[:, None], agree, assigned)
+
+
+def smoothed(agree: NDArray, runs: NDArray) -> Floats:
+    """Return (agree + ½) / (runs + 1): the share of runs as the score uses it.
+
+    Never 0 or 1, so that geometry still ranks points on which all runs agree, for or against.
+    """
+    return (agree + 0.5) / (runs + 1.0)
+
+
+def standard_errors(ballot: Ballot, score: Callable[[Floats], Floats]) -> Floats:
+    """Return jackknife errors (n,), se² = (R - 1)/R Σ_r (θ₋ᵣ - θ̄)²; NaN if fewer than 3 runs count.
+
+    θ₋ᵣ is the score without run r, and `score` makes scores of shares (n,). It takes two values,
+    without a run that agrees and without one that does not, so that
+    se² = (R - 1) A (R - A) (θ₁ - θ₀)² / R² with A the runs that agree.
+    """
+    A, R = ballot.agree.astype(np.float64), ballot.runs.astype(np.float64)
+    R[R < 3] = np.nan
+    without = score(smoothed(np.maximum(A - 1, 0), R - 1))
+    against = score(smoothed(np.minimum(A, R - 1), R - 1))
+    return np.sqrt((R - 1) * A * (R - A)) * np.abs(against - without) / R

@@ -1,0 +1,494 @@
+"""Audits of one given labelling, against slow plain versions that share no code with ours."""
+
+import itertools
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given as drawn_by
+from hypothesis import settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from scipy.stats import binomtest
+from sklearn.datasets import load_iris, make_blobs, make_circles
+from sklearn.metrics import silhouette_samples
+
+import clustertrust
+from clustertrust import Audit, Confidence, audit
+from clustertrust.auditing import VERDICTS
+from clustertrust.auditing.labelling import EVERY, PROPAGATED
+from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.verdicts import (
+    Sample,
+    labels_near,
+    valley,
+    verdicts_of,
+    wilson_interval,
+)
+from clustertrust.auditing.votes import count, match_to_given, standard_errors
+from clustertrust.geometry import GeometryOptions
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+BLOBS, TRUE = make_blobs([60, 70, 80, 90], centers=[(0, 0), (9, 0), (0, 9), (9, 9)], random_state=0)
+
+
+@pytest.fixture(scope="module")
+def found():
+    labels = NAMES.astype(object)
+    labels[3] = "virginica"
+    labels[[60, 61]] = None
+    return audit(pd.DataFrame(X, index=[f"f{i}" for i in range(150)]), labels, random_state=0)
+
+
+# Neighbours and labels that they hand on
+
+
+def plain_nearest(distances, labelled, depth):
+    """The nearest labelled points of each point, itself left out, of equals the first."""
+    rows = []
+    for i, row in enumerate(distances):
+        others = sorted((row[j], j) for j in labelled if j != i)
+        rows.append([j for _, j in others[:depth]])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    ("points", "options"),
+    [
+        (lambda rng: rng.normal(size=(60, 2)), {}),
+        (lambda rng: rng.normal(size=(60, 20)), {}),
+        (lambda rng: sparse.csr_array(rng.poisson(0.7, size=(60, 9)).astype(float)), {}),
+        (lambda rng: rng.normal(size=(60, 3)), {"metric": "manhattan"}),
+        (lambda rng: rng.normal(size=(60, 3)), {"method": "kernel"}),
+    ],
+    ids=["tree", "kernel loops", "sparse", "metric", "kernel geometry"],
+)
+def test_neighbours_are_the_nearest_labelled_points(points, options):
+    Z = points(np.random.default_rng(0))
+    labelled = np.flatnonzero(np.arange(60) % 4 > 0)
+    hood = nearest_labelled(Z, labelled, 7, GeometryOptions(**options))
+    dense = Z.toarray() if sparse.issparse(Z) else Z
+    metric = "cityblock" if options.get("metric") == "manhattan" else "euclidean"
+    away = cdist(dense, dense, metric)
+    expected = plain_nearest(away, labelled, 7)
+    if not sparse.issparse(Z):  # whole numbers tie, and products of sparse rows round
+        assert_array_equal(hood.of, expected)
+    assert_allclose(hood.distances, np.take_along_axis(away, expected, axis=1), atol=1e-7)
+    assert not (hood.of == np.arange(60)[:, None]).any()
+
+
+def test_neighbours_of_a_matrix_are_those_of_its_points():
+    Z = np.random.default_rng(1).normal(size=(40, 3))
+    labelled = np.arange(0, 40, 2)
+    expected = plain_nearest(cdist(Z, Z), labelled, 5)
+    by_distance = GeometryOptions("exact", metric="precomputed")
+    assert_array_equal(nearest_labelled(cdist(Z, Z), labelled, 5, by_distance).of, expected)
+    by_kernel = GeometryOptions("kernel", kernel="precomputed")
+    assert_array_equal(nearest_labelled(Z @ Z.T, labelled, 5, by_kernel).of, expected)
+
+
+def test_a_point_among_its_copies_is_no_neighbour_of_its_own():
+    Z = np.zeros((9, 2))
+    hood = nearest_labelled(Z, np.arange(9), 4, GeometryOptions())
+    assert not (hood.of == np.arange(9)[:, None]).any()
+    assert hood.of.shape == (9, 4)
+    assert [len(set(row)) for row in hood.of.tolist()] == [4] * 9
+
+
+def test_the_nearest_that_were_drawn():
+    rng = np.random.default_rng(2)
+    away = cdist(Z := rng.normal(size=(30, 2)), Z)
+    hood = nearest_labelled(Z, np.arange(30), 12, GeometryOptions())
+    is_drawn = rng.random(30) < 0.4
+    near = hood.drawn(is_drawn, 3)
+    for i in range(30):
+        known = [j for j in plain_nearest(away, range(30), 12)[i] if is_drawn[j]][:3]
+        assert near.of[i].tolist() == known + [-1] * (3 - len(known))
+        assert_allclose(near.distances[i][: len(known)], away[i, known])
+        assert np.isinf(near.distances[i][len(known) :]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@drawn_by(st.data())
+def test_a_point_takes_the_label_of_most_neighbours(data):
+    labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=8, max_size=8)))
+    rows = data.draw(st.lists(st.permutations(range(8)), min_size=1, max_size=5))
+    there = data.draw(st.integers(0, 6))
+    near = np.array([list(row[:there]) + [-1] * (6 - there) for row in rows])
+    expected = []
+    for row in near:
+        known = [labels[j] for j in row if j >= 0]
+        most = max((known.count(label) for label in known), default=0)
+        expected.append(next((label for label in known if known.count(label) == most), -1))
+    assert propagate(near, labels, 4).tolist() == expected
+
+
+# Matching, votes, errors
+
+
+@settings(max_examples=40, deadline=None)
+@drawn_by(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 2)), min_size=1, max_size=12))
+def test_a_run_is_matched_as_well_as_can_be(pairs):
+    run, given = np.array(pairs).T
+    matched = match_to_given(run, given, 3)
+    assert_array_equal(matched < 0, run < 0)
+    for cluster in np.unique(run[run >= 0]):  # a cluster keeps its points
+        assert len(set(matched[run == cluster])) == 1
+    assert len(set(matched[run >= 0])) == len(set(run[run >= 0]))
+    clusters = np.unique(run[run >= 0])
+    best = 0
+    for names in itertools.permutations(range(max(3, len(clusters))), len(clusters)):
+        renamed = dict(zip(clusters.tolist(), names, strict=True))
+        right = sum(
+            renamed.get(a, -1) == b
+            for a, b in zip(run.tolist(), given.tolist(), strict=True)
+            if b >= 0
+        )
+        best = max(best, right)
+    assert ((matched == given) & (given >= 0)).sum() == best
+
+
+def plain_score(share, runs, s):
+    c, g = (share * runs + 0.5) / (runs + 1), (s + 1) / 2
+    return 2 * c * g / (c + g)
+
+
+def test_scores_follow_from_runs_and_silhouettes(found):
+    labels, runs = found.labels, found.ensemble.labels[:, 1:]
+    assert_array_equal(found.ensemble.labels[:, 0], labels)
+    assert runs.shape == (150, 40) == (150, found.n_runs)
+    has = labels >= 0
+    s = silhouette_samples(X[has], labels[has])
+    assert_allclose(found.silhouette_mean[has], s, atol=1e-12)
+    assert_allclose(
+        found.stability[has], [(r == a).mean() for r, a in zip(runs[has], labels[has], strict=True)]
+    )
+    assert_allclose(found.scores[has], plain_score(found.stability[has], 40, s), atol=1e-12)
+    votes = np.array([[(row == a).mean() for a in range(3)] for row in runs])
+    assert_allclose(found.votes, votes)
+
+
+def test_standard_errors_are_the_jackknife_over_runs(found):
+    runs, labels = found.ensemble.labels[:, 1:], found.labels
+    assert np.nanmax(found.standard_errors) > 0.01
+    for i in np.flatnonzero(labels >= 0)[::7]:
+        agree = runs[i] == labels[i]
+        without = [
+            plain_score(np.delete(agree, r).mean(), 39, found.silhouette_mean[i]) for r in range(40)
+        ]
+        error = np.sqrt(39 / 40 * ((np.array(without) - np.mean(without)) ** 2).sum())
+        assert found.standard_errors[i] == pytest.approx(error, abs=1e-12)
+
+
+def test_runs_that_do_not_assign_a_point_do_not_count():
+    runs = np.array([[0, 0, -1, -1, 1], [-1, -1, -1, -1, -1], [5, 1, 1, 1, 1]])
+    ballot = count(runs, np.array([0, 0, 1]), 2)
+    assert ballot.runs.tolist() == [3, 0, 5]
+    assert_allclose(ballot.stability, [2 / 3, np.nan, 4 / 5])
+    assert_allclose(ballot.votes, [[2 / 3, 1 / 3], [np.nan] * 2, [0, 4 / 5]])
+    errors = standard_errors(ballot, lambda share: share)
+    assert_array_equal(np.isnan(errors), [False, True, False])
+
+
+# What an audit says of points
+
+
+def test_an_error_is_found_and_put_right(found):
+    assert found.scores[3] == np.nanmin(found.scores) < 0.1
+    assert found.to_frame().loc["f3", ["label", "suggested"]].tolist() == ["virginica", "setosa"]
+    right = np.delete(np.arange(50), 3)
+    assert (found.to_frame()["suggested"].iloc[right] == "setosa").all()
+    told = str(found.explain(3))
+    assert "Suggested: cluster setosa" in told
+    assert "the runs suggest setosa instead" in told
+    assert "share of the runs that agree with the given label" in told
+
+
+def test_points_without_a_label_get_a_suggestion_and_no_score(found):
+    table = found.to_frame()
+    assert table["label"].iloc[[60, 61]].isna().all()
+    assert table["suggested"].iloc[[60, 61]].tolist() == ["versicolor"] * 2
+    assert table[["score", "stability", "standard_error"]].iloc[[60, 61]].isna().all(axis=None)
+    assert (table["reason"].iloc[[60, 61]] == "unassigned").all()
+    assert "given no label" in str(found.explain(60))
+    numbers = np.where(np.arange(150) % 10, Y, -1)
+    assert_array_equal(np.isnan(audit(X, numbers, n_runs=8, random_state=0).scores), numbers < 0)
+
+
+def test_names_do_not_matter():
+    first = audit(X, Y, random_state=1, n_runs=8)
+    second = audit(X, [f"c{2 - label}" for label in Y], random_state=1, n_runs=8)
+    assert_array_equal(first.scores, second.scores)
+    assert_array_equal(first.outcomes, second.outcomes)
+
+
+def test_seeds_make_the_runs_and_threads_do_not():
+    one = audit(X, Y, random_state=3, n_runs=8, n_jobs=1)
+    more = audit(X, Y, random_state=3, n_runs=16, n_jobs=2)
+    other = audit(X, Y, random_state=4, n_runs=8)
+    assert_array_equal(one.ensemble.labels, more.ensemble.labels[:, :9])
+    assert (one.ensemble.labels != other.ensemble.labels).any()
+
+
+def test_runs_are_of_both_kinds(found):
+    methods = found.ensemble.summary()["method"].tolist()
+    assert methods[0] == "given"
+    assert [r % EVERY == 0 for r in range(40)] == [name == "kmeans" for name in methods[1:]]
+    near = found.ensemble.summary()["n_neighbors"].dropna().astype(int)
+    assert set(near) == set(PROPAGATED)
+    named = audit(X, Y, clusterer=["gmm", "hdbscan"], n_runs=8, random_state=0).ensemble
+    assert named.summary()["method"].tolist()[1::4] == ["gmm", "hdbscan"]
+
+
+def test_shapes_that_no_clusterer_of_centres_finds():
+    rings, y = make_circles(300, noise=0.05, factor=0.4, random_state=0)
+    wrong = y.copy()
+    wrong[::10] = 1 - y[::10]
+    found = audit(rings, wrong, random_state=0)
+    named = found.label_names[found.suggested]
+    assert (named == y).mean() > 0.98
+
+
+def test_a_matrix_of_distances_propagates_alone():
+    found = audit(cdist(X, X), Y, metric="precomputed", n_runs=8, random_state=0)
+    assert set(found.ensemble.summary()["method"]) == {"given", "propagation"}
+    points = audit(X, Y, geometry="exact", n_runs=8, random_state=0)
+    assert_allclose(found.silhouette_mean, points.silhouette_mean, atol=1e-9)
+    manhattan = audit(X, Y, metric="manhattan", n_runs=8, random_state=0)
+    assert set(manhattan.ensemble.summary()["method"]) == {"given", "propagation"}
+
+
+@pytest.mark.parametrize("geometry", ["kernel", "rms", "centroid"])
+def test_geometries(geometry):
+    found = audit(X, Y, geometry=geometry, n_runs=4, random_state=0)
+    expected = clustertrust.geometry.silhouettes(X, Y[:, None], geometry=geometry)[:, 0]
+    assert found.geometry_method == geometry
+    assert_allclose(found.silhouette_mean, expected, atol=1e-12)
+    assert_allclose(found.geometry, (expected + 1) / 2, atol=1e-12)
+
+
+def test_fusions_and_normalizations():
+    product = audit(X, Y, fusion="product", normalization="clip", n_runs=8, random_state=0)
+    s = silhouette_samples(X, Y)
+    assert_allclose(product.geometry, np.maximum(s, 0), atol=1e-12)
+    assert_allclose(
+        product.scores, (8 * product.stability + 0.5) / 9 * product.geometry, atol=1e-12
+    )
+    refined = audit(X, Y, fusion="refined", n_runs=8, random_state=0)
+    assert refined.persistence is not None
+    assert_allclose(refined.persistence, clustertrust.persistence.persistence(X, Y), atol=1e-9)
+
+
+# What an audit says of clusters
+
+
+def expected_verdicts(labels, changed):
+    return {name: changed.get(name, ("kept together", None)) for name in np.unique(labels).tolist()}
+
+
+@pytest.mark.parametrize("case", ["true", "split", "merged", "random"])
+def test_verdicts_where_clusters_are_apart(case):
+    labels, changed = TRUE.copy(), {}
+    if case == "split":
+        labels[(TRUE == 0) & (BLOBS[:, 0] > 0)] = 4
+        changed = {0: ("merged", 4), 4: ("merged", 0)}
+    elif case == "merged":
+        labels[TRUE == 1] = 0
+        changed = {0: ("split", None)}
+    elif case == "random":
+        labels[::7] = 4
+        changed = {4: ("dissolved", None)}
+    found = audit(BLOBS, labels, random_state=0, n_runs=20)
+    told = {one.cluster: (one.verdict, one.other) for one in found.verdicts}
+    assert told == expected_verdicts(labels, changed)
+    for one in found.verdicts:
+        assert one.verdict in VERDICTS
+        assert one.low <= one.share <= one.high
+        assert one.points == (labels == one.cluster).sum()
+
+
+def test_verdicts_need_no_coordinates():
+    labels = np.where(TRUE == 1, 0, TRUE)
+    found = audit(cdist(BLOBS, BLOBS), labels, metric="precomputed", n_runs=12, random_state=0)
+    told = {one.cluster: one.verdict for one in found.verdicts}
+    assert told == {0: "split", 2: "kept together", 3: "kept together"}
+
+
+def test_a_cluster_of_copies_is_kept():
+    Z = np.vstack([np.zeros((40, 2)), BLOBS[TRUE == 3]])
+    found = audit(Z, np.append(np.zeros(40, int), np.ones(90, int)), n_runs=8, random_state=0)
+    assert [one.verdict for one in found.verdicts] == ["kept together"] * 2
+
+
+def test_the_valley_is_a_probability_over_pairs():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 40)
+    near = np.array([rng.permutation(40)[:3] for _ in range(40)])
+    width = rng.integers(1, 9, 40).astype(float)
+    edge, inside = [], {0: [], 1: []}
+    for i in range(40):
+        seen = set(labels[near[i]].tolist())
+        if 1 - labels[i] in seen:
+            edge.append(width[i])
+        else:
+            inside[labels[i]].append(width[i])
+    sparser = max(inside.values(), key=np.median)
+    above = np.mean([(x > y) + (x == y) / 2 for x in edge for y in sparser])
+    sample = Sample(near, width, labels, None)
+    assert valley(sample, labels_near(near, labels, 2), 0, 1) == pytest.approx(above)
+
+
+def test_the_verdict_is_that_of_most_runs():
+    outcomes = np.array([[2, 0], [2, 0], [2, 1], [0, 1]])
+    partners = np.array([[1, -1], [1, -1], [1, -1], [-1, -1]])
+    first, second = verdicts_of(outcomes, partners, np.array([5, 6]), ["a", "b"])
+    assert (first.verdict, first.other, first.share) == ("merged", "b", 0.75)
+    assert (second.verdict, second.other, second.share) == ("kept together", None, 0.5)
+    assert str(first).startswith("merged with b in 75% of the runs (30% to 95%)")
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (30, 30)])
+def test_intervals_are_wilsons(k, n):
+    expected = binomtest(k, n).proportion_ci(method="wilson")
+    assert_allclose(wilson_interval(k, n), [expected.low, expected.high], atol=1e-12)
+
+
+# What takes an audit
+
+
+def test_it_is_a_confidence(found, tmp_path):
+    assert isinstance(found, Confidence)
+    assert "Verdicts on the given clusters" in found.summary()
+    assert "40 runs" in found.summary()
+    assert repr(found).startswith("<Audit: 150 points, 3 clusters, 40 runs")
+    found.report(tmp_path / "page.html", X, threshold=0.4)
+    assert "verdict on setosa" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    table = found.clusters()
+    assert table["rather another"].loc["virginica"] >= 1
+    assert table["mean score"].loc["setosa"] == pytest.approx(
+        np.nanmean(found.scores[found.to_frame()["label"] == "setosa"])
+    )
+
+
+def test_displays_take_it(found):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from clustertrust import displays
+
+    for display in (
+        displays.ScoreBarsDisplay,
+        displays.StabilityGeometryDisplay,
+        displays.AlignmentDisplay,
+    ):
+        display.from_confidence(found, ax=Figure().add_subplot())
+    frame = pd.DataFrame(X, index=found.row_names())
+    displays.ScoreScatterDisplay.from_confidence(found, frame, ax=Figure().add_subplot())
+    with pytest.raises(ValueError, match="is an Audit"):
+        displays.ConvergenceDisplay.from_confidence(found, X=X)
+
+
+def test_a_file_gives_it_back(found, tmp_path):
+    found.save(tmp_path / "a.audit")
+    back = Audit.load(tmp_path / "a.audit")
+    for field in fields(Audit):
+        if field.name not in {"ensemble", "frame", "label_names"}:
+            assert_array_equal(
+                getattr(back, field.name), getattr(found, field.name), err_msg=field.name
+            )
+    assert back.label_names.tolist() == found.label_names.tolist()
+    assert back.verdicts == found.verdicts
+    assert str(back.explain(3)) == str(found.explain(3))
+    pd.testing.assert_frame_equal(back.to_frame(), found.to_frame(), check_dtype=False)
+    plain = audit(X, Y, n_runs=4, random_state=0)
+    plain.save(tmp_path / "b.audit")
+    assert Audit.load(tmp_path / "b.audit").label_names.dtype.kind == "i"
+
+
+@pytest.mark.parametrize("name", ["outcomes", "partners", "confidence/labels", "ensemble/labels"])
+def test_a_damaged_file_is_refused(found, tmp_path, name):
+    path = tmp_path / "a.audit"
+    found.save(path)
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {key: file[key] for key in file.files}
+    arrays[name] = arrays[name] + 7
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ValueError, match="is damaged"):
+        Audit.load(path)
+    with pytest.raises(ValueError):
+        Audit.load(__file__)
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "error", "told"),
+    [
+        (Y[45:54], {}, ValueError, "X has 150 points and labels has 9"),
+        (np.zeros(150), {}, ValueError, r"labels has 1 cluster\(s\); an audit compares at least 2"),
+        (np.full(150, -1), {}, ValueError, r"labels has 0 cluster\(s\)"),
+        (np.column_stack([Y, Y]), {}, ValueError, "labels has 2 columns; an audit takes one"),
+        (Y, {"n_runs": 3}, ValueError, "n_runs=3"),
+        (Y, {"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
+        (Y, {"fusion": "sum"}, ValueError, "fusion='sum' is not known"),
+        (Y, {"metric": "manhattan", "geometry": "rms"}, ValueError, "metric is used only by"),
+    ],
+)
+def test_what_cannot_be_audited_is_told(labels, given, error, told):
+    with pytest.raises(error, match=told):
+        audit(X, labels, **given)
+
+
+def test_a_clusterer_needs_points():
+    with pytest.raises(ValueError, match="X is a precomputed matrix; leave clusterer out"):
+        audit(cdist(X, X), Y, metric="precomputed", clusterer="kmeans")
+
+
+def test_rows_that_are_named_otherwise_are_refused():
+    frame = pd.DataFrame(X, index=[f"f{i}" for i in range(150)])
+    with pytest.raises(ValueError, match="labels"):
+        audit(frame, pd.Series(Y, index=frame.index[::-1]))
+
+
+def test_neighbourhood_of_few_points():
+    hood = Neighbourhood(np.array([[1, -1]]), np.array([[2.0, np.inf]]))
+    near = hood.drawn(np.array([True, True]), 2)
+    assert near.of.tolist() == [[1, -1]]
+    few = audit([[0.0], [0.1], [5.0], [5.1]], ["a", "a", "b", "b"], n_runs=4, random_state=0)
+    assert few.scores.shape == (4,)
+
+
+# What measures audits
+
+
+@pytest.mark.parametrize("kind", ["random", "neighbour"])
+def test_errors_are_planted_as_told(kind):
+    measured = pytest.importorskip("experiments.beyond.audit")
+    given, planted = measured.plant(X, Y, 0.1, kind, [1])
+    assert planted.sum() == 15
+    assert_array_equal(given != Y, planted)
+    if kind == "neighbour":
+        away = cdist(X, X) + np.where(Y[:, None] == Y, np.inf, 0)
+        assert_array_equal(given[planted], Y[away.argmin(axis=1)][planted])
+
+
+def test_precision_counts_planted_errors_among_the_lowest():
+    measured = pytest.importorskip("experiments.beyond.audit")
+    planted = np.array([True, True, False, False, True])
+    assert measured.precision(np.array([0.1, 0.9, 0.2, 0.8, 0.15]), planted) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["one split in two", "two merged into one", "one of random points"]
+)
+def test_labellings_are_changed_as_told(name):
+    measured = pytest.importorskip("experiments.beyond.audit")
+    given, expected = measured.PLANTED[name](BLOBS, TRUE, np.random.default_rng(0))
+    changed = {"one split in two": TRUE == 0, "two merged into one": TRUE == 1}
+    where = changed.get(name, np.ones(len(TRUE), dtype=bool))
+    assert_array_equal(given[~where], TRUE[~where])
+    assert (given != TRUE).any()
+    assert set(expected) <= set(given.tolist())
