@@ -286,9 +286,9 @@ def rectangle(rng: Generator) -> NDArray:
 def normal(rng: Generator) -> NDArray:
     """One Gaussian in up to twenty dimensions, with the spreads of its axes falling."""
     d = int(rng.choice([2, 5, 20]))
-    return rng.standard_normal((int(rng.integers(*POINTS)), d)) * np.arange(1, d + 1) ** -rng.uniform(
-        0, 1
-    )
+    return rng.standard_normal((int(rng.integers(*POINTS)), d)) * np.arange(
+        1, d + 1
+    ) ** -rng.uniform(0, 1)
 
 
 @entered(SHAPES)

@@ -1,4 +1,4 @@
-"""Signals and scores over a range of k, beside data without clusters: how many clusters there are."""
+"""Signals and scores over a range of k, beside data without clusters: how many clusters."""
 
 from clustertrust.k_profile.chance import Chance
 from clustertrust.k_profile.one_k import QUANTILES

@@ -168,9 +168,7 @@ def compare_quickly(given: Comparison) -> Chance:
                 raise result
             done.append(result)
     B = given.n_surrogates
-    means = {
-        name: np.array(done[1 + at * B : 1 + (at + 1) * B]) for at, name in enumerate(draws)
-    }
+    means = {name: np.array(done[1 + at * B : 1 + (at + 1) * B]) for at, name in enumerate(draws)}
     return Chance("quick", given.ks[chosen], "mean silhouette", done[0], means, len(X))
 
 

@@ -78,11 +78,13 @@ class Plane:
     ----------
     Z : (n, p) the points, centred, scaled to a mean variance of 1
     products : (n, p (p + 1) / 2) z_a z_b for a ≤ b
+    grain : (p, p) covariance of rounding: a value that is known to δ may be anywhere within it
     dropped : whether axes were left out because there are more than `MOST_AXES`
     """
 
     Z: Floats
     products: Floats
+    grain: Floats
     dropped: bool
 
 
@@ -92,13 +94,31 @@ def reduce(X: NDArray, most: int = MOST_AXES) -> Plane:
     centred = X - X.mean(axis=0)
     reach = np.abs(centred).max(initial=0.0)
     if reach == 0:
-        return Plane(np.zeros((len(X), 1)), np.zeros((len(X), 1)), dropped=False)
-    _, size, axes = np.linalg.svd(centred / reach, full_matrices=False)
+        return Plane(np.zeros((len(X), 1)), np.zeros((len(X), 1)), np.zeros((1, 1)), dropped=False)
+    centred = centred / reach
+    _, size, axes = np.linalg.svd(centred, full_matrices=False)
     rank = int((size > size.max() * max(X.shape) * np.finfo(np.float64).eps).sum())
-    Z = (centred / reach) @ axes[: min(rank, most)].T
-    Z /= np.sqrt(Z.var(axis=0).mean())
+    turn = axes[: min(rank, most)].T
+    Z = centred @ turn
+    turn = turn / np.sqrt(Z.var(axis=0).mean())
+    Z = centred @ turn
     a, b = np.triu_indices(Z.shape[1])
-    return Plane(Z, Z[:, a] * Z[:, b], dropped=rank > most)
+    grain = turn.T @ (_steps(centred)[:, None] ** 2 / 12 * turn)
+    return Plane(Z, Z[:, a] * Z[:, b], grain, dropped=rank > most)
+
+
+def _steps(X: Floats) -> Floats:
+    """Return the typical step δ from one value to the next in each column, (d,).
+
+    It is large in columns of counts, codes or rounded values, where a cluster of equal values would
+    otherwise have a density without bound; in other columns it is next to nothing.
+    """
+    steps = np.zeros(X.shape[1])
+    for column, values in enumerate(X.T):
+        distinct = np.unique(values)
+        if len(distinct) > 1:
+            steps[column] = np.median(np.diff(distinct))
+    return steps
 
 
 class _Moments(NamedTuple):
@@ -201,6 +221,7 @@ def _fit(plane: Plane, labels: Ints, covariance: str, *, heavy: bool = False) ->
     prior, k, last = _prior(moments), len(moments.sizes), -np.inf
     for _ in range(STEPS):
         C, parameters = COVARIANCES[covariance](moments, prior)
+        C = C + plane.grain
         squares = _distances(plane, moments.means, C)
         constant = np.log(moments.sizes / moments.sizes.sum()) - 0.5 * np.linalg.slogdet(C)[1]
         if heavy:
@@ -243,7 +264,9 @@ def _merge(plane: Plane, labels: Ints, covariance: str, k: int) -> Ints:
         both = own.sizes[i] + own.sizes[j]
         C = (a * own.covariances[i] + b * own.covariances[j]) / (a + b)
         C += a * b / (a + b) ** 2 * apart[:, :, None] * apart[:, None, :]
-        each = own.sizes * (_volumes(covariance, own.sizes, own.covariances, prior) / 2 - np.log(own.sizes))
+        each = own.sizes * (
+            _volumes(covariance, own.sizes, own.covariances, prior) / 2 - np.log(own.sizes)
+        )
         merged = both * (_volumes(covariance, both, C, prior) / 2 - np.log(both))
         at = int(np.argmin(merged - each[i] - each[j]))
         labels = np.unique(np.where(labels == j[at], i[at], labels), return_inverse=True)[1]

@@ -105,8 +105,8 @@ def choose_k(
         answer is never 1.
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 500 points of the data and of each surrogate,
-        clustered once with up to five of the k, by mean silhouettes. "full": every surrogate is scored as the
-        data are, by mean scores; this costs some forty times as much as the data alone.
+        clustered once with up to five of the k, by mean silhouettes. "full": every surrogate is
+        scored as the data are, by mean scores; this costs some forty times as much as the data.
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
     level : float
@@ -160,7 +160,9 @@ def choose_k(
     chance = (
         None
         if families is None
-        else EFFORTS[effort](Comparison(sample, np.array(tried), plans, scores, families, B, entropy))
+        else EFFORTS[effort](
+            Comparison(sample, np.array(tried), plans, scores, families, B, entropy)
+        )
     )
     return KProfile(
         **_columns(rows),
@@ -169,7 +171,7 @@ def choose_k(
         chance=chance,
         level=level,
         n_points=len(points),
-        n_rows=len(X) if hasattr(X, "__len__") else X.shape[0],
+        n_rows=len(X),
         n_runs=len(seeds),
     )
 
@@ -210,7 +212,9 @@ def _signals(X: NDArray, settings: Settings, rows: Sequence[Row]) -> dict[str, A
     if reason is None:
         mixtures, reduced = explain_partitions(X, [row.partition for row in rows])
         if reduced:
-            notes = (f"Likelihood in the first {MOST_AXES} principal axes of {X.shape[1]} columns.",)
+            notes = (
+                f"Likelihood in the first {MOST_AXES} principal axes of {X.shape[1]} columns.",
+            )
     signals, left_out = find_signals(
         np.column_stack([row.separation for row in rows]),
         np.column_stack([row.agreement for row in rows]),

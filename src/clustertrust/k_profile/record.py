@@ -97,7 +97,7 @@ class KProfile:
     def choices(self) -> dict[str, int]:
         """The k that each signal alone would choose."""
         return {
-            name: int(self.n_clusters[int(np.argmax(signal.values))])
+            name: int(self.n_clusters[int(np.argmax(signal.mean))])
             for name, signal in self.signals.items()
         }
 
@@ -161,16 +161,15 @@ class KProfile:
         columns: dict[str, Any] = {"probability": self.probability}
         for name, signal in self.signals.items():
             columns |= {
-                name: signal.values,
+                name: signal.mean,
                 f"{name}_error": signal.errors,
                 f"{name}_behind": signal.behind,
                 f"{name}_rank": signal.ranks,
             }
+        columns.setdefault("stability", self.mean_stability)
         columns |= {
             "score": self.mean_score,
             "score_error": self.score_error,
-            "agreement": self.mean_stability,
-            "agreement_error": self.stability_error,
             "geometry": self.mean_geometry,
             "geometry_error": self.geometry_error,
         }

@@ -14,6 +14,7 @@ from sklearn.cluster import Birch, BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clustertrust._types import Floats, Ints
+from clustertrust.ensemble.clusterers import ShuffledBirch
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings
@@ -32,6 +33,7 @@ ROUND = (
     BisectingKMeans,
     KMedoids,
     Birch,
+    ShuffledBirch,
     GaussianMixture,
     BayesianGaussianMixture,
 )
@@ -45,28 +47,34 @@ class Signal:
     Attributes
     ----------
     name : "separation", "likelihood" or "stability"
-    values : (q,) means over points; higher speaks for k
+    mean : (q,) over points; higher speaks for k
     errors : (q,) their standard errors over points
     behind : (q,) how many standard errors k is behind the best k of this signal
     """
 
     name: str
-    values: Floats
+    mean: Floats
     errors: Floats = field(repr=False)
     behind: Floats
 
     @classmethod
     def of(cls, name: str, contributions: Floats) -> Signal:
         """Make a signal of one number per point and k, (n, q); NaN where a point has none."""
-        counted = np.maximum((~np.isnan(contributions)).sum(axis=0), 1)
-        values = np.nansum(contributions, axis=0) / counted
-        errors = np.sqrt(np.nansum((contributions - values) ** 2, axis=0)) / counted
+        values, errors = _mean_and_error(contributions)
         return cls(name, values, errors, behind(contributions, int(values.argmax())))
 
     @property
     def ranks(self) -> Ints:
         """(q,) 1 for the best k, 2 for the next, …; equal values share the lower number."""
-        return np.array([1 + int((self.values > value).sum()) for value in self.values])
+        return np.array([1 + int((self.mean > value).sum()) for value in self.mean])
+
+
+def _mean_and_error(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of each column of (n, q) and its standard error, without NaN."""
+    counted = np.maximum((~np.isnan(values)).sum(axis=0), 1)
+    mean = np.nansum(values, axis=0) / counted
+    squares = np.nansum((values - mean) ** 2, axis=0)
+    return mean, np.sqrt(squares / np.maximum(counted - 1, 1) / counted)
 
 
 def behind(contributions: Floats, best: int) -> Floats:
@@ -74,10 +82,7 @@ def behind(contributions: Floats, best: int) -> Floats:
 
     The difference is taken point by point, so that what all k have in common cancels.
     """
-    difference = contributions[:, [best]] - contributions
-    counted = np.maximum((~np.isnan(difference)).sum(axis=0), 1)
-    mean = np.nansum(difference, axis=0) / counted
-    error = np.sqrt(np.nansum((difference - mean) ** 2, axis=0)) / counted
+    mean, error = _mean_and_error(contributions[:, [best]] - contributions)
     # where the rest is rounding, there is no difference
     size = np.nanmax(np.abs(contributions), initial=0.0)
     mean = np.where(np.abs(mean) <= 1e-12 * size, 0.0, np.maximum(mean, 0.0))
@@ -116,7 +121,9 @@ def _without_gaps(Z: Floats, labels: Ints) -> Ints:
 def explain_partitions(X: Any, partitions: list[Ints]) -> tuple[list[Explained], bool]:
     """Return the best mixture of each partition (n,), and whether columns were left out."""
     plane = reduce(X)
-    return explain_all(plane, [_without_gaps(plane.Z, labels) for labels in partitions]), plane.dropped
+    return explain_all(
+        plane, [_without_gaps(plane.Z, labels) for labels in partitions]
+    ), plane.dropped
 
 
 def find_signals(
