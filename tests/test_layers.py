@@ -21,7 +21,7 @@ LAYERS = (
         "storage",
         "fusion",
     ),
-    ("cells", "reasons", "datasets", "theory"),
+    ("_views", "cells", "reasons", "datasets", "tables", "theory"),
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),

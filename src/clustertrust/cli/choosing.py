@@ -15,8 +15,17 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.request import Request
 from clustertrust.cli.telling import as_json as told_as_json
-from clustertrust.cli.telling import name_of, print_table, records, say, tell, tell_json
-from clustertrust.cli.writing import save_figure
+from clustertrust.cli.telling import (
+    name_of,
+    plan_of,
+    planned_settings,
+    print_table,
+    records,
+    say,
+    tell,
+    tell_json,
+)
+from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -36,7 +45,6 @@ class Asked:
     n_surrogates: int
     level: float
     max_points: int
-    standardize: bool
 
 
 def check_method(method: Method) -> None:
@@ -66,7 +74,7 @@ def check_table(out: Path | None) -> None:
 def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
-    points = read_points(data, request.columns, standardize=asked.standardize)
+    points = read_points(data, request.columns)
     judged = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= judged:
         raise ValueError(
@@ -93,7 +101,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         max_points=asked.max_points,
     )
     told = {"input": data, "rows": len(points.kept)} | numbers_of(profile)
-    told |= {"settings": settings_of(how, asked, points)}
+    told |= {"settings": settings_of(how, asked, points)} | plan_of(points)
     table = profile.to_frame().reset_index()
     with staged(paths) as at:
         if "--out" in at and paths["--out"].suffix.lower() == ".json":
@@ -102,15 +110,14 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
             write_table(table, at["--out"])
         if "--plot" in at:
             draw(at["--plot"], profile)
+        if "--save-plan" in at:
+            write_plan(at["--save-plan"], points)
     if request.as_json:
         tell_json(told, paths)
         return
     if request.to_stdout:
         print_table(table)
-    left = int((~points.kept).sum())
-    tell(
-        request, profile.summary(), left, len(points.kept), "have missing values and were left out"
-    )
+    tell(request, profile.summary(), points)
 
 
 def numbers_of(profile: KProfile) -> dict[str, Any]:
@@ -129,8 +136,7 @@ def settings_of(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[st
     settings |= asdict(asked)
     if not asked.null:  # then they are not options that could be given again
         del settings["n_surrogates"], settings["level"]
-    impute = bool(points.preparation and points.preparation.impute)
-    return settings | {"impute": impute, "rows_left_out": int((~points.kept).sum())}
+    return settings | planned_settings(points)
 
 
 def draw(path: Path, profile: KProfile) -> None:

@@ -23,18 +23,28 @@ from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.telling import (
     name_of,
     numbers_of,
+    plan_of,
     print_table,
     say,
     settings_of,
     tell,
     tell_json,
 )
-from clustertrust.cli.writing import KEY, draw, save, votes_of, write_page, write_scores
+from clustertrust.cli.writing import (
+    KEY,
+    draw,
+    save,
+    votes_of,
+    write_page,
+    write_plan,
+    write_scores,
+)
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
 from clustertrust.results import COLUMNS
 from clustertrust.summary import headline, summary_of
+from clustertrust.tables import TablePlan
 
 __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
@@ -48,8 +58,10 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
     try:
         given = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
-        if Path(data).suffix.lower() in {".xlsx", ".xls", ".ods"}:
-            raise click.UsageError(f"{data} is a spreadsheet; save the sheet as CSV.") from error
+        if Path(data).suffix.lower() in {".xls", ".numbers"}:
+            raise click.UsageError(
+                f"{data} is a spreadsheet; save the sheet as .xlsx, .ods or CSV."
+            ) from error
         raise click.UsageError(f"{error} Say with --format which it is.") from error
     need(given)
     out = paths.get("--out")
@@ -106,7 +118,7 @@ def score(request: ScoreRequest) -> None:
             "--scheduler reads CSV and Parquet files that every worker can read, and no --labels."
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
-    points = read_points(data, request.columns, standardize=request.standardize, to_score=True)
+    points = read_points(data, request.columns, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -123,7 +135,7 @@ def score(request: ScoreRequest) -> None:
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = settings_of(request, scored, points)
     found = scored.to_frame(threshold)
-    table = spread(found, points)
+    table = spread(found, points, only_scores=request.only_scores)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -131,9 +143,11 @@ def score(request: ScoreRequest) -> None:
             write_scores(at["--out"], table, points, settings)
         if "--model" in at:
             assert cake is not None
-            save(at["--model"], cake, points.preparation)
+            save(at["--model"], cake, points)
         if "--plot" in at:
             draw(at["--plot"], scored, points)
+        if "--save-plan" in at:
+            write_plan(at["--save-plan"], points)
         if "--report" in at:
             write_page(at["--report"], scored, points, settings, threshold, name_of(data))
     summary = summary_of(found, threshold=threshold)
@@ -145,12 +159,12 @@ def score(request: ScoreRequest) -> None:
             "runs": scored.n_runs,
         }
         told |= {"geometry": scored.geometry_method} | numbers_of(summary) | {"settings": settings}
-        tell_json(told, paths)
+        tell_json(told | plan_of(points), paths)
         return
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
-    tell(request, summary.text(line), len(table) - len(found), len(table))
+    tell(request, summary.text(line), points)
 
 
 def predict(model: str, request: Request) -> None:
@@ -161,14 +175,19 @@ def predict(model: str, request: Request) -> None:
         request.paths,
         request.threshold,
     )
-    cake, fitted = _load(model)
+    cake, fitted, plan = _load(model)
     if fitted is None and columns.impute is not None:
         raise ValueError(
             f"--impute: {model} keeps no means of the columns it was fitted on; use --drop-missing."
         )
     names = getattr(cake, "feature_names_in_", None)
     points = read_points(
-        data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True
+        data,
+        columns,
+        known=None if names is None else list(names),
+        fitted=fitted,
+        plan=None if names is None else plan,
+        to_score=True,
     )
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
@@ -176,7 +195,7 @@ def predict(model: str, request: Request) -> None:
             f"{cake.n_features_in_}."
         )
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
-    table = spread(found, points)
+    table = spread(found, points, only_scores=request.only_scores)
     with staged(paths) as at:
         if "--out" in at:
             write_scores(
@@ -196,7 +215,7 @@ def predict(model: str, request: Request) -> None:
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    tell(request, summary.text(f"{line}; judged by {model}"), len(table) - len(found), len(table))
+    tell(request, summary.text(f"{line}; judged by {model}"), points)
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -205,7 +224,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
 
     data, columns, paths = request.data, request.columns, request.paths
     points = read_points(data, columns)
-    table = _read_scores(scores)
+    table = _read_scores(scores, columns.id)
     if columns.id is not None:
         table = _by_name(table, points.ids, scores, data)
     elif len(table) != len(points.ids):
@@ -213,6 +232,12 @@ def report(scores: str, request: Request, title: str | None) -> None:
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
             "were scored, or name "
             "the column that both have with --id."
+        )
+    else:
+        table = (
+            table.set_axis(points.ids, axis=0)
+            if points.plan is not None and points.plan.id
+            else table
         )
     table = table[points.kept]
     unscored = (
@@ -279,7 +304,8 @@ def demo(folder: str | None) -> None:
         "line:\n"
     )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
-    click.echo(f"  clustertrust score {files['data']} -k 3 --id flower --drop species {outputs}")
+    how = "-k 3 --id flower --drop species --only-scores"
+    click.echo(f"  clustertrust score {files['data']} {how} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:
@@ -336,9 +362,10 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     return runs[points.kept].reset_index(drop=True)
 
 
-def _read_scores(path: str) -> pd.DataFrame:
-    """A table of scores as `score --out` wrote it, its first column, or the names of cells, as the
-    index.
+def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
+    """The results in a table of scores as `score --out` wrote it.
+
+    The column `id`, or the first where the others are results, or the names of cells, is the index.
     """
     if format_of(path) == "h5ad":
         found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
@@ -347,22 +374,24 @@ def _read_scores(path: str) -> pd.DataFrame:
         )
     else:
         table = read_table(path).data
-        named = (
-            isinstance(table, pd.DataFrame)
-            and table.shape[1] > 1
-            and table.columns[0] not in COLUMNS
-        )
-        if named:  # again, with the names as the text they are
-            first = str(table.columns[0])
-            table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(
-                first
-            )
+        if isinstance(table, pd.DataFrame):
+            names = [str(name) for name in table.columns]
+            first = id if id in names else _lone_name(names)
+            if first is not None:  # again, with the names as the text they are
+                text = () if first == ROW else (first,)
+                table = read_table(path, Reading(text=text)).data.set_index(first)
+            table = table[[name for name in table.columns if name in COLUMNS]]
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
             f"{path} has no columns label and score; give a file that `clustertrust score --out` "
             "wrote."
         )
     return table
+
+
+def _lone_name(names: list[str]) -> str | None:
+    """The first column where it alone is no result: the names of the rows."""
+    return names[0] if names[0] not in COLUMNS and set(names[1:]) <= set(COLUMNS) else None
 
 
 def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
@@ -383,10 +412,12 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
     return theirs.loc[ours].set_axis(ids, axis=0)
 
 
-def _load(path: str) -> tuple[CAKE, Preparation | None]:
+def _load(path: str) -> tuple[CAKE, Preparation | None, TablePlan | None]:
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "This model was fitted on standardised columns"
         )  # which is done here
         cake = CAKE.load(path)
-    return cake, Preparation.from_json(read_about(path).get("preparation"))
+    kept = read_about(path).get("preparation")
+    plan = None if kept is None or "plan" not in kept else TablePlan.from_json(kept["plan"])
+    return cake, Preparation.from_json(kept), plan

@@ -8,7 +8,7 @@ import contextlib
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,22 @@ from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.points import ROW, Points, check_free
-from clustertrust.cli.preparing import prepared
+from clustertrust.cli.points import ROW, Points, TableProblem, check_free, check_plan
+from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.telling import name_of, numbers_of, say, settings_of, tell, tell_json
-from clustertrust.cli.writing import draw, write_page
+from clustertrust.cli.telling import (
+    name_of,
+    numbers_of,
+    plan_of,
+    say,
+    settings_of,
+    tell,
+    tell_json,
+)
+from clustertrust.cli.writing import draw, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
+from clustertrust.files.columns import check_there, listed
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.sources import (
@@ -43,11 +52,17 @@ from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import Passes, Sample, passes_over
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
+from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
+from clustertrust.tables.kinds import COUNTING
+from clustertrust.tables.plan import MISSING_VALUES
 
 __all__ = ["large_source", "score_large"]
 
 
-def large_source(request: ScoreRequest) -> Source | None:
+SAMPLE = 5000  # rows at the start of a table that its plan is made from
+
+
+def large_source(request: ScoreRequest) -> Planned | None:
     """The table in blocks, where DATA is a folder, too large to be loaded, or for a scheduler.
 
     Else None.
@@ -62,7 +77,69 @@ def large_source(request: ScoreRequest) -> Source | None:
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
     _check_reading(data, columns)
-    return open_source(data, **columns.choice(column_names(path) or ()))
+    names = column_names(path)
+    if names is None:
+        choice = columns.choice(())
+        named = {name: choice[name] for name in ("id", "use", "drop")}
+        return Planned(open_source(data, **named), None)
+    plan = _look(request, names)
+    used = [column.name for column in plan.used]
+    return Planned(open_source(data, id=request.columns.id, use=used), plan)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A table in blocks, and what a look at its first rows decided."""
+
+    source: Source
+    plan: TablePlan | None
+
+
+def _look(request: ScoreRequest, names: list[str]) -> TablePlan:
+    """The plan of a table in blocks, made from its first rows."""
+    data, columns = request.data, request.columns
+    choice = columns.choice(names)
+    check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
+    others = [name for name in names if name != choice["id"]]
+    head = open_source(data, id=choice["id"], use=others)
+    assert isinstance(head, FrameSource)
+    frame = head.head(SAMPLE)
+    scale = "standard" if columns.standardize else columns.scale
+    wishes = Wishes(
+        id=choice["id"],
+        use=tuple(choice["use"]),
+        drop=tuple(choice["drop"]),
+        keep=tuple(choice["keep"]),
+        scale=scale,
+        encode=columns.encode,
+        missing=columns.missing_rule() or "auto",
+        na=columns.missing_texts(),
+    )
+    plan = look(frame[[name for name in names if name in frame]], wishes)
+    check_plan(plan, data)
+    plan = replace(plan, columns=tuple(_cautious(c, frame[c.name]) for c in plan.columns))
+    text = [c.name for c in plan.used if c.use == "category" or not _is_number(frame[c.name], c)]
+    if text:
+        raise TableProblem(
+            f"{data} is read in blocks, where nothing but numbers is clustered: {listed(text)} "
+            "would have to be turned into numbers first. Leave them out with --drop, or allow more "
+            "--memory.",
+            [f"drop={text!r}"],
+        )
+    return plan
+
+
+def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
+    """The plan of a column, where the first rows of sorted ones prove nothing about the others."""
+    steps = column.reason == COUNTING[1] and not pd.api.types.is_integer_dtype(series.dtype)
+    sorted_rows = column.numeric and (column.kind == "constant" or steps)
+    if column.use in ("aside", "id") and sorted_rows and not column.said:
+        return replace(column, kind="number", use="number", reason="", otherwise="")
+    return column
+
+
+def _is_number(series: pd.Series, column: ColumnPlan) -> bool:
+    return pd.api.types.is_numeric_dtype(series.dtype) and not column.missing
 
 
 def _check_reading(data: str, columns: Columns) -> None:
@@ -72,6 +149,14 @@ def _check_reading(data: str, columns: Columns) -> None:
         "--separator": columns.separator,
         "--array": columns.array,
         "--use-rep": columns.use_rep,
+        "--plan": columns.plan,
+        "--encoding": columns.encoding,
+        "--decimal": columns.decimal,
+        "--thousands": columns.thousands,
+        "--na": columns.na,
+        "--skip-rows": columns.skip_rows,
+        "--sheet": columns.sheet,
+        "--scale": columns.scale in ("robust", "minmax"),
     }
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
@@ -80,17 +165,31 @@ def _check_reading(data: str, columns: Columns) -> None:
         refused.append(f"--format {columns.format}")
     if refused:
         raise ValueError(
-            f"{data} is gone through in blocks, as its suffix tells it is written, which leaves no "
+            f"{data} is read in blocks, as its suffix tells it is written, which leaves no "
             "room for "
             f"{', '.join(refused)}; allow more --memory, or prepare the file first."
         )
 
 
-def score_large(request: ScoreRequest, source: Source) -> None:
+def score_large(request: ScoreRequest, planned: Planned) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
-    _check_large(request)
+    source, plan = planned.source, planned.plan
+    _check_large(request, plan)
+    standardize = request.columns.standardize or request.columns.scale == "standard"
+    impute = request.columns.impute is not None
+    if plan is not None:
+        standardize = plan.scale in ("standard", "robust")
+        lost = any(column.n_missing for column in plan.used)
+        impute = plan.missing == "mean" or (plan.missing == "auto" and lost)
+        plan = replace(
+            plan,
+            scale="standard" if standardize else "none",
+            missing=("mean" if impute else plan.missing),
+        )
     data, method, paths, threshold = request.data, request.method, request.paths, request.threshold
-    table, preparation = prepared(source, request.columns, request.standardize, method.n_jobs)
+    table, preparation = prepared(
+        source, Ways(request.columns.drop_missing, impute, standardize), method.n_jobs
+    )
     params = method.building() | method.scoring()
     settings_of_fit = Settings.of(CAKE(**params, verbose=True, checkpoint=request.checkpoint))
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
@@ -105,7 +204,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         tally = Tally(threshold)
-        points = _points(source, streamed.built.sample, preparation)
+        points = replace(_points(source, streamed.built.sample, preparation), plan=plan)
         scored = streamed.confidence(streamed.judge(Block(streamed.built.sample.X)))
         with staged(paths) as at:
             blocks = (
@@ -119,7 +218,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 "passes": streamed.n_passes,
             }
             if "--model" in at:
-                kept = None if preparation is None else preparation.to_json()
+                kept = kept_of(preparation, plan)
                 about = about_columns(source.n_features, source.columns, kept)
                 stored = StoredModel(
                     CAKE(**params).get_params(),
@@ -130,6 +229,8 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 )
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
+            if "--save-plan" in at:
+                write_plan(at["--save-plan"], points)
             if "--plot" in at:
                 draw(at["--plot"], scored, points)
             if "--report" in at:
@@ -137,10 +238,10 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
                 write_page(at["--report"], scored, points, settings, threshold, shown)
-    _tell(request, scored, tally, settings)
+    _tell(request, scored, tally, points, settings)
 
 
-def _check_large(request: ScoreRequest) -> None:
+def _check_large(request: ScoreRequest, plan: TablePlan | None) -> None:
     """Raise for what is not done in blocks, or not on many machines."""
     if request.to_stdout:
         raise click.UsageError("--out -: scores of data larger than memory go to a file.")
@@ -153,7 +254,7 @@ def _check_large(request: ScoreRequest) -> None:
         need(format_of(out))
     columns = request.columns
     given = {
-        "--standardize": request.standardize,
+        "--standardize": columns.standardize or columns.scale == "standard",
         "--impute": columns.impute,
         "--drop-missing": columns.drop_missing,
     }
@@ -162,6 +263,11 @@ def _check_large(request: ScoreRequest) -> None:
         raise click.UsageError(
             f"--scheduler: {', '.join(refused)} is not done on many machines; prepare the files "
             "first."
+        )
+    if request.scheduler is not None and plan is not None and plan.scale != "none":
+        raise click.UsageError(
+            f"--scheduler: {plan.scale_reason}, and columns are not scaled on many machines; scale "
+            "them first, or say --scale none."
         )
 
 
@@ -179,8 +285,8 @@ def write_blocks(
                 0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids
             )
             at += len(results)
-            write(results)
             tally.add(results.set_index(name))
+            write(_with_why(results, block))
 
 
 def _appended(path: Path | None) -> AbstractContextManager[Append]:
@@ -193,17 +299,25 @@ def _appended(path: Path | None) -> AbstractContextManager[Append]:
 
 
 def _tell(
-    request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]
+    request: ScoreRequest,
+    scored: Confidence,
+    tally: Tally,
+    points: Points,
+    settings: Mapping[str, Any],
 ) -> None:
-    summary, points, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
+    summary, scores, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
-        told = {"input": request.data, "rows": tally.rows, "scored": points, "runs": scored.n_runs}
+        told = {"input": request.data, "rows": tally.rows, "scored": scores, "runs": scored.n_runs}
         told |= {"geometry": scored.geometry_method, "passes": passes}
-        tell_json(told | numbers_of(summary) | {"settings": settings}, request.paths)
+        told |= numbers_of(summary) | {"settings": settings} | plan_of(points)
+        tell_json(told, request.paths)
         return
-    line = headline(points, len(summary.clusters), scored.ensemble, scored.geometry_method)
+    line = headline(scores, len(summary.clusters), scored.ensemble, scored.geometry_method)
     line += f"; {passes} passes over {name_of(request.data)}"
-    tell(request, summary.text(line), tally.left_out, tally.rows)
+    text = summary.text(line)
+    if tally.left_out:
+        text += f"\n\n{tally.left_out} of {tally.rows} rows have no score ({MISSING_VALUES})."
+    tell(request, text, points)
 
 
 @contextmanager
@@ -268,6 +382,14 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
         np.flatnonzero(block.kept), axis=0
     )
     return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
+
+
+def _with_why(results: pd.DataFrame, block: Block) -> pd.DataFrame:
+    """The results with the reason of rows that were left out."""
+    if block.kept is None:
+        return results
+    reason = results["reason"].cat.add_categories([MISSING_VALUES])
+    return results.assign(reason=reason.where(block.kept, MISSING_VALUES))
 
 
 def _points(source: Source, sample: Sample, preparation: Preparation | None) -> Points:

@@ -1,11 +1,12 @@
-"""A file → points: which columns are features, what names the rows, what happens to missing values."""
+"""A file → points: a look at its table, and what the plan says is done with it."""
 
 from __future__ import annotations
 
-import re
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,35 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clustertrust._validation import check_whole_numbers
+from clustertrust._validation import check_whole_numbers, tell
 from clustertrust.cli.options import Columns
-from clustertrust.cli.scaling import Preparation, measure, moments_of
+from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import check_there, choose_features, listed
-from clustertrust.files.delimited import is_number
+from clustertrust.files.columns import check_there, listed
+from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.results import COLUMNS
+from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
+from clustertrust.tables.looking import odd_rows
+from clustertrust.tables.values import known_texts
 
-__all__ = ["ROW", "Points", "check_free", "read_file", "read_points", "spread"]
+__all__ = ["ROW", "Points", "TableProblem", "check_free", "read_file", "read_points", "spread"]
 
 ROW = "row"  # what rows are called where nothing names them
+
+
+class TableProblem(ValueError):  # noqa: N818  (all of them in one)
+    """All that stands against clustering a table.
+
+    Attributes
+    ----------
+    add, swap : parameters that help, and pairs of names of which the second was meant
+    """
+
+    def __init__(
+        self, text: str, add: Sequence[str] = (), swap: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        super().__init__(text)
+        self.add, self.swap = tuple(add), tuple(swap)
 
 
 @dataclass(frozen=True)
@@ -33,11 +52,14 @@ class Points:
     Attributes
     ----------
     X : frame or CSR array of the rows that are used, as they are clustered
-    unscaled : the same as the file has them: filled in, but not standardised
+    unscaled : the same as the file has them: filled in, but not scaled
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
     preparation : what happened to the columns; None for sparse data
     adata : the AnnData object, where the file is one
+    plan : what was decided for each column; None where there are no named columns
+    why : (rows,) why a row is left out, an empty text where it is used
+    original : the table as it is written, where its columns have names
     """
 
     X: Any
@@ -46,33 +68,53 @@ class Points:
     kept: NDArray[np.bool_]
     preparation: Preparation | None
     adata: Any = None
+    plan: TablePlan | None = None
+    why: pd.Series | None = None
+    original: pd.DataFrame | None = None
 
 
-def read_file(path: str, columns: Columns) -> Table:
-    """Read a file, or standard input (-)."""
+def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
+    """Read a file, or standard input (-); `as_written`: all as the text it is, where it is text."""
     reading = Reading(
         text=() if columns.id is None else (columns.id,),
-        separator="\t" if columns.separator == r"\t" else columns.separator,
+        separator=columns.separator,
         header=columns.header,
         array=columns.array,
         use_rep=columns.use_rep or Reading.use_rep,
+        encoding=columns.encoding,
+        decimal=columns.decimal,
+        thousands=columns.thousands,
+        na=columns.missing_texts(),
+        skip_rows=columns.skip_rows,
+        sheet=columns.sheet,
+        as_written=as_written,
     )
     if path == "-":
-        return read_table(sys.stdin.buffer.read(), reading, format=columns.format or "csv")
+        return read_table(_standard_input(), reading, format=columns.format or "csv")
     return read_table(path, reading, format=columns.format)
+
+
+_READ: list[tuple[Any, bytes]] = []  # standard input, which can be read once
+
+
+def _standard_input() -> bytes:
+    """All that standard input has, also when it is asked for again."""
+    if not _READ or _READ[0][0] is not sys.stdin:
+        _READ[:] = [(sys.stdin, sys.stdin.buffer.read())]
+    return _READ[0][1]
 
 
 def read_points(
     path: str,
     columns: Columns,
     *,
-    standardize: bool = False,
     known: Sequence[str] | None = None,
     fitted: Preparation | None = None,
+    plan: TablePlan | None = None,
     to_score: bool = False,
 ) -> Points:
-    """Read points; `known` and `fitted` are the features and the preparation of a model that shall
-    judge them.
+    """Read points; `known`, `fitted` and `plan` are the features, the preparation and the plan of a
+    model that shall judge them.
 
     `to_score`: results go beside the names of the rows, so that no column of results may have that
     name.
@@ -87,56 +129,233 @@ def read_points(
                 f"{told} is a sparse matrix, and the model standardises columns; give a dense "
                 "table."
             )
-        return _sparse_points(table, columns, standardize)
+        return _sparse_points(table, columns)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(
             columns, id=None
         )  # the index that a file of pandas' carries names the rows anyway
-    frame = (
-        _features(table.data, columns, told)
-        if known is None
-        else _known(table.data, columns, told, known)
-    )
-    ids = _ids(table, columns)
-    if to_score:
-        check_free(ids.name, told)
+    frame = table.data.set_axis([str(name) for name in table.data.columns], axis=1)
+    by_model = known is not None or plan is not None or fitted is not None
+    if plan is not None:
+        plan = _for_new_rows(plan, frame, columns, told)
+    elif by_model:
+        plan = _of_model(frame, columns, told, known, fitted)
+    else:
+        plan = _planned(table, frame, columns, told)
+    used = frame[[column.name for column in plan.used]]
     try:
-        check_whole_numbers(frame)
+        check_whole_numbers(used)
     except ValueError as error:
         raise ValueError(f"{told}: {error}") from error
-    frame = _numbers(frame, told)
-    values = frame.to_numpy()
-    if fitted is not None and values.shape[1] != len(fitted.means):
+    ids = _ids(table, frame, plan)
+    if to_score:
+        check_free(ids.name, told)
+    X = plan.apply(frame)
+    if fitted is not None and X.shape[1] != len(fitted.means):
         raise ValueError(
-            f"{told} has {values.shape[1]} columns to use; the model was fitted on "
-            f"{len(fitted.means)}."
+            f"{told} has {X.shape[1]} columns to use; the model was fitted on {len(fitted.means)}."
         )
-    finite = np.isfinite(values)
-    kept = finite.all(axis=1)
-    impute = columns.impute is not None or (
-        fitted is not None and fitted.impute and not columns.drop_missing
-    )
-    if not impute and not columns.drop_missing and not kept.all():
-        raise ValueError(_told_missing(told, list(frame.columns), finite))
-    if not impute and not kept.any():
+    why = plan.rows_out(X, odd_rows(frame, plan) if by_model else plan.rows)
+    kept = (why == "").to_numpy()
+    if not kept.any():
         raise ValueError(
             f"{told} has no row without missing values; try --impute mean, or --drop columns."
         )
-    preparation = fitted
-    if preparation is None:
-        parts = [moments_of(values if impute else values[kept])]
-        preparation = measure(parts, list(frame.columns), standardize=standardize, impute=impute)
-    if not kept.all():
-        values, kept = (
-            (preparation.fill(values), np.ones_like(kept)) if impute else (values[kept], kept)
+    values = X.to_numpy()[kept]
+    preparation = fit_preparation(plan, values) if fitted is None else fitted
+    if not np.isfinite(values).all():
+        if plan.missing == "drop" or (by_model and fitted is None):
+            raise ValueError(
+                f"{told} has missing values, and the model keeps no means of the columns it was "
+                "fitted on; use --drop-missing."
+            )
+        values = preparation.fill(values)
+    # columns of arrays have no names that a model could ask for
+    plain = _is_unnamed(table) and X.shape[1] == table.data.shape[1]
+    names = table.data.columns if plain else X.columns
+    filled = pd.DataFrame(values, index=ids[kept], columns=names)
+    return Points(
+        preparation.scale(filled),
+        filled,
+        ids,
+        kept,
+        preparation,
+        table.adata,
+        plan,
+        why,
+        None if _is_unnamed(table) else _as_written(path, columns, table, frame),
+    )
+
+
+def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with its text as it is in the file, which numbers would lose: 007, 5.10."""
+    format = columns.format or ("csv" if path == "-" else format_of(path))
+    if "as_written" not in FORMATS[format].options:
+        return frame if table.names is None else frame.set_axis(table.names, axis=0)
+    texts = read_file(path, columns, as_written=True).data
+    return texts.set_axis([str(name) for name in texts.columns], axis=1)
+
+
+# Plans
+
+
+def _planned(table: Table, frame: pd.DataFrame, columns: Columns, told: str) -> TablePlan:
+    """The plan that the user gave, or what one look at the table says."""
+    if columns.plan is not None:
+        return _given(columns, frame, told)
+    choice = columns.choice(list(frame.columns))
+    if _is_unnamed(table) and not any(choice.values()):
+        return _as_it_is(list(frame.columns), columns, len(frame))
+    scale = "standard" if columns.standardize else columns.scale
+    wishes = Wishes(
+        id=choice["id"],
+        use=tuple(choice["use"]),
+        drop=tuple(choice["drop"]),
+        keep=tuple(choice["keep"]),
+        scale="none" if scale == "auto" and _is_unnamed(table) else scale,
+        encode=columns.encode,
+        missing=columns.missing_rule() or "auto",
+        na=columns.missing_texts(),
+        decimal=columns.decimal,
+        thousands=columns.thousands,
+    )
+    plan = look(frame, wishes, reading=table.notes)
+    check_plan(plan, told)
+    return plan
+
+
+def check_plan(plan: TablePlan, told: str) -> None:
+    """Raise one error with all problems of a plan; warn of what should not be overlooked."""
+    if plan.problems:
+        texts = [problem.text for problem in plan.problems]
+        numbered = (
+            texts[0]
+            if len(texts) == 1
+            else " ".join(f"({at}) {text}" for at, text in enumerate(texts, 1))
         )
-    filled = pd.DataFrame(values, index=ids[kept], columns=frame.columns)
-    return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
+        raise TableProblem(
+            f"{told}: {numbered}",
+            [problem.add for problem in plan.problems if problem.add],
+            [problem.swap for problem in plan.problems if problem.swap is not None],
+        )
+    for warning in plan.warnings:
+        tell(warning)
 
 
-def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """A table of the used rows as one of all rows: names first, the rows that were left out empty
-    and unassigned.
+def _is_unnamed(table: Table) -> bool:
+    """Whether the columns of a table have no names of their own: those of arrays and AnnData."""
+    return table.adata is not None or isinstance(table.data.columns, pd.RangeIndex)
+
+
+def _as_it_is(names: Sequence[str], columns: Columns, n_rows: int) -> TablePlan:
+    """All columns as the numbers they are."""
+    scale = "standard" if columns.standardize else columns.scale
+    return TablePlan(
+        tuple(ColumnPlan(str(name), "number", "number", said=True) for name in names),
+        scale="none" if scale == "auto" else scale,
+        missing=columns.missing_rule() or "auto",
+        na=columns.missing_texts(),
+        n_rows=n_rows,
+    )
+
+
+def _given(columns: Columns, frame: pd.DataFrame, told: str) -> TablePlan:
+    """The plan of a file that was edited, perhaps."""
+    assert columns.plan is not None
+    try:
+        plan = TablePlan.from_json(json.loads(Path(columns.plan).read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"--plan {columns.plan} cannot be used: {error}") from error
+    have = set(frame.columns)
+    lost = [c.name for c in plan.columns if c.use != "aside" and c.name not in have]
+    if lost:
+        raise ValueError(f"{told} lacks columns of --plan {columns.plan}: {listed(lost)}.")
+    if not plan.used:
+        raise ValueError(f"--plan {columns.plan} uses no column; set the use of some to number.")
+    rows = tuple((at, why) for at, why in plan.rows if at < len(frame))
+    fixed = [_with_values(c, frame, plan) if c.use == "category" else c for c in plan.columns]
+    return replace(plan, columns=tuple(fixed), rows=rows)
+
+
+def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> ColumnPlan:
+    """A category with its values, where the plan does not list them."""
+    if column.levels:
+        return column
+    return replace(
+        column, levels=tuple(sorted(known_texts(frame[column.name], plan.na).dropna().unique()))
+    )
+
+
+def _for_new_rows(plan: TablePlan, frame: pd.DataFrame, columns: Columns, told: str) -> TablePlan:
+    """The plan of a model for a table that it shall judge; other columns stay aside."""
+    choice = columns.choice(list(frame.columns))
+    given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
+    check_there(list(frame.columns), told, **given)
+    have = set(frame.columns) - set(choice["drop"])
+    missing = [column.name for column in plan.used if column.name not in have]
+    if missing:
+        raise ValueError(
+            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
+            "their names."
+        )
+    asked = [column.name for column in plan.used if column.name in given["id"]]
+    if asked:
+        raise ValueError(f"--id {asked[0]}: the model was fitted on this column; name another.")
+    names = [column for column in plan.columns if column.use != "id"]
+    id = choice["id"] or (plan.id if plan.id in have and frame[plan.id].is_unique else None)
+    if id is not None:
+        names = [c for c in names if c.name != id] + [ColumnPlan(id, "id", "id", said=True)]
+    return replace(plan, columns=tuple(names), missing=columns.missing_rule() or plan.missing)
+
+
+def _of_model(
+    frame: pd.DataFrame,
+    columns: Columns,
+    told: str,
+    known: Sequence[str] | None,
+    fitted: Preparation | None,
+) -> TablePlan:
+    """A plan for a model that the library saved: its columns, as the numbers they are."""
+    choice = columns.choice(list(frame.columns))
+    given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
+    check_there(list(frame.columns), told, **given)
+    apart = {*given["id"], *given["drop"]}
+    left = [name for name in frame.columns if name not in apart]
+    if known is not None:
+        missing = [str(name) for name in known if str(name) not in left]
+        if missing:
+            raise ValueError(
+                f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
+                "their names."
+            )
+        left = [str(name) for name in known]
+    _check_numbers(frame[left], told)
+    plans = [ColumnPlan(name, "number", "number", said=True) for name in left]
+    plans += [ColumnPlan(name, "id", "id", said=True) for name in given["id"]]
+    kept = fitted is not None and fitted.impute
+    rule = columns.missing_rule() or ("mean" if kept else "auto")
+    return TablePlan(tuple(plans), missing=rule, n_rows=len(frame))
+
+
+def _check_numbers(frame: pd.DataFrame, told: str) -> None:
+    text = [
+        f"{name} ({str(frame[name].dropna().iloc[0])!r})"
+        for name in frame
+        if not pd.api.types.is_numeric_dtype(frame[name].dtype) and not frame[name].isna().all()
+    ]
+    if text:
+        raise ValueError(
+            f"{told} has columns that are not numbers: {listed(text)}. Leave them out with --drop, "
+            "or name the rows by one with --id."
+        )
+
+
+# Rows
+
+
+def spread(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
+    """A table of the used rows as one of all rows: the original columns first, or the names alone;
+    rows that were left out are empty, with the reason.
     """
     if not points.kept.all():
         whole = {
@@ -147,20 +366,33 @@ def spread(table: pd.DataFrame, points: Points) -> pd.DataFrame:
             .set_axis(np.flatnonzero(points.kept), axis=0)
             .reindex(range(len(points.kept)))
         )
-        table["reason"] = table["reason"].fillna("unassigned")
+        assert points.why is not None
+        table["reason"] = table["reason"].astype(object).where(points.kept, points.why.to_numpy())
     table = table.reset_index(drop=True)
-    table.insert(0, str(points.ids.name), points.ids.to_numpy())
-    return table
+    if only_scores or points.original is None:
+        table.insert(0, str(points.ids.name), points.ids.to_numpy())
+        return table
+    original = points.original
+    if not isinstance(original.index, pd.RangeIndex):
+        original = original.rename_axis(str(points.ids.name)).reset_index()
+    taken = {name: f"{name}_input" for name in original.columns if name in table.columns}
+    return pd.concat([original.rename(columns=taken).reset_index(drop=True), table], axis=1)
 
 
-def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
+def _sparse_points(table: Table, columns: Columns) -> Points:
     given: dict[str, Any] = {
         "--id": columns.id,
         "--use": columns.use,
         "--drop": columns.drop,
+        "--keep": columns.keep,
         "--impute": columns.impute,
+        "--plan": columns.plan,
     }
-    given |= {"--drop-missing": columns.drop_missing, "--standardize": standardize}
+    given |= {
+        "--drop-missing": columns.drop_missing,
+        "--standardize": columns.standardize,
+        "--scale": columns.scale not in ("auto", "none"),
+    }
     refused = [option for option, value in given.items() if value]
     if refused:
         raise ValueError(
@@ -172,11 +404,15 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
     return Points(table.data, table.data, ids, np.ones(n, dtype=bool), None, table.adata)
 
 
-def _ids(table: Table, columns: Columns) -> pd.Index:
-    """What names the rows: the column asked for, else what the file carries, else positions from 0."""
-    if columns.id is None:
+def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
+    """What names the rows: the column of the plan, else what the file carries, else positions."""
+    if plan.id is None or (table.names is not None and not _said(plan)):
         return _carried(table)
-    return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)
+    return pd.Index(frame[plan.id], name=plan.id)
+
+
+def _said(plan: TablePlan) -> bool:
+    return any(column.use == "id" and column.said for column in plan.columns)
 
 
 def check_free(name: Any, told: str) -> None:
@@ -187,87 +423,7 @@ def check_free(name: Any, told: str) -> None:
         )
 
 
-def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
-    """Columns by their names as text, which is how they are typed."""
-    return {str(name): name for name in frame.columns}
-
-
 def _carried(table: Table) -> pd.Index:
     if table.names is None:
         return pd.RangeIndex(table.data.shape[0], name=ROW)
     return table.names.rename(str(table.names.name or "id"))
-
-
-def _features(frame: pd.DataFrame, columns: Columns, told: str) -> pd.DataFrame:
-    """The columns to cluster."""
-    named = _by_text(frame)
-    chosen = choose_features(list(named), told, **columns.choice(list(named)))
-    return frame[[named[name] for name in chosen]]
-
-
-def _known(frame: pd.DataFrame, columns: Columns, told: str, known: Sequence[str]) -> pd.DataFrame:
-    """The columns that a model knows, in its order; nothing may be missing or left over."""
-    named = _by_text(frame)
-    choice = columns.choice(list(named))
-    given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
-    check_there(list(named), told, **given)
-    apart = {named[name] for name in (*given["id"], *given["drop"])}
-    left = dict.fromkeys(
-        name for name in frame.columns if name not in apart
-    )  # known by a glance, also 10⁵ of them
-    missing = [name for name in known if name not in left]
-    if missing:
-        raise ValueError(
-            f"{told} lacks columns that the model was fitted on: {listed(missing)}. Give them "
-            "their names."
-        )
-    surplus = [name for name in left if name not in set(known)]
-    if surplus:
-        raise ValueError(
-            f"{told} has columns that the model was not fitted on: {listed(surplus)}. Leave them "
-            "out with --drop, or "
-            "name the rows by one with --id."
-        )
-    return frame[list(known)]
-
-
-def _numbers(frame: pd.DataFrame, told: str) -> pd.DataFrame:
-    """The columns as floats; text is an error that says where."""
-    text = []
-    for name in frame.columns:
-        column = frame[name]
-        if not pd.api.types.is_numeric_dtype(column.dtype) and not column.isna().all():
-            known = column.dropna()
-            odd = next((value for value in known if not _is_finite(str(value))), known.iloc[0])
-            text.append(f"{name} ({str(odd)!r})")
-        elif pd.api.types.is_complex_dtype(column.dtype):
-            text.append(f"{name} (complex)")
-    if text:
-        commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
-        raise ValueError(
-            f"{told} has columns that are not numbers: {listed(text)}. Name the one that "
-            "identifies rows with --id, "
-            "leave others out with --drop, or list the columns to use with --use."
-            + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
-        )
-    single = all(dtype == np.float32 for dtype in frame.dtypes)
-    values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
-    return pd.DataFrame(values, columns=frame.columns)
-
-
-def _is_finite(text: str) -> bool:
-    """Whether a text is a number. pandas.to_numeric dies of 1e99999999999."""
-    return is_number(text) and bool(np.isfinite(float(text)))
-
-
-def _told_missing(told: str, names: Sequence[Any], finite: NDArray[np.bool_]) -> str:
-    counts = [
-        f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
-    ]
-    rows = int((~finite.all(axis=1)).sum())
-    return (
-        f"{told} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
-        f"{listed(counts)}. Choose "
-        "--impute mean (the column's mean in their place) or --drop-missing (such rows get no "
-        "score)."
-    )

@@ -23,6 +23,7 @@ class Request:
     threshold : above this a score is kept
     as_json : whether the summary is printed as JSON
     to_stdout : whether the table of results is printed
+    only_scores : whether the table of results has no columns of the input but its names
     """
 
     data: str
@@ -31,6 +32,7 @@ class Request:
     threshold: float = 0.5
     as_json: bool = False
     to_stdout: bool = False
+    only_scores: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +42,12 @@ class ScoreRequest(Request):
     Attributes
     ----------
     method : how points are clustered and scored
-    standardize : whether columns get mean 0 and standard deviation 1 first
     labels : path of partitions to score, where nothing is clustered
     checkpoint : folder that keeps finished runs
     scheduler : address of a Dask cluster that does the work
     """
 
     method: Method
-    standardize: bool = False
     labels: str | None = None
     checkpoint: str | None = None
     scheduler: str | None = None

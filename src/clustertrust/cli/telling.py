@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust import Confidence, __version__
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.summary import Summary
@@ -22,11 +23,14 @@ __all__ = [
     "as_json",
     "name_of",
     "numbers_of",
+    "plan_of",
+    "planned_settings",
     "print_table",
     "records",
     "say",
     "settings_of",
     "tell",
+    "tell_files",
     "tell_json",
 ]
 
@@ -43,11 +47,7 @@ def settings_of(request: ScoreRequest, scored: Confidence, points: Points) -> di
     settings |= (
         {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
     )
-    settings |= {
-        "standardize": request.standardize,
-        "impute": bool(points.preparation and points.preparation.impute),
-    }
-    settings |= {"rows_left_out": int((~points.kept).sum())}
+    settings |= planned_settings(points)
     settings |= {
         name: value for name, value in method.items() if value is not None and name != "n_jobs"
     }
@@ -107,20 +107,38 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def tell(
-    request: Request,
-    text: str,
-    left: int,
-    rows: int,
-    fate: str = "have missing values and no score",
-) -> None:
-    """Tell a person, beside the table where that has standard output.
+def planned_settings(points: Points) -> dict[str, Any]:
+    """What was done with the table before it was clustered, in a few words each."""
+    plan, left = points.plan, int((~points.kept).sum())
+    if plan is None:
+        return {"scale": "none", "rows_left_out": left}
+    told: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
+    aside = {c.name: c.reason for c in plan.columns if c.use == "aside" and not c.said}
+    if aside:
+        told["set_aside"] = "; ".join(f"{name} ({why})" for name, why in [*aside.items()][:50])
+    categories = [column.name for column in plan.used if column.use == "category"]
+    return told | ({"categories": ", ".join(categories)} if categories else {})
 
-    `fate` of the `left` rows that were left out.
-    """
+
+def plan_of(points: Points) -> dict[str, Any]:
+    """The plan as JSON has it, where there is one."""
+    return {} if points.plan is None else {"plan": points.plan.to_json()}
+
+
+def tell(request: Request, text: str, points: Points) -> None:
+    """Tell a person, beside the table where that has standard output."""
+    if points.plan is not None and not points.plan.is_plain:
+        click.echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
     click.echo(text, err=request.to_stdout)
-    if left:
-        click.echo(f"\n{left} of {rows} rows {fate}.", err=request.to_stdout)
+    if points.why is not None and not points.kept.all():
+        n = len(points.kept)
+        for why, count in points.why[~points.kept].value_counts().items():
+            click.echo(f"\n{count} of {n} rows have no score ({why}).", err=request.to_stdout)
+    tell_files(request)
+
+
+def tell_files(request: Request) -> None:
+    """Say what was written."""
     if request.paths:
         click.echo(
             f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,18 @@ from clustertrust._views import principal_components
 from clustertrust.cli.points import Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
+from clustertrust.tables import TablePlan
 
-__all__ = ["draw", "save", "save_figure", "votes_of", "write_page", "write_scores"]
+__all__ = [
+    "draw",
+    "kept_of",
+    "save",
+    "save_figure",
+    "votes_of",
+    "write_page",
+    "write_plan",
+    "write_scores",
+]
 
 KEY = "cake"  # what the names of results in AnnData files begin with
 
@@ -32,10 +44,28 @@ def write_scores(
         write_table(table, path)
 
 
-def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
+def save(path: Path, cake: CAKE, points: Points) -> None:
     """As `cake.save`, and in the same file what was done to the columns before the fit."""
     cake.set_params(verbose=False)  # progress was for this run of the command
-    cake.save(path, preparation=None if preparation is None else preparation.to_json())
+    cake.save(path, preparation=kept_of(points.preparation, points.plan))
+
+
+def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
+    """What a model's file keeps of what was done to the columns."""
+    if preparation is None:
+        return None
+    # rows are those of one table
+    return preparation.to_json() | (
+        {} if plan is None else {"plan": replace(plan, rows=()).to_json()}
+    )
+
+
+def write_plan(path: Path, points: Points) -> None:
+    """Write what is done with each column, to be edited."""
+    if points.plan is None:
+        raise ValueError("--save-plan: a sparse matrix has no plan of its columns; leave it out.")
+    text = json.dumps(points.plan.to_json(), indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def draw(path: Path, scored: Confidence, points: Points) -> None:

@@ -309,6 +309,14 @@ class FrameSource(FileSource):
                 ids = None if self.id is None else frame[self.id].to_numpy()
                 yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
+    def head(self, rows: int) -> pd.DataFrame:
+        """The first rows as they are read, text too."""
+        for path in self.paths:
+            for frame in self._guarded(path, rows):
+                if not frame.empty:
+                    return frame.head(rows)
+        return pd.DataFrame(columns=self.wanted)
+
     @classmethod
     def names_of(cls, path: Path) -> list[str]:
         """Names of the columns of a file, each once; what the reader raises names the file."""
