@@ -238,6 +238,32 @@ def test_sentinels_lie_far_away():
     assert sentinels_in(np.array([1.0, 2, 5, -999, 9999])) == [9999, -999]
 
 
+def test_none_is_a_word_among_words():
+    data = pd.DataFrame(
+        {"pain": ["None", "some", "much"] * 20, "x": ["None", *map(str, range(59))]}
+    )
+    plan = look(data)
+    assert plan.columns[0].levels == ("None", "much", "some")
+    assert (kinds(plan)["x"], plan.columns[1].n_missing) == ("number", 1)
+
+
+def test_numbers_that_count_rows_of_groups_are_ids():
+    data = pd.DataFrame(
+        {"no": [*range(1, 51)] * 2, "x": RNG.normal(size=100), "y": 1 - RNG.random(100)}
+    )
+    assert kinds(look(data))["no"] == "id"
+
+
+def test_more_texts_can_be_missing(folder):
+    X, _ = clouds()
+    X = X.assign(d=["gone", *map(str, range(59))])
+    X.loc[1, "a"] = 77
+    X.to_json("x.json", orient="records")
+    told = json.loads(run("score", "x.json", *FAST, "--na", "gone,77", "--json").stdout)
+    found = {column["name"]: column.get("n_missing", 0) for column in told["plan"]["columns"]}
+    assert found == {"a": 1, "b": 0, "c": 0, "d": 1}
+
+
 def test_what_was_said_counts():
     data = frame()
     plan = look(data, Wishes(use=("a", "city"), id="comment"))
@@ -399,6 +425,28 @@ def test_the_users_columns_come_first_and_as_they_were(folder):
     assert found["note"][3] == "n, 3"
     run("score", "x.csv", "-k", "2", "--runs", "3", "--keep", "size", "--only-scores", "--out", "o.csv")  # fmt: skip
     assert list(pd.read_csv("o.csv").columns[:3]) == ["note", "label", "score"]
+
+
+def test_the_page_has_the_users_columns(folder):
+    from clustertrust.report import build_report
+    from clustertrust.report.packing import unpack_index
+
+    data = mixed(30)
+    data.to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--out", "s.csv", "--report", "r.html")
+    run("report", "s.csv", "--data", "x.csv", "--out", "again.html")
+    for page in ("r.html", "again.html"):
+        text = Path(page).read_text(encoding="utf-8")
+        packed = json.loads(re.search(r'id="contents"[^>]*>(.*?)</script>', text, re.S)[1])
+        own = {column["name"]: column["texts"] for column in packed["original"]}
+        assert list(own) == list(data.columns)
+        assert unpack_index(own["paid"], 30) == data["paid"].tolist()
+        assert packed["id_name"] == "name"
+    table = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.2]})
+    with pytest.raises(ValueError, match="original"):
+        build_report(table, original=data)
+    with pytest.raises(TypeError, match="original is a list"):
+        build_report(table, original=[1, 2])
 
 
 def test_rows_left_out_say_why(folder):

@@ -33,6 +33,7 @@ from clustertrust.cli.telling import (
 from clustertrust.cli.writing import (
     KEY,
     draw,
+    own_columns,
     save,
     votes_of,
     write_page,
@@ -244,6 +245,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
         table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
     )  # left out when they were scored
     values = points.unscaled[~unscored]
+    own = own_columns(points)
     if isinstance(values, pd.DataFrame):
         values = values.set_axis(
             table.index[~unscored], axis=0
@@ -257,6 +259,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
             settings=settings,
             title=title or f"How far can the clusters of {name_of(data)} be trusted?",
             threshold=request.threshold,
+            original=None if own is None else own[~unscored],
         )
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 

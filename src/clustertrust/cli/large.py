@@ -348,7 +348,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
     if isinstance(source, ParquetSource):
         frame = frames.read_parquet(paths, columns=columns)
     else:
-        text = as_text([] if source.id is None else [source.id], source.columns or ())
+        text = as_text([] if source.id is None else [source.id], source.columns or (), ("None",))
         kinds = text.pop("dtype", {})
         read = partial(
             frames.read_csv,

@@ -336,7 +336,7 @@ COLUMN_OPTIONS = [
         "--na",
         multiple=True,
         metavar="TEXT",
-        help="Texts that mean a missing value, such as '?,-'; none: nothing but empty fields.",
+        help="More texts that mean a missing value, such as 'x,-1'; none: nothing but empty fields.",
     ),
     click.option(
         "--plan",

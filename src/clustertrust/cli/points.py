@@ -282,7 +282,10 @@ def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> Co
     if column.levels:
         return column
     return replace(
-        column, levels=tuple(sorted(known_texts(frame[column.name], plan.na).dropna().unique()))
+        column,
+        levels=tuple(
+            sorted(known_texts(frame[column.name], plan.na, words=True).dropna().unique())
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from clustertrust.tables import TablePlan
 __all__ = [
     "draw",
     "kept_of",
+    "own_columns",
     "save",
     "save_figure",
     "votes_of",
@@ -112,7 +113,13 @@ def write_page(
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
         embedding=_standardised_view(points),
+        original=own_columns(points),
     )
+
+
+def own_columns(points: Points) -> pd.DataFrame | None:
+    """The rows of the user's own table that are clustered, where its columns have names."""
+    return None if points.original is None else points.original[points.kept]
 
 
 def _standardised_view(points: Points) -> pd.DataFrame | None:

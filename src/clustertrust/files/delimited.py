@@ -44,11 +44,11 @@ EXACT: dict[str, Any] = (
 )
 
 
-# What pandas takes for a missing number.
+# What pandas takes for a missing number, but None, which is a word where a column holds words.
 # fmt: off
 _MISSING = [
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
+    "NULL", "NaN", "n/a", "nan", "null",
 ]
 # fmt: on
 
@@ -164,9 +164,10 @@ def as_text(
 
     `na` are more texts that stand for a missing value in the others.
     """
+    texts = [""] if na == () else [*_MISSING, *(na or ())]
     if not text:
-        return {} if na is None else {"na_values": list(na)}
-    missing = {name: [*_MISSING, *(na or ())] for name in columns if name not in text}
+        return {"keep_default_na": False, "na_values": texts}
+    missing = {name: texts for name in columns if name not in text}
     return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
 
 

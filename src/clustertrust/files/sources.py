@@ -400,7 +400,7 @@ class CsvSource(FrameSource):
                     index_col=False,
                     low_memory=False,
                     **EXACT,
-                    **as_text([] if self.id is None else [self.id], self.columns or ()),
+                    **as_text([] if self.id is None else [self.id], self.columns or (), ("None",)),
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(

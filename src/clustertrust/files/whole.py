@@ -59,7 +59,7 @@ class Reading:
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
     encoding : of text, such as "cp1252"; None: found
     decimal, thousands : marks in numbers of text; None: found
-    na : texts that stand for a missing value, beside the usual ones
+    na : texts that stand for a missing value, beside the usual ones; only empty ones where it is ()
     skip_rows : lines above the one that holds the names; None: found
     sheet : name of the sheet of a spreadsheet; None: the first
     as_written : whether all columns are kept as the text they are

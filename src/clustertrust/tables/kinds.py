@@ -24,29 +24,25 @@ __all__ = ["COUNTING", "How", "Wishes", "kind_of"]
 
 MOST_CATEGORIES = 50  # in a column that becomes one column a category
 ENOUGH = 10  # rows from which on counting columns and all-different values say something
+FEW_IDS = 12  # different texts of a column named as an id; fewer are groups
+GROUPED = 0.85  # of the steps from row to row that are 1, where a column counts rows
 AS_NUMBERS = 0.9  # of the known texts of a column, for it to be one of numbers
 
 # Words at the end of a name, or all of it.
-IDS = {
-    "id",
-    "ids",
-    "uuid",
-    "guid",
-    "uid",
-    "pid",
-    "zip",
-    "zipcode",
-    "postcode",
-    "plz",
-    "fips",
-    "ssn",
-}
-IDS |= {"isbn", "ean", "sku", "rownames", "rowname", "rowid", "barcode", "phone", "code", "iso"}
-IDS_IF_DIFFERENT = {"index", "idx", "key", "serial", "no", "nr", "num", "number", "obs", "case"}
-IDS_IF_DIFFERENT |= {"subject", "observation", "record", "row", "rank"}
+IDS = frozenset(
+    "id ids uuid guid uid identifier individual subject zip zipcode postcode plz fips ssn isbn ean "  # noqa: SIM905
+    "sku rownames rowname rowid barcode phone code iso".split()
+)
+IDS_IF_DIFFERENT = frozenset(
+    "index idx key serial seqno seq no nr num number obs case observation record row rank".split()  # noqa: SIM905
+)
 ANSWERS = {"target", "label", "labels", "cluster", "ground_truth", "truth"}
 
-COUNTING = ("it has no name and counts the rows", "it counts the rows in equal steps")
+COUNTING = (
+    "it has no name and counts the rows",
+    "it counts the rows in equal steps",
+    "it counts the rows of groups",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +58,8 @@ class Wishes:
     scale : "auto" or a name of `SCALES`
     encode : "auto", "onehot" or "drop"
     missing : "auto", "mean" (fill in, also where most is missing) or "drop" (leave rows out)
-    na : texts that stand for a missing value, in place of the usual ones and of guesses
+    na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
+        fields do, and no number is taken for one
     decimal, thousands : marks in numbers; None: found
     """
 
@@ -105,7 +102,7 @@ def kind_of(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) 
 def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
     """A column of numbers, or of texts that are numbers."""
     values = numbers_of(series, ColumnPlan(name, "number", "number"), how)
-    odd = tuple(sentinels_in(values)) if wishes.na is None else ()
+    odd = tuple(sentinels_in(values)) if wishes.na != () else ()
     column = ColumnPlan(name, "number", "number", missing=odd, numeric=True, decimal=how.decimal)
     column = _counted(series, column, how)
     values = numbers_of(series, column, how)
@@ -137,6 +134,8 @@ def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool)
         return "id", "its name says that it is an id or a code"
     if len(known) == n >= ENOUGH and _counts(known):
         return "id", COUNTING[1]
+    if whole and len(known) == n >= ENOUGH and np.mean(np.diff(known) == 1) > GROUPED:
+        return "id", COUNTING[2]
     if (
         whole
         and different > 0.9 * n
@@ -178,7 +177,9 @@ def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) ->
         return found
     if dates >= AS_NUMBERS:
         return replace(column, kind="date", reason="dates or times")
-    return _words_of(column, known, different, last)
+    texts = known_texts(series, how.na, words=True)
+    column = replace(column, n_missing=int(texts.isna().sum()))
+    return _words_of(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
 
 
 def _words_of(column: ColumnPlan, known: pd.Series, different: list[str], last: bool) -> ColumnPlan:
@@ -188,7 +189,7 @@ def _words_of(column: ColumnPlan, known: pd.Series, different: list[str], last: 
         return replace(column, kind="constant", reason=f"all its values are {different[0]!r}")
     if len(different) == n and n > 2:
         return replace(column, kind="id", reason="another text in every row")
-    if words[-1:] and words[-1] in (IDS - {"code"}) and len(different) > MOST_CATEGORIES:
+    if words[-1:] and words[-1] in (IDS - {"code"}) and len(different) > FEW_IDS:
         return replace(column, kind="id", reason="its name says that it is an id")
     if words[-1:] and ("_".join(words) in ANSWERS or (words == ["class"] and last)):
         return replace(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, tell
-from clustertrust.tables.values import as_numbers, known_texts, mapped
+from clustertrust.tables.values import as_numbers, is_number, known_texts, mapped
 
 __all__ = [
     "ENCODINGS",
@@ -101,7 +101,7 @@ class TablePlan:
     scale, scale_reason : how columns are made comparable (a name of `SCALES`), and why
     encode : how categories become numbers
     missing : what happens to missing values
-    na : texts that stand for a missing value; None: the usual ones
+    na : more texts that stand for a missing value; none of all where it is empty
     decimal, thousands : marks in numbers that are written as text
     rows : positions and reasons of rows of the table that are not points, such as totals
     n_rows : rows of the table that was looked at
@@ -178,7 +178,7 @@ class TablePlan:
     def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
         """The features of one column, (rows, features)."""
         if column.use == "category":
-            return one_hot(known_texts(series, self.na), column)
+            return one_hot(known_texts(series, self.na, words=True), column)
         return numbers_of(series, column, self)[:, None]
 
     def rows_out(self, X: pd.DataFrame, rows: Sequence[tuple[int, str]] = ()) -> pd.Series:
@@ -316,8 +316,9 @@ def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.fl
             np.float64
         )
     absent = ~np.isfinite(values)
-    if column.missing:
-        absent |= np.isin(values, column.missing)
+    odd = [*column.missing, *(float(text) for text in how.na or () if is_number(text))]
+    if odd:
+        absent |= np.isin(values, odd)
     return np.where(absent, np.nan, values) if absent.any() else values
 
 

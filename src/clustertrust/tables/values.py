@@ -14,6 +14,7 @@ __all__ = [
     "as_numbers",
     "decimal_of",
     "is_date",
+    "is_number",
     "known_texts",
     "mapped",
     "sentinels_in",
@@ -73,16 +74,20 @@ _PROVES_COMMA = re.compile(
 _PROVES_POINT = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+\.\d+[^\d,.]*|[^\d]*\d+\.\d+[^\d,.]*")
 
 
-def known_texts(column: pd.Series, na: Iterable[str] | None = None) -> pd.Series:
+def known_texts(
+    column: pd.Series, na: Iterable[str] | None = None, *, words: bool = False
+) -> pd.Series:
     """The texts of a column without blanks around them, NaN where one stands for a missing value.
 
-    `na` are the texts that stand for one; None: those of `MISSING`.
+    `na` are more texts that stand for one beside those of `MISSING`; where it is empty, only empty
+    texts do. `words`: the column holds words, of which "none" may be one.
     """
-    missing = MISSING if na is None else frozenset({"", *(text.casefold() for text in na)})
-    return mapped(
-        column.astype(object),
-        lambda value: None if _blank(value, missing) else str(value).strip(),
-    )
+    more = None if na is None else frozenset(text.casefold() for text in na)
+    missing = MISSING | (more or frozenset()) if more is None or more else frozenset({""})
+    if words and not (more and "none" in more):
+        missing = missing - {"none"}
+    plain = column.astype(object).map(lambda v: str(v) if isinstance(v, list | dict) else v)
+    return mapped(plain, lambda value: None if _blank(value, missing) else str(value).strip())
 
 
 def _blank(value: object, missing: frozenset[str]) -> bool:
@@ -137,6 +142,11 @@ def _number(text: str, decimal: str, thousands: str | None) -> float:
 def _finite(text: str) -> float:
     number = float(text)
     return number if np.isfinite(number) else np.nan
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain number."""
+    return _PLAIN.fullmatch(text.strip()) is not None
 
 
 def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
