@@ -322,7 +322,7 @@ COLUMN_OPTIONS = [
         type=click.Choice(["auto", "none", "standard", "robust", "minmax"]),
         default="auto",
         show_default=True,
-        help="How columns are made comparable; auto: only where their ranges differ tenfold.",
+        help="How columns are made comparable; auto: only where their ranges differ fivefold.",
     ),
     click.option("--standardize", is_flag=True, help="The same as --scale standard."),
     click.option(
@@ -336,7 +336,7 @@ COLUMN_OPTIONS = [
         "--na",
         multiple=True,
         metavar="TEXT",
-        help="More texts that mean a missing value, such as 'x,-1'; none: nothing but empty fields.",
+        help="More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.",
     ),
     click.option(
         "--plan",
