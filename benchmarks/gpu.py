@@ -64,7 +64,7 @@ def sums(n: int, d: int = 20, m: int = 1000) -> tuple[float, float]:
 
 
 def claims() -> Iterator[ROWS]:
-    """The work of the issue's table, with its goals."""
+    """The work that has a goal, with it."""
     taken, limit = sums(10**6)
     yield "exact sums, 1,000,000 × 20, m = 1,000", taken, "≤ 1.2", f"FP32 limit {limit:.2f}"
     X = points(10**6)
