@@ -71,11 +71,15 @@ def repeat(
 
 
 def over_ensembles(
-    starts: Mapping[str, str],
+    starts: Mapping[str, str], *, reduced: bool = False
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for some ways to start: what the tables call them, and the method."""
+    """Make the experiment for some ways to start: what the tables call them, and the method.
+
+    `reduced` takes the first 50 principal components of Fm, where its pixels would cost too much.
+    """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        protocol = replace(protocol, reduced=reduced)
         for start, method in starts.items():
             found = list(repeat(name, method, protocol))
             for rule, metric in found[0]:
