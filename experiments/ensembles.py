@@ -145,12 +145,6 @@ def signed_rank(differences: NDArray) -> SignedRank:
     )
 
 
-def differences(
-    table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str
-) -> pd.DataFrame:
-    """Rows of one pair of rules and one metric, one for each data set."""
-    return table[
-        (table["start"] == start)
-        & (table["subset"] == difference(*pair))
-        & (table["metric"] == metric)
-    ]
+def differences(table: pd.DataFrame, pair: tuple[str, str], metric: str) -> pd.DataFrame:
+    """Rows of one pair of rules and one metric, one for each data set of a table of one start."""
+    return table[(table["subset"] == difference(*pair)) & (table["metric"] == metric)]
