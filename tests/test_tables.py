@@ -499,6 +499,18 @@ def test_separators_are_found(folder, separator, suffix):
     run("score", f"x{suffix}", *FAST, "--separator", name)
 
 
+def test_a_semicolon_wins_over_commas_inside_amounts(folder):
+    X, _ = clouds()
+    X["a"] = [f"${30_000 + 1_000 * a:,.0f}" for a in X["a"]]
+    X.to_csv("x.csv", index=False, sep=";")
+    assert "a semicolon separates the fields" in run("score", "x.csv", *FAST).stdout
+
+
+def test_row_numbers_are_not_proposed_for_clustering(folder):
+    pd.DataFrame({"year": np.repeat([2007, 2008, 2009], 20)}).to_csv("x.csv")
+    assert run("score", "x.csv", *FAST, code=1).stderr.rstrip().endswith("--keep year")
+
+
 def test_decimal_commas_are_found_and_thousands_stay(folder):
     X, _ = clouds()
     X["n"] = RNG.integers(10_000, 99_999, 60)

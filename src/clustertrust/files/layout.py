@@ -136,7 +136,7 @@ def _separator(lines: Sequence[str], default: str) -> str:
         rank = (same / len(counts), usual)
         if separator == r"\s+":  # words of a text are separated by blanks too
             rank = (rank[0] if same == len(counts) and len(counts) > 2 else 0.0, 0)
-        if separator == default and usual > 1 and rank[0] >= 0.9 and counts[0] >= usual - 1:
+        if separator == default and usual > 1 and rank[0] >= 0.9 and counts[0] >= max(2, usual - 1):
             return default
         if usual > 1 and rank > best and rank[0] >= 0.6:
             best, found = rank, separator

@@ -235,7 +235,7 @@ def _problems(
         return found
     if not plan.used:
         told = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
-        usable = next((c.otherwise for c in plan.columns if c.otherwise), "")
+        usable = next((c.otherwise for c in plan.columns if c.otherwise and c.kind != "id"), "")
         return [
             Problem(
                 f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…, or "
