@@ -292,16 +292,21 @@ def test_the_display_draws_what_is_there(blobs):
     shown = KProfileDisplay.from_profile(blobs, ax=axes[0])
     assert shown.ax_ is axes[0]
     assert shown.figure_ is figure
-    assert_array_equal(shown.lines_["scores"].get_ydata(), blobs.mean_score)
-    assert_array_equal(shown.lines_["null"].get_ydata(), blobs.null_score)
-    assert_array_equal(shown.lines_["stability"].get_ydata(), blobs.mean_stability)
-    assert shown.best_.get_xdata()[0] == 3
-    assert "recommended: 3" in axes[0].get_title()
+    assert_allclose([bar.get_height() for bar in shown.bars_], blobs.probability)
+    product = np.ones(4)
+    for name in ("separation", "likelihood", "stability"):
+        product *= shown.lines_[name].get_ydata()
+    assert_allclose(product / product.sum(), blobs.probability)  # the picture shows why
+    assert_array_equal(shown.lines_["weakest"].get_ydata(), blobs.weakest_score)
+    assert_array_equal(shown.lines_["beyond"].get_ydata(), np.maximum(blobs.adjusted, 0))
+    assert shown.best_.get_x() + shown.best_.get_width() / 2 == pytest.approx(3)
+    assert axes[0].get_title().startswith("recommended: 3 (probability ")
     bare = KProfileDisplay.from_profile(choose_k(BLOBS, [2, 3], null=None, **FEW), ax=axes[1])
-    assert set(bare.bands_) == {"scores"}
-    nothing = KProfileDisplay(**{**KProfileDisplay.numbers(blobs), "best": 1}).plot(axes[2])
+    assert "beyond" not in bare.lines_
+    numbers = KProfileDisplay.numbers(blobs) | {"best": 1, "plausible": (1, 3), "p_value": 0.4}
+    nothing = KProfileDisplay(**numbers).plot(axes[2])
     assert nothing.best_ is None
-    assert "no k stands out" in axes[2].get_title()
+    assert axes[2].get_title() == "no k stands out from one cloud (p = 0.4), or perhaps 3"
     figure.canvas.draw()
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):

@@ -23,7 +23,7 @@ from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
 from clustertrust.geometry import build_geometry
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import FAMILIES, VERDICT, mean_score, score_surrogates
+from clustertrust.null.surrogates import FAMILIES, VERDICT, Draw, mean_score, score_surrogates
 from clustertrust.scoring.settings import Settings
 
 __all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]
@@ -152,7 +152,7 @@ def compare_quickly(given: Comparison) -> Chance:
     plans = [given.plans[at].alone() for at in chosen]
     draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in given.families}
     first = {name: at for at, name in enumerate(FAMILIES, _KEY + 2)}
-    jobs = [(None, (_KEY + 1, 0))]
+    jobs: list[tuple[Draw | None, tuple[int, int]]] = [(None, (_KEY + 1, 0))]
     jobs += [(draws[name], (first[name], b)) for name in draws for b in range(given.n_surrogates)]
     recipe = given.plans[0].recipe
     parallel = joblib.Parallel(
@@ -173,7 +173,7 @@ def compare_quickly(given: Comparison) -> Chance:
 
 
 def _cut(
-    draw: Callable[[np.random.Generator], NDArray] | None,
+    draw: Draw | None,
     like: NDArray,
     plans: Sequence[Settings],
     entropy: int,

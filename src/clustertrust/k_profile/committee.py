@@ -17,7 +17,7 @@ import numpy as np
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.signals import Signal
 
-__all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities"]
+__all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities", "support"]
 
 # The exponents of largest likelihood on development sets with known k, and the mass that held the
 # right k in `COVERAGE` of them: `python -m experiments.beyond.k_weights` finds both.
@@ -28,9 +28,18 @@ MASS = 0.9
 
 def probabilities(signals: Mapping[str, Signal]) -> Floats:
     """p_k ∝ Π_j (1 + t_jk)^-w_j: (q,), adding up to 1."""
-    logs = -sum(WEIGHTS[name] * np.log1p(signal.behind) for name, signal in signals.items())
+    logs = np.sum([_log_support(signal) for signal in signals.values()], axis=0)
     p = np.exp(logs - np.max(logs))
     return np.asarray(p / p.sum())
+
+
+def support(signal: Signal) -> Floats:
+    """(1 + t_k)^-w: (q,), 1 where the signal is best."""
+    return np.asarray(np.exp(_log_support(signal)))
+
+
+def _log_support(signal: Signal) -> Floats:
+    return np.asarray(-WEIGHTS[signal.name] * np.log1p(signal.behind))
 
 
 def plausible(p: Floats, mass: float = MASS) -> Ints:

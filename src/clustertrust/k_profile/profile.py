@@ -208,7 +208,7 @@ def _columns(rows: Sequence[Row]) -> dict[str, Any]:
 def _signals(X: NDArray, settings: Settings, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the fields of the profile that hold signals, and what was left out."""
     reason = why_no_mixture(settings)
-    mixtures, notes = None, ()
+    mixtures, notes = None, tuple[str, ...]()
     if reason is None:
         mixtures, reduced = explain_partitions(X, [row.partition for row in rows])
         if reduced:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.chance import Chance
-from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities
+from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities, support
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.signals import Signal
 
@@ -101,14 +101,18 @@ class KProfile:
             for name, signal in self.signals.items()
         }
 
+    @property
+    def support(self) -> dict[str, Floats]:
+        """By signal, (q,) factors from 0 to 1; `probability` is proportional to their product."""
+        return {name: support(signal) for name, signal in self.signals.items()}
+
     # The comparison with one cloud; NaN at a k that was not compared
 
-    def _over_k(self, read: Callable[[Chance], Floats]) -> Floats | None:
-        """Return what was compared for every k, (q,)."""
-        if self.chance is None:
-            return None
+    def _over_k(self, compared: Floats) -> Floats:
+        """Return values at each k of `chance` for every k, (q,)."""
+        assert self.chance is not None
         values = np.full(len(self.n_clusters), np.nan)
-        values[np.isin(self.n_clusters, self.chance.n_clusters)] = read(self.chance)
+        values[np.isin(self.n_clusters, self.chance.n_clusters)] = compared
         return values
 
     @property
@@ -132,27 +136,27 @@ class KProfile:
     @property
     def null_score(self) -> Floats | None:
         """(q,) mean value of the surrogates, box or Gaussian, whichever is higher; or None."""
-        return self._over_k(lambda chance: chance.null)
+        return None if self.chance is None else self._over_k(self.chance.null)
 
     @property
     def excess(self) -> Floats | None:
         """(q,) the data's value minus `null_score`."""
-        return self._over_k(lambda chance: chance.excess)
+        return None if self.chance is None else self._over_k(self.chance.excess)
 
     @property
     def excess_error(self) -> Floats | None:
         """(q,) standard error of `excess`: spread over surrogates, times √(1 + 1/B)."""
-        return self._over_k(lambda chance: chance.excess_error)
+        return None if self.chance is None else self._over_k(self.chance.excess_error)
 
     @property
     def adjusted(self) -> Floats | None:
         """(q,) excess / (1 - null_score): 0 for the value of one cloud, 1 for a perfect one."""
-        return self._over_k(lambda chance: chance.adjusted)
+        return None if self.chance is None else self._over_k(self.chance.adjusted)
 
     @property
     def adjusted_error(self) -> Floats | None:
         """(q,) standard error of `adjusted`."""
-        return self._over_k(lambda chance: chance.adjusted_error)
+        return None if self.chance is None else self._over_k(self.chance.adjusted_error)
 
     # As tables and text
 
@@ -182,11 +186,9 @@ class KProfile:
             "weakest_score": self.weakest_score,
         }
         if self.chance is not None:
-            columns["compared"] = self._over_k(lambda chance: chance.data)
-            for name in self.chance.means:
-                columns[f"null_{name}"] = self._over_k(
-                    lambda chance, name=name: chance.means[name].mean(axis=0)
-                )
+            columns["compared"] = self._over_k(self.chance.data)
+            for name, values in self.chance.means.items():
+                columns[f"null_{name}"] = self._over_k(values.mean(axis=0))
             columns |= {
                 "excess": self.excess,
                 "excess_error": self.excess_error,
