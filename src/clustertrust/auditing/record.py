@@ -97,7 +97,7 @@ class Audit(Confidence):
         *,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
-        threshold: float = THRESHOLD,
+        threshold: float | None = None,
         embedding: Any = None,
     ) -> None:
         """Write one HTML page to explore the scores; verdicts are listed with its settings.
