@@ -8,7 +8,7 @@ differences between rules are paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from experiments import runs
 from experiments.data import Case
 from experiments.filtering import SHARE, evaluate, signals
 from experiments.protocols import Protocol
-from experiments.results import averaged
+from experiments.results import averaged, averaged_rows
 
 KEYS = ("dataset", "start", "subset", "metric")
 # Rules whose values are subtracted in each repetition.
@@ -99,6 +99,18 @@ def over_ensembles(
     return run
 
 
+def repeated(
+    one: Callable[[str, Protocol, int], Mapping[Hashable, float]], keys: tuple[str, ...]
+) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment that averages what `one` finds with each of ten ensembles, or of two."""
+
+    def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        found = [one(name, protocol, at) for at in range(2 if protocol.quick else 10)]
+        return averaged_rows(found, keys)
+
+    return run
+
+
 class SignedRank(NamedTuple):
     """Wilcoxon's signed-rank test over data sets, and the rank-biserial correlation as the size of
     the effect.
@@ -133,12 +145,6 @@ def signed_rank(differences: NDArray) -> SignedRank:
     )
 
 
-def differences(
-    table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str
-) -> pd.DataFrame:
-    """Rows of one pair of rules and one metric, one for each data set."""
-    return table[
-        (table["start"] == start)
-        & (table["subset"] == difference(*pair))
-        & (table["metric"] == metric)
-    ]
+def differences(table: pd.DataFrame, pair: tuple[str, str], metric: str) -> pd.DataFrame:
+    """Rows of one pair of rules and one metric, one for each data set of a table of one start."""
+    return table[(table["subset"] == difference(*pair)) & (table["metric"] == metric)]

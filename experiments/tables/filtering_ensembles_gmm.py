@@ -1,5 +1,7 @@
-"""Instance removal over ten ensembles a set, Gaussian mixtures with full covariances; Fm as its first 50 principal
-components."""
+"""Instance removal over ten ensembles a set, Gaussian mixtures with full covariances.
+
+Fm is taken as its first 50 principal components.
+"""
 
 from experiments.ensembles import KEYS, over_ensembles
 from experiments.results import Experiment
