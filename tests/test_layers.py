@@ -18,6 +18,7 @@ LAYERS = (
         "_progress",
         "_dask",
         "_interrupts",
+        "_palette",
         "kernels",
         "storage",
         "fusion",
