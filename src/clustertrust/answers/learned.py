@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri
+from scipy.special import betaincinv, expit, ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +26,7 @@ from clustertrust.answers.features import (
 from clustertrust.answers.judging import Judged, judge_answers
 from clustertrust.answers.posterior import Posterior, average
 from clustertrust.answers.scored import Scored, scored
-from clustertrust.calibration.checks import check_rate
+from clustertrust.calibration.checks import check_positions, check_rate
 from clustertrust.storage import DAMAGE, expect, expect_finite, read_arrays, write_arrays
 
 __all__ = ["LearnedConfidence"]
@@ -161,7 +161,9 @@ class LearnedConfidence(BaseEstimator):
     def scores(self) -> Floats:
         """(n,) probability that each assignment is right, NaN where there is no score."""
         check_is_fitted(self, "n_answers_")
-        return self._in_parts(self._source.columns, self._source.X, 1, self._learned.probability)[:, 0]
+        return self._in_parts(self._source.columns, self._source.X, 1, self._learned.probability)[
+            :, 0
+        ]
 
     @cached_property
     def interval(self) -> Floats:
@@ -181,7 +183,9 @@ class LearnedConfidence(BaseEstimator):
         """Call a function of features on the points of each cluster, in blocks."""
         labels, scores = columns["label"], columns["score"]
         out = np.full((len(labels), width), np.nan)
-        rows = max(1, AT_ONCE // max(len(self._learned.right), self._learned.points.places.shape[1]))
+        rows = max(
+            1, AT_ONCE // max(len(self._learned.right), self._learned.points.places.shape[1])
+        )
         for members in split_by_label(labels):
             there = members[~np.isnan(scores[members])]
             for low in range(0, len(there), rows):
@@ -231,10 +235,7 @@ class LearnedConfidence(BaseEstimator):
         )
         part = len(left) / len(members)
         sd = part * np.sqrt(variance + float((p * (1 - p)).mean()) / len(left))
-        inside = np.clip(share, 1e-6, 1 - 1e-6)  # limits on the scale of logits stay within 0 and 1
-        half = float(ndtri(0.5 + self.level / 2)) * sd / (inside * (1 - inside))
-        low, high = expit(logit(inside) - half), expit(logit(inside) + half)
-        return share, min(float(low), share), max(float(high), share)
+        return share, *_limits(share, sd, self.level)
 
     def score_samples(self, X: Any) -> Floats:
         """Return the probability that the assignment of unseen points is right.
@@ -264,6 +265,12 @@ class LearnedConfidence(BaseEstimator):
         """Return columns of new points with the codes of the fit."""
         code = np.append(self._source.codes_of(new.names, "label"), -1)
         return new.columns | {name: code[new.columns[name]] for name in ("label", "rival")}
+
+    def features(self, positions: Any) -> Features:
+        """Return what the model knows of the points at some positions."""
+        check_is_fitted(self, "n_answers_")
+        at = check_positions(positions, len(self._source))
+        return features_of(self._source.columns, self._source.X, self._learned.scales, at)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned as one file of arrays and JSON, without the CAKE.
@@ -310,7 +317,9 @@ class LearnedConfidence(BaseEstimator):
         try:
             found = cls._restore(meta, arrays)
         except DAMAGE as error:
-            raise ValueError(f"{str(path)!r} is damaged: {type(error).__name__} {error}.") from error
+            raise ValueError(
+                f"{str(path)!r} is damaged: {type(error).__name__} {error}."
+            ) from error
         if cake is not None:
             given = scored(cake)
             if len(given) != len(found._source) or (given.labels != found._source.labels).any():
@@ -359,6 +368,15 @@ class LearnedConfidence(BaseEstimator):
         table = pd.DataFrame(meta["by_cluster"], index=pd.Index(names, name="cluster"))
         found.__dict__["by_cluster"] = table
         return found
+
+
+def _limits(share: float, sd: float, level: float) -> tuple[float, float]:
+    """Return limits of a share: quantiles of the beta law with this mean and standard deviation."""
+    inside = np.clip(share, 1e-6, 1 - 1e-6)
+    strength = max(inside * (1 - inside) / max(sd, 1e-9) ** 2 - 1, 1e-3)
+    tails = np.array([0.5 - level / 2, 0.5 + level / 2])
+    low, high = betaincinv(inside * strength, (1 - inside) * strength, tails)
+    return min(float(low), share), max(float(high), share)
 
 
 _FEATURES = ("labels", "rivals", "logits", "parts", "places")

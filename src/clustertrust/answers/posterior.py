@@ -10,8 +10,8 @@ ranking of the score as it is; it has most of the weight unless the answers spea
 
 References
 ----------
-C. Rasmussen and C. Williams, "Gaussian processes for machine learning", MIT Press (2006), Algorithms
-3.1 and 3.2 (Laplace's approximation).
+C. Rasmussen and C. Williams, "Gaussian processes for machine learning", MIT Press (2006),
+Algorithms 3.1 and 3.2 (Laplace's approximation).
 """
 
 from __future__ import annotations
@@ -167,7 +167,9 @@ def fit_posterior(points: Features, right: Floats, strength: float) -> Posterior
 def _curvature(K: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Root of the curvature of the log likelihood, and the factor of 1 + root K root."""
     root = np.sqrt(p * (1 - p))
-    return root, np.linalg.cholesky(np.eye(len(p)) + root[:, None] * K * root[None, :])
+    return root, np.asarray(
+        np.linalg.cholesky(np.eye(len(p)) + root[:, None] * K * root[None, :])
+    )
 
 
 def average(points: Features, right: Floats) -> tuple[list[Posterior], Floats]:

@@ -117,7 +117,9 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
     assigned = named.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(named.dtype):
         assigned &= (named.fillna(-1) >= 0).to_numpy()
-    names = np.array(sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name)))
+    names = np.array(
+        sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name))
+    )
     empty = Scored({}, names, table.index)
     labels = np.full(len(table), -1)
     labels[assigned] = empty.codes_of(named[assigned].tolist(), "label")
