@@ -30,6 +30,7 @@ from clustertrust.report.details import (
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
+from clustertrust.report.questions import fingerprint, pack_questions, question_order
 from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
@@ -143,8 +144,11 @@ def build_report(
 
     codes = clusters.code(*points.labels)
     view = choose_view(matrix, columns, embedding, numeric, codes)
-    drawn = sample(numeric["score"].to_numpy(), MOST_DRAWN)
+    scores = numeric["score"].to_numpy()
+    questions = question_order(scores, codes, MOST_DRAWN)
+    drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
     at = np.arange(len(numeric)) if drawn is None else drawn
+    ids, labels = pack_index(numeric.index), pack_codes(codes, k)
     rows = {
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
         for name in numeric.columns
@@ -158,8 +162,8 @@ def build_report(
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
         "id_name": points.id_name,
-        "ids": pack_index(numeric.index),
-        "labels": pack_codes(codes, k),
+        "ids": ids,
+        "labels": labels,
         "rows": rows,
         "drawn": None if drawn is None else pack(drawn, "u4"),
         "view": pack_view(view, at, codes, k),
@@ -167,6 +171,8 @@ def build_report(
         if shares is None
         else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
+        "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
+        "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
         "settings": [
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()

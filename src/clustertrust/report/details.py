@@ -31,22 +31,20 @@ MOST_VOTES = 5  # and clusters with votes
 LOWEST = 10  # one in so many of the points drawn is there for its low score
 
 
-def sample(scores: Floats, most: int) -> Ints | None:
+def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     """Return sorted positions of at most `most` points to draw; None: draw all.
 
     A tenth of them have the lowest scores, which readers look for; the others are random and show
-    where the clusters lie.
+    where the clusters lie, and the points `also`, which the page asks about, are among them.
     """
     n = len(scores)
     if n <= most:
         return None
     by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
-    lowest, others = np.split(by_score, [most // LOWEST])
-    return np.sort(
-        np.concatenate(
-            [lowest, np.random.default_rng(0).choice(others, most - lowest.size, replace=False)]
-        )
-    )
+    asked = np.union1d(by_score[: most // LOWEST], also)
+    others = np.setdiff1d(by_score, asked)
+    rest = np.random.default_rng(0).choice(others, most - asked.size, replace=False)
+    return np.sort(np.concatenate([asked, rest]))
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:

@@ -42,13 +42,14 @@ async function readContents() {
   for (const [name, column] of Object.entries(all)) {
     points[name] = drawn ? column.constructor.from(drawn, (i) => column[i]) : column;
   }
-  const { view, votes, reasons, values } = contents;
+  const { view, votes, reasons, values, questions } = contents;
   const [x, y, middles] = await Promise.all([unpack(view.x), unpack(view.y), unpack(view.middles)]);
   const data = {
     ...contents, all, points, drawn, id,
     m: drawn ? drawn.length : contents.n,
     position: (row) => (drawn ? drawn[row] : row),
     view: { ...view, x, y, middles },
+    questions: { ...questions, random: await unpack(questions.random), uncertain: await unpack(questions.uncertain) },
   };
   if (votes) {
     const width = votes.shares.shape[1];
