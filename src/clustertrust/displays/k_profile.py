@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
 from clustertrust._types import Floats
 from clustertrust.displays.shared import Display, require_matplotlib
 from clustertrust.k_profile.record import KProfile
 
 __all__ = ["KProfileDisplay"]
 
-STYLES = {"separation": ("s-", "#0072B2"), "likelihood": ("o-", "#009E73")}
-STYLES |= {"stability": ("^-", "#CC79A7")}
+STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
 
 
 class KProfileDisplay(Display):
@@ -100,10 +100,10 @@ class KProfileDisplay(Display):
 
         ax = self._start(ax, (7.0, 4.5))
         k = np.asarray(self.n_clusters)
-        colours = np.where(np.isin(k, self.plausible), "#F0B27A", "#E5E5E5")
-        colours[k == self.best] = "#D55E00"
+        colours = np.where(np.isin(k, self.plausible), GREY, MISSING)
+        colours[k == self.best] = VERMILION
         self.bars_ = ax.bar(
-            k, self.probability, width=0.8, color=colours, zorder=0, label="probability"
+            k, self.probability, width=0.8, color=colours, alpha=0.6, zorder=0, label="probability"
         )
         self.best_ = None if self.best == 1 else self.bars_[int(np.flatnonzero(k == self.best)[0])]
         self.lines_ = {}
@@ -113,7 +113,7 @@ class KProfileDisplay(Display):
                 k, values, style, color=colour, linewidth=1, markersize=4, label=name
             )
         (self.lines_["weakest"],) = ax.plot(
-            k, self.weakest, ":", color="#555555", linewidth=1, label="weakest cluster, mean score"
+            k, self.weakest, ":", color=GREY, linewidth=1, label="weakest cluster, mean score"
         )
         if self.beyond is not None:
             self._draw_beyond(ax, k)
