@@ -159,8 +159,8 @@ def made(blobs, **behind):
 def test_the_probability_is_the_product_over_signals(blobs):
     t = {"separation": [0, 1, 4, 9], "likelihood": [3, 0, 1, 2], "stability": [0, 0, 2, 5]}
     plain = np.ones(4)
-    for name, behind in t.items():
-        plain *= (1.0 + np.array(behind)) ** -WEIGHTS[name]
+    for behind, w in zip(t.values(), WEIGHTS[tuple(t)], strict=True):
+        plain *= (1.0 + np.array(behind)) ** -w
     profile = made(blobs, **t)
     assert_allclose(profile.probability, plain / plain.sum())
     assert profile.choices == {"separation": 2, "likelihood": 3, "stability": 2}

@@ -122,8 +122,8 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
     """Return the profile as JSON."""
-    names = ("best", "confidence", "plausible", "strongest", "choices", "structured", "p_value")
-    names += ("level", "left_out", "notes", "n_points", "n_rows", "n_runs")
+    names = ["best", "confidence", "plausible", "strongest", "choices", "structured", "p_value"]
+    names += ["level", "left_out", "notes", "n_points", "n_rows", "n_runs"]
     return {name: getattr(profile, name) for name in names} | {
         "profile": records(profile.to_frame(), "n_clusters")
     }

@@ -17,29 +17,39 @@ import numpy as np
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.signals import Signal
 
-__all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities", "support"]
+__all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities", "supports"]
 
-# The exponents of largest likelihood on development sets with known k, and the mass that held the
-# right k in `COVERAGE` of them: `python -m experiments.beyond.k_weights` finds both.
-WEIGHTS = {"separation": 0.3, "likelihood": 2.0, "stability": 1.5}
+# The exponents of largest likelihood on development sets with known k, by the signals that apply,
+# and the mass that held the right k in `COVERAGE` of them: `python -m experiments.beyond.k_weights`
+# finds both.
+WEIGHTS: dict[tuple[str, ...], tuple[float, ...]] = {
+    ("separation", "likelihood", "stability"): (0.0, 1.48, 0.64),
+    ("separation", "likelihood"): (0.41, 1.59),
+    ("separation", "stability"): (0.53, 0.69),
+    ("separation",): (1.03,),
+}
 COVERAGE = 0.9
-MASS = 0.9
+MASS = 0.8
+
+
+def supports(signals: Mapping[str, Signal]) -> dict[str, Floats]:
+    """(1 + t_jk)^-w_j: (q,) for each signal, 1 where it is best."""
+    return {name: np.exp(logs) for name, logs in _log_supports(signals).items()}
 
 
 def probabilities(signals: Mapping[str, Signal]) -> Floats:
     """p_k ∝ Π_j (1 + t_jk)^-w_j: (q,), adding up to 1."""
-    logs = np.sum([_log_support(signal) for signal in signals.values()], axis=0)
+    logs = np.sum(list(_log_supports(signals).values()), axis=0)
     p = np.exp(logs - np.max(logs))
     return np.asarray(p / p.sum())
 
 
-def support(signal: Signal) -> Floats:
-    """(1 + t_k)^-w: (q,), 1 where the signal is best."""
-    return np.asarray(np.exp(_log_support(signal)))
-
-
-def _log_support(signal: Signal) -> Floats:
-    return np.asarray(-WEIGHTS[signal.name] * np.log1p(signal.behind))
+def _log_supports(signals: Mapping[str, Signal]) -> dict[str, Floats]:
+    weights = WEIGHTS[tuple(signals)]
+    return {
+        name: np.asarray(-w * np.log1p(signal.behind))
+        for (name, signal), w in zip(signals.items(), weights, strict=True)
+    }
 
 
 def plausible(p: Floats, mass: float = MASS) -> Ints:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.chance import Chance
-from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities, support
+from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities, supports
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.signals import Signal
 
@@ -104,7 +104,7 @@ class KProfile:
     @property
     def support(self) -> dict[str, Floats]:
         """By signal, (q,) factors from 0 to 1; `probability` is proportional to their product."""
-        return {name: support(signal) for name, signal in self.signals.items()}
+        return supports(self.signals)
 
     # The comparison with one cloud; NaN at a k that was not compared
 
