@@ -26,6 +26,7 @@ FULL = [
     "settling",
     "unseen",
     "reasons",
+    "choose_k",
     "agreement",
     "crash",
     "kill",

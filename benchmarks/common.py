@@ -43,6 +43,7 @@ CLAIMS = {
             "whole",
             "startup",
             "reasons",
+            "choose_k",
             "tiles",
         ),
     ),

@@ -144,6 +144,13 @@ def test_columns_past_the_tenth_axis_are_left_out_and_said():
     assert not mixtures.reduce(X[:, :10]).dropped
 
 
+def test_mixtures_take_a_sample_of_many_points_and_say_so():
+    X = make_blobs(1200, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
+    profile = choose_k(X, [2, 3, 4], **FEW | {"n_runs": 2})
+    assert profile.best == 3
+    assert "Likelihood from 1000 of the points." in profile.summary()
+
+
 # Signals
 
 

@@ -2,7 +2,7 @@
 
 Two efforts. "full" scores every surrogate as the data are: all runs, all points. "quick" clusters a
 part of the data, and as many points of each surrogate, once for each k, and compares mean
-silhouettes; those of all k come from one pass over the distances. Of many k, five are compared.
+silhouettes; those of all k come from one pass over the distances. Of many k, four are compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clustertrust.scoring.settings import Settings
 
 __all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]
 
-QUICK_POINTS, QUICK_KS = 500, 5  # of a quick comparison: points, and numbers of clusters
+QUICK_POINTS, QUICK_KS = 400, 4  # of a quick comparison: points, and numbers of clusters
 _KEY = 100  # first number of the spawn keys here; those of the null reference are below
 
 

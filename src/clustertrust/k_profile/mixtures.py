@@ -273,6 +273,12 @@ def _merge(plane: Plane, labels: Ints, covariance: str, k: int) -> Ints:
     return labels
 
 
+def _differ(one: Ints, other: Ints) -> bool:
+    """Return whether two partitions differ by more than the names of their clusters."""
+    k = int(other.max()) + 1
+    return not len(np.unique(one * k + other)) == k == int(one.max()) + 1
+
+
 def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Explained:
     """Fit mixtures that start at `labels` (n,), and return the best by ICL.
 
@@ -286,9 +292,9 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
     fits.append(_fit(plane, labels, best.covariance, heavy=True))
     if larger is not None:
         merged = _merge(plane, larger.labels, larger.covariance, k)
-        fits.append(_fit(plane, merged, larger.covariance, heavy=larger.heavy))
-        if not larger.heavy:
-            fits.append(_fit(plane, merged, larger.covariance, heavy=True))
+        if _differ(merged, labels):
+            kinds = dict.fromkeys((larger.heavy, True))
+            fits += [_fit(plane, merged, larger.covariance, heavy=heavy) for heavy in kinds]
     return max(fits, key=lambda fit: fit.icl)
 
 

@@ -40,6 +40,8 @@ from clustertrust.scoring.settings import Settings
 __all__ = ["QUANTILES", "RUNS", "KProfile", "choose_k"]
 
 RUNS = 10  # of each ensemble, where no template is given
+MOST_POINTS = 1000  # that mixtures are fitted to
+_MIXED = 90  # first number of the spawn key of their sample
 
 
 def check_ks(ks: Any, n_points: int) -> list[int]:
@@ -104,8 +106,8 @@ def choose_k(
         Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, and the
         answer is never 1.
     effort : {"quick", "full"}
-        How surrogates are compared. "quick": 500 points of the data and of each surrogate,
-        clustered once with up to five of the k, by mean silhouettes. "full": every surrogate is
+        How surrogates are compared. "quick": 400 points of the data and of each surrogate,
+        clustered once with up to four of the k, by mean silhouettes. "full": every surrogate is
         scored as the data are, by mean scores; this costs some forty times as much as the data.
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
@@ -128,7 +130,7 @@ def choose_k(
     probability is proportional to the product of (1 + t)^-w. The weights w are those that made the
     right k most probable on generated sets. A signal that does not apply (likelihood without
     coordinates, or for clusterers whose clusters have any shape) is left out, and `left_out` says
-    why. Mixtures are fitted in the first ten principal axes.
+    why. Mixtures are fitted to at most 1,000 of the points, in the first ten principal axes.
 
     If no k stands out from one cloud, `best` is 1. The result is the number of groups that this
     clusterer separates, which may differ from the number of classes.
@@ -166,7 +168,7 @@ def choose_k(
     )
     return KProfile(
         **_columns(rows),
-        **_signals(sample, plans[0], rows),
+        **_signals(sample, plans[0], rows, entropy),
         n_clusters=np.array(tried),
         chance=chance,
         level=level,
@@ -205,15 +207,19 @@ def _columns(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _signals(X: NDArray, settings: Settings, rows: Sequence[Row]) -> dict[str, Any]:
+def _signals(X: NDArray, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
     """Return the fields of the profile that hold signals, and what was left out."""
     reason = why_no_mixture(settings)
-    mixtures, notes = None, tuple[str, ...]()
+    mixtures, notes = None, []
     if reason is None:
-        mixtures, reduced = explain_partitions(X, [row.partition for row in rows])
+        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_MIXED, 0)))
+        part = np.sort(rng.permutation(len(X))[:MOST_POINTS])
+        mixtures, reduced = explain_partitions(X[part], [row.partition[part] for row in rows])
+        if len(part) < len(X):
+            notes.append(f"Likelihood from {len(part)} of the points.")
         if reduced:
-            notes = (
-                f"Likelihood in the first {MOST_AXES} principal axes of {X.shape[1]} columns.",
+            notes.append(
+                f"Likelihood in the first {MOST_AXES} principal axes of {X.shape[1]} columns."
             )
     signals, left_out = find_signals(
         np.column_stack([row.separation for row in rows]),
@@ -222,4 +228,4 @@ def _signals(X: NDArray, settings: Settings, rows: Sequence[Row]) -> dict[str, A
     )
     if reason is not None:
         left_out = {"likelihood": reason} | left_out
-    return {"signals": signals, "left_out": left_out, "notes": notes}
+    return {"signals": signals, "left_out": left_out, "notes": tuple(notes)}

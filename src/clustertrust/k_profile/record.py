@@ -201,7 +201,9 @@ class KProfile:
         """Return a short text: a table by k, the recommendation, and what speaks for it."""
         names = ["probability", *self.signals, "score", "weakest_score"]
         names += [] if self.chance is None else ["adjusted"]
-        table = self.to_frame()[names].to_string(float_format=lambda value: f"{value:.3f}")
+        table = self.to_frame()[names].to_string(
+            float_format=lambda value: f"{value:.3f}", na_rep=""
+        )
         used = f"{self.n_points} points"
         if self.n_points < self.n_rows:
             used = f"A random sample of {self.n_points} of {self.n_rows} points"
@@ -234,7 +236,7 @@ class KProfile:
         """Return what each signal alone would choose."""
         chosen = ", ".join(f"{name} {k}" for name, k in self.choices.items())
         return (
-            f"By itself: {chosen}. The plausible numbers held the right one in "
+            f"Each signal alone: {chosen}. The plausible numbers held the right one in "
             f"{COVERAGE:.0%} of generated sets."
         )
 
