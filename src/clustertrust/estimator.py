@@ -183,8 +183,12 @@ class CAKE(ClusterMixin, BaseEstimator):
         clusters in the space of a kernel. "auto": "exact" for up to 50,000 points while
         n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise "rms".
     metric, metric_params : str or callable, dict, optional
-        For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters.
-        "precomputed" is for :func:`confidence`.
+        The distance of the silhouettes, for "exact", and of the runs of "kmedoids",
+        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
+        metric of :func:`sklearn.metrics.pairwise_distances` with its parameters; "gower" for
+        tables of numbers and categories, with ``{"categorical": [columns]}`` for columns of
+        numbers that are categories; "precomputed" if X holds distances. "agglomerative" has average
+        linkage then.
     kernel, kernel_params : str or callable, dict, optional
         For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
@@ -240,8 +244,9 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
     model_ : Model, scores unseen points
-    X_fit_ : (n, d) the points of the fit; for data larger than memory and for Dask data, the sample
-        that the runs were fitted on
+    mixed_columns_ : for `metric="gower"`, how columns are encoded: their ranges and categories
+    X_fit_ : (n, d) the points of the fit, or their distances (n, n); for data larger than memory and
+        for Dask data, the sample that the runs were fitted on
     n_features_in_, feature_names_in_ : as in other scikit-learn estimators
 
     References
@@ -317,7 +322,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, CSR matrix or frame; memory-mapped array, path; Dask array or frame
-            A path is that of a file that :func:`clustertrust.files.read_table` reads, or of a
+            With `metric="precomputed"` the (n, n) distances, which are not copied, memory-mapped
+            or not; with `metric="gower"` a frame, in which text, categories and truth values are
+            compared by match, and missing values are skipped. A path is that of a file that :func:`clustertrust.files.read_table` reads, or of a
             folder of CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files larger than a
             quarter of scikit-learn's `working_memory` are read in blocks of rows (see
             :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk,
@@ -452,7 +459,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame; Dask array or frame
-            Columns as in the fit.
+            Columns as in the fit. With `metric="precomputed"` the distances to the training points,
+            (n_new, n).
 
         Returns
         -------
@@ -481,7 +489,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame; Dask array or frame
-            Columns as in the fit.
+            Columns as in the fit. With `metric="precomputed"` the distances to the training points,
+            (n_new, n).
 
         Returns
         -------

@@ -143,7 +143,8 @@ def _check_symmetric(X: NDArray, tolerance: float) -> None:
             p, q = low + i, right + j
             raise ValueError(
                 f"X[{p}, {q}] = {here[i, j]} and X[{q}, {p}] = {there[i, j]}: a distance is the "
-                "same in both directions. (X + X.T) / 2 takes their mean, np.minimum(X, X.T) the smaller one."
+                "same in both directions. (X + X.T) / 2 takes their mean, np.minimum(X, X.T) the "
+                "smaller one."
             )
 
 

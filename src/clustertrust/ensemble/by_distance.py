@@ -21,7 +21,16 @@ from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.ensemble.placing import Columns, Nearest, Placer, Training
 
-__all__ = ["BY_DISTANCE", "TAKES_GRAPH", "Measured", "check_methods", "wants_distances"]
+__all__ = [
+    "BY_DISTANCE",
+    "TAKES_GRAPH",
+    "Measured",
+    "check_methods",
+    "check_room",
+    "hold",
+    "wants_distances",
+    "warn_of_coordinates",
+]
 
 # The named clusterers that take any distance: estimators that are fitted on distances.
 BY_DISTANCE: dict[str, Callable[[int], Any]] = {
@@ -47,7 +56,7 @@ def wants_distances(estimator: Any) -> bool:
 
 
 def check_methods(methods: tuple[tuple[str, Any], ...], metric: Any) -> None:
-    """Raise for a clusterer that cannot use the distances; warn where only silhouettes do.
+    """Raise for a clusterer that cannot use the distances.
 
     Distances that are given, and Gower's, are no coordinates: a clusterer that needs points cannot
     go with them. Functions get what `fit` gets.
@@ -66,11 +75,20 @@ def check_methods(methods: tuple[tuple[str, Any], ...], metric: Any) -> None:
                 f"not give; choose one of {sorted(BY_DISTANCE)}, a scikit-learn estimator with "
                 "metric='precomputed', or a function (distances, rng) -> labels."
             )
-        elif isinstance(metric, str) and metric in _STRAIGHT:
-            continue
-        elif hasattr(estimator, "fit") and getattr(estimator, "metric", None) != metric:
+
+
+def warn_of_coordinates(methods: tuple[tuple[str, Any], ...], metric: Any) -> None:
+    """Warn of clusterers that do not use the metric of the silhouettes."""
+    if isinstance(metric, str) and metric in _STRAIGHT:
+        return
+    for name, estimator in methods:
+        if (
+            hasattr(estimator, "fit")
+            and not wants_distances(estimator)
+            and getattr(estimator, "metric", None) != metric
+        ):
             warn_user(
-                f"clusterer={name!r} clusters by the coordinates; only the silhouettes use "
+                f"clusterer={name!r} clusters by coordinates; only the silhouettes use "
                 f"metric={metric!r}. {sorted(BY_DISTANCE)} cluster by the metric too."
             )
 

@@ -39,6 +39,7 @@ from clustertrust.ensemble.by_distance import (
     check_room,
     hold,
     wants_distances,
+    warn_of_coordinates,
 )
 from clustertrust.ensemble.clusterers import (
     Run,
@@ -290,6 +291,7 @@ class Recipe:
 
     def warn_of(self, runs: Sequence[Run]) -> None:
         """Warn once, for all runs, of what did not go well."""
+        warn_of_coordinates(self.methods, self.metric)
         if not self.vary and self.resample is None and len(self.methods) < len(runs):
             fixed = [name for name, estimator in self.methods if not is_random(estimator)]
             if fixed:
