@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
+from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.distances.metrics import has_no_points, is_name
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_given, check_given_rows
@@ -40,6 +40,7 @@ from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
+from clustertrust.tables import warn_of_scales
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "EXPECTED_FAILED_CHECKS_ON_DISTANCES", "confidence"]
 
@@ -245,8 +246,8 @@ class CAKE(ClusterMixin, BaseEstimator):
     confidence_ : Confidence, all of the above as one record
     model_ : Model, scores unseen points
     mixed_columns_ : for `metric="gower"`, how columns are encoded: their ranges and categories
-    X_fit_ : (n, d) the points of the fit, or their distances (n, n); for data larger than memory and
-        for Dask data, the sample that the runs were fitted on
+    X_fit_ : (n, d) the points of the fit, or their distances (n, n); for data larger than memory
+        and for Dask data, the sample that the runs were fitted on
     n_features_in_, feature_names_in_ : as in other scikit-learn estimators
 
     References
@@ -322,15 +323,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, CSR matrix or frame; memory-mapped array, path; Dask array or frame
-            With `metric="precomputed"` the (n, n) distances, which are not copied, memory-mapped
-            or not; with `metric="gower"` a frame, in which text, categories and truth values are
-            compared by match, and missing values are skipped. A path is that of a file that :func:`clustertrust.files.read_table` reads, or of a
-            folder of CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files larger than a
-            quarter of scikit-learn's `working_memory` are read in blocks of rows (see
-            :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk,
-            and `ensemble_` has the labels of the sample that the runs were fitted on. For Dask data
-            they are Dask arrays; if a `dask.distributed` client is open, its workers fit the runs
-            and read the blocks.
+            With `metric="precomputed"` the (n, n) distances, which are not copied, memory-mapped or
+            not; with `metric="gower"` a frame, in which text, categories and truth values are
+            compared by match, and missing values are skipped. A path is that of a file that
+            :func:`clustertrust.files.read_table` reads, or of a folder of CSV, TSV, Parquet or
+            Arrow files. Memory-mapped arrays and files larger than a quarter of scikit-learn's
+            `working_memory` are read in blocks of rows (see :mod:`clustertrust.streaming`);
+            `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has the labels of
+            the sample that the runs were fitted on. For Dask data they are Dask arrays; if a
+            `dask.distributed` client is open, its workers fit the runs and read the blocks.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -354,9 +355,11 @@ class CAKE(ClusterMixin, BaseEstimator):
                     passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings
                 )
             X = source.load()
-        frame = frame_of(X)
+        frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = self._check(X, settings)
         settings.check_points(X)
+        if not has_no_points(self.metric):
+            warn_of_scales(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
