@@ -43,6 +43,7 @@ BY_DISTANCE: dict[str, Callable[[int], Any]] = {
 TAKES_GRAPH = ("hdbscan", "leiden", "spectral")
 # Those that need only some distances at a time, and so no matrix of all of them.
 _PIECEWISE = (KMedoids, Leiden, NeighbourSpectral)
+GIVEN = Metric("precomputed")
 _STRAIGHT = ("euclidean", "l2", "sqeuclidean")  # what k-means and the like cluster by
 
 
@@ -120,10 +121,13 @@ class Measured:
 
     def fit(self, model: Any, rows: Ints | None) -> tuple[Ints, Placer]:
         """Fit a model on some of the points; return their labels, and what places others."""
-        if self._matrix is None and isinstance(model, _PIECEWISE):
+        own = isinstance(model, _PIECEWISE)
+        if self._matrix is None and own:
             points = self.X if rows is None else self.X[rows]
             model.set_params(metric=self.metric).fit(points)
         else:
+            if own:  # as a record: the distances are checked already
+                model.set_params(metric=GIVEN)
             model.fit(self.among(rows))
         labels = np.asarray(model.labels_)
         if not isinstance(model, KMedoids):
