@@ -198,6 +198,18 @@ def test_a_point_is_explained(visit, iris):
     assert page.evaluate("document.activeElement.textContent") == "flower 50"
 
 
+def test_the_users_own_columns_are_shown_searched_and_downloaded(visit, tmp_path):
+    table = pd.DataFrame({"label": [0, 1, 1], "score": [0.9, 0.7, 0.6]}, index=["a", "b", "c"])
+    own = pd.DataFrame({"city": ["Oslo", HOSTILE, None], "score": ["x", "y", "z"]})
+    write_report(tmp_path / "r.html", table, original=own)
+    page = visit(tmp_path / "r.html")
+    found = download(page, "#download").set_index("id")
+    assert found["city"].fillna("").tolist() == ["Oslo", HOSTILE, ""]
+    assert found["score_input"].tolist() == ["x", "y", "z"]
+    assert_allclose(found["score"], table["score"])
+    assert page.title() != "owned"
+
+
 def test_a_third_component_is_shown(visit, tmp_path):
     X = load_iris(as_frame=True).data
     cake = CAKE(3, fusion="refined", random_state=0).fit(X)

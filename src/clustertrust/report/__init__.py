@@ -22,6 +22,7 @@ from clustertrust.reasons import check_threshold, first_threshold
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
+    pack_original,
     pack_reasons,
     pack_values,
     pack_view,
@@ -53,6 +54,7 @@ def write_report(
     title: str | None = None,
     threshold: float | None = None,
     embedding: Any = None,
+    original: pd.DataFrame | None = None,
 ) -> None:
     """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
@@ -79,6 +81,9 @@ def write_report(
         the median score, :func:`clustertrust.reasons.first_threshold`.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, instead of those from X.
+    original : (n, c) pandas DataFrame, optional
+        Columns of the table that the points come from, text too: a selected point is shown with
+        them, they are searched, and the downloads have them.
 
     Examples
     --------
@@ -103,6 +108,7 @@ def write_report(
         title=title,
         threshold=threshold,
         embedding=embedding,
+        original=original,
     )
     write_text(Path(path), render(contents))
 
@@ -116,6 +122,7 @@ def build_report(
     title: str | None = None,
     threshold: float | None = None,
     embedding: Any = None,
+    original: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Return the contents of the page as a JSON-able dict, with arrays packed.
 
@@ -178,6 +185,7 @@ def build_report(
         "profiles": cluster_profiles(matrix, columns, None, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
+        "original": [] if original is None else pack_original(original, numeric),
         "settings": [
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],

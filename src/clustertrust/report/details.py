@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
+from clustertrust._validation import check_same_length
 from clustertrust._views import View
 from clustertrust.reasons import (
     BOUNDARY,
@@ -21,12 +22,13 @@ from clustertrust.reasons import (
     UNASSIGNED,
     doubts,
 )
-from clustertrust.report.packing import pack, pack_codes
+from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
     "LOWEST",
     "choose_columns",
     "group_means",
+    "pack_original",
     "pack_reasons",
     "pack_values",
     "pack_view",
@@ -37,6 +39,8 @@ __all__ = [
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
+MOST_ORIGINAL = 50  # columns of the user's own table, all points,
+MOST_CELLS = 2_000_000  # cells of it in the file,
 MOST_VOTES = 5  # and clusters with votes
 LOWEST = 10  # one in so many of the points drawn is there for its low score
 
@@ -180,3 +184,19 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
         "data": pack(values, "f8" if wide else "f4"),
         "means": pack(means[:, chosen], "f8" if wide else "f4"),
     }
+
+
+def pack_original(original: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The columns of the user's own table as text: names, and what stands in each row."""
+    if not isinstance(original, pd.DataFrame):
+        raise TypeError(
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row a point."
+        )
+    check_same_length("original", original, "table", table)
+    most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
+    shown = original.iloc[:, :most].astype(object)
+    texts = shown.where(shown.notna(), "").astype(str)
+    return [
+        {"name": str(name), "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object))}
+        for j, name in enumerate(texts.columns)
+    ]
