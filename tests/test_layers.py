@@ -29,7 +29,7 @@ LAYERS = (
     ("stability", "geometry", "persistence", "results"),
     ("scoring", "_notebook", "summary", "selection", "files", "baselines", "report"),
     ("streaming", "evaluation", "calibration"),
-    ("model_files",),
+    ("model_files", "answers"),
     ("estimator", "auditing"),
     ("anndata", "null"),
     ("k_profile",),
