@@ -221,7 +221,9 @@ def report(scores: str, request: Request, title: str | None) -> None:
     data, columns, paths = request.data, request.columns, request.paths
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
+    places = np.arange(len(table))
     if columns.id is not None:
+        places = table.index.map(str).get_indexer(points.ids.map(str))
         table = _by_name(table, points.ids, scores, data)
     elif len(table) != len(points.ids):
         raise ValueError(
@@ -249,7 +251,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
             threshold=request.threshold,
             original=None if own is None else own[~unscored],
             folder=points.folder,
-            rows=np.flatnonzero(points.kept)[~unscored],
+            rows=places[points.kept][~unscored],
         )
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 

@@ -3,7 +3,11 @@
 const STRIP = { width: 120, height: 14, edge: 5 };
 const FIRST_COLUMNS = 12;
 const LONG_TEXT = 60; // letters, from which on a text has a paragraph of its own
-const brief = (value) => digits(Number(value.toPrecision(3))).replace("-", "−");
+// Three digits, or all before the point.
+const brief = (value) => {
+  const whole = value ? Math.floor(Math.log10(Math.abs(value))) + 1 : 1;
+  return digits(Number.isFinite(whole) ? Number(value.toPrecision(Math.min(15, Math.max(3, whole)))) : value).replace("-", "−");
+};
 
 // The smallest and largest value of each column, and its spread; computed at the first question.
 function columnRanges({ values: { columns, data: values } }) {
