@@ -10,6 +10,7 @@ from scipy.stats import norm
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
+from clustertrust._palette import CATEGORIES
 from clustertrust.report import build_report, write_report
 from clustertrust.report.packing import unpack
 from clustertrust.report.pictures import pack_pictures
@@ -241,6 +242,17 @@ def test_a_question_shows_values_beside_the_means(visit, reviewed, flowers):
         numbers = [float(cell.replace("−", "-")) for cell in cells[:3]]
         expected = [flowers[name].iloc[row], means[name][own], means[name][rival]]
         assert numbers == pytest.approx(expected, rel=0.01)
+    # The map: its cluster and its rival in colours of their own, the third cluster in neither.
+    assert page.locator("#review-legend .key").all_inner_texts() == [str(own), str(rival)]
+    colors = page.locator("#review-map canvas").first.evaluate(
+        """(canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return [...new Set(new Uint32Array(data.buffer))].map((v) => [v & 255, (v >> 8) & 255, (v >> 16) & 255]);
+        }"""
+    )
+    for color in CATEGORIES[:2]:
+        assert [int(color[at : at + 2], 16) for at in (1, 3, 5)] in colors
+    assert [int(CATEGORIES[2][at : at + 2], 16) for at in (1, 3, 5)] not in colors
     runs = page.locator("#review-card .runs")
     assert not runs.locator(".score").is_visible()  # the score is there, and does not sway
     runs.locator("summary").click()

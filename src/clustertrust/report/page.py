@@ -31,6 +31,7 @@ SCRIPTS = (
     "review_card.js",
     "profile.js",
     "review_clusters.js",
+    "review_map.js",
     "review.js",
     "main.js",
 )
