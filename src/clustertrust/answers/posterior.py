@@ -167,9 +167,7 @@ def fit_posterior(points: Features, right: Floats, strength: float) -> Posterior
 def _curvature(K: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Root of the curvature of the log likelihood, and the factor of 1 + root K root."""
     root = np.sqrt(p * (1 - p))
-    return root, np.asarray(
-        np.linalg.cholesky(np.eye(len(p)) + root[:, None] * K * root[None, :])
-    )
+    return root, np.asarray(np.linalg.cholesky(np.eye(len(p)) + root[:, None] * K * root[None, :]))
 
 
 def average(points: Features, right: Floats) -> tuple[list[Posterior], Floats]:

@@ -9,14 +9,26 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
+from clustertrust._validation import check_same_length
 from clustertrust._views import View
-from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
-from clustertrust.report.packing import pack, pack_codes
+from clustertrust.reasons import (
+    BOUNDARY,
+    CORE,
+    NEAR,
+    NEARLY_ALL,
+    REASONS,
+    SENTENCES,
+    STABLE,
+    UNASSIGNED,
+    doubts,
+)
+from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
     "LOWEST",
     "choose_columns",
     "group_means",
+    "pack_original",
     "pack_reasons",
     "pack_values",
     "pack_view",
@@ -27,6 +39,8 @@ __all__ = [
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
+MOST_ORIGINAL = 50  # columns of the user's own table, all points,
+MOST_CELLS = 2_000_000  # cells of it in the file,
 MOST_VOTES = 5  # and clusters with votes
 LOWEST = 10  # one in so many of the points drawn is there for its low score
 
@@ -97,8 +111,9 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
     low, high = (
         (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
     )
-    if view.is_plane:
-        low, high = np.zeros(2), np.ones(2)
+    if view.is_plane:  # round numbers around what is there
+        high = np.ceil(10 * high - 1e-6) / 10
+        low = np.minimum(np.floor(10 * low + 1e-6) / 10, high - 0.1)
     flat = high <= low
     share = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
     share[~there] = np.nan
@@ -145,11 +160,12 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
     found = doubts(numbers["stability"], placement)
     found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    packed = {
+    packed: dict[str, Any] = {
         "of": pack(found, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
     }
+    packed |= {"near": NEAR, "stable": STABLE, "nearly_all": NEARLY_ALL}
     return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
@@ -168,3 +184,19 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
         "data": pack(values, "f8" if wide else "f4"),
         "means": pack(means[:, chosen], "f8" if wide else "f4"),
     }
+
+
+def pack_original(original: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The columns of the user's own table as text: names, and what stands in each row."""
+    if not isinstance(original, pd.DataFrame):
+        raise TypeError(
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row a point."
+        )
+    check_same_length("original", original, "table", table)
+    most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
+    shown = original.iloc[:, :most].astype(object)
+    texts = shown.where(shown.notna(), "").astype(str)
+    return [
+        {"name": str(name), "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object))}
+        for j, name in enumerate(texts.columns)
+    ]

@@ -15,7 +15,7 @@ function describePoint(data, row, threshold) {
   const parts = [
     element("p", { class: "verdict" },
       element("span", { class: `score large ${kind}` }, fixed(score)),
-      Number.isNaN(error) ? null : element("span", { class: "muted" }, `± ${fixed(error)}`),
+      Number.isNaN(error) || error < 0.0005 ? null : element("span", { class: "muted" }, `± ${fixed(error)}`),
       element("span", { class: "muted" }, kind === "unscored" ? "no score" : kind),
     ),
     element("p", {},
@@ -29,7 +29,16 @@ function describePoint(data, row, threshold) {
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
   if (data.values) parts.push(...valueTable(data, row, cluster, rival));
+  if (data.original.length) parts.push(...ownTable(data, data.position(row)));
   return { name, parts };
+}
+
+// The point as it stands in the table that it comes from.
+function ownTable(data, position) {
+  const lines = data.original.map(({ name, text }) => element(
+    "tr", {}, element("th", { scope: "row" }, name), element("td", {}, text(position)),
+  ));
+  return [element("h3", {}, "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
 }
 
 function meter(text, value, shown = fixed(value)) {
