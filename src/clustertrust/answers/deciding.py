@@ -35,7 +35,7 @@ NAMING = 3  # answers a cluster that name it, where they are not more than one i
 LARGEST_PLAN = 5000  # more questions than this are not proposed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """Which points to keep, and on what evidence; `str()` says it in one sentence.
 
@@ -92,6 +92,10 @@ class Decision:
         if self.class_names is not None:
             columns["class"] = [self.class_names.get(label) for label in self.labels.tolist()]
         return pd.DataFrame(columns, index=source.index)
+
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        return f"<Decision: {self.n_kept} of {len(self.kept)} kept; str() says on what evidence>"
 
     def __str__(self) -> str:
         used = self.learned.n_answers_

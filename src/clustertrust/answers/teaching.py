@@ -24,15 +24,16 @@ def most_instructive(points: Features, p: Floats, n: int, known: Ints) -> Ints:
     """
     h = np.maximum(p * (1 - p), 1e-4)
     C = covariance(points, points, STRENGTH)
+    if len(known):
+        told = C[np.ix_(known, known)] + np.diag(1 / h[known])
+        C -= C[:, known] @ np.linalg.solve(told, C[known])
     chosen: list[int] = []
     free = np.ones(len(p), dtype=bool)
-    for step in range(len(known) + n):
-        if step < len(known):
-            i = int(known[step])
-        else:
-            gain = (C**2) @ h**2 / (np.diag(C) + 1 / h)
-            i = int(np.argmax(np.where(free, gain, -np.inf)))
-            chosen.append(i)
+    free[known] = False
+    for _ in range(n):
+        gain = (C**2) @ h**2 / (np.diag(C) + 1 / h)
+        i = int(np.argmax(np.where(free, gain, -np.inf)))
+        chosen.append(i)
         free[i] = False
         C -= np.outer(C[:, i], C[i] / (C[i, i] + 1 / h[i]))
     return np.array(chosen, dtype=np.int64)
