@@ -163,7 +163,7 @@ def decide(
     >>> from clustertrust.datasets import load
     >>> X, y = load("S1")
     >>> cake = CAKE(3, random_state=0).fit(X)
-    >>> questions = ask(cake, 90)
+    >>> questions = ask(cake, 120)
     >>> answers = questions.answered(classes=y[questions.positions])
     >>> decide(cake, answers, risk=0.1).guaranteed
     True
