@@ -294,7 +294,8 @@ def test_the_display_draws_what_is_there(blobs):
     assert shown.figure_ is figure
     assert_allclose([bar.get_height() for bar in shown.bars_], blobs.probability)
     product = np.ones(4)
-    for name in ("separation", "likelihood", "stability"):
+    assert set(blobs.support) == {"likelihood", "stability"}
+    for name in blobs.support:
         product *= shown.lines_[name].get_ydata()
     assert_allclose(product / product.sum(), blobs.probability)  # the picture shows why
     assert_array_equal(shown.lines_["weakest"].get_ydata(), blobs.weakest_score)

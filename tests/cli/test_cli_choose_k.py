@@ -193,7 +193,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     monkeypatch.setattr(choosing, "choose_k", recorded)
     run("choose-k", "x.csv", *typed.split())
     assert {name: seen[name] for name in meant} == meant
-    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), True)
+    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), False)
     no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
     assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")

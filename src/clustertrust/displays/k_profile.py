@@ -22,14 +22,14 @@ class KProfileDisplay(Display):
 
     A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
     is behind. The bars are the product of the lines, scaled to add up to 1. So a bar is high only
-    where no signal objects. The weakest cluster's mean score, and how far the data stand out from
-    one cloud at each k, are drawn beside them.
+    where no signal objects. Signals without weight have no line. The weakest cluster's mean score,
+    and how far the data stand out from one cloud at each k, are drawn beside them.
 
     Parameters
     ----------
     n_clusters : (q,) the numbers of clusters
     probability : (q,) of each
-    support : by signal, (q,) between 0 and 1
+    support : by signal that counts, (q,) between 0 and 1
     weakest : (q,) mean score of the weakest cluster
     best : int, the recommendation; 1 where no k stands out
     plausible : the numbers that may well be right
@@ -51,7 +51,7 @@ class KProfileDisplay(Display):
     >>> from clustertrust import CAKE, choose_k
     >>> profile = choose_k(load_iris().data, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
     >>> sorted(KProfileDisplay(**KProfileDisplay.numbers(profile)).support)
-    ['likelihood', 'separation', 'stability']
+    ['likelihood', 'stability']
     """
 
     def __init__(

@@ -33,7 +33,7 @@ MASS = 0.8
 
 
 def supports(signals: Mapping[str, Signal]) -> dict[str, Floats]:
-    """(1 + t_jk)^-w_j: (q,) for each signal, 1 where it is best."""
+    """(1 + t_jk)^-w_j: (q,) for each signal that counts, 1 where it is best."""
     return {name: np.exp(logs) for name, logs in _log_supports(signals).items()}
 
 
@@ -49,6 +49,7 @@ def _log_supports(signals: Mapping[str, Signal]) -> dict[str, Floats]:
     return {
         name: np.asarray(-w * np.log1p(signal.behind))
         for (name, signal), w in zip(signals.items(), weights, strict=True)
+        if w > 0
     }
 
 

@@ -103,7 +103,7 @@ class KProfile:
 
     @property
     def support(self) -> dict[str, Floats]:
-        """By signal, (q,) factors from 0 to 1; `probability` is proportional to their product."""
+        """By signal that counts, (q,) factors; `probability` is proportional to their product."""
         return supports(self.signals)
 
     # The comparison with one cloud; NaN at a k that was not compared
