@@ -21,6 +21,8 @@ from clustertrust.cli.options import (
     Method,
     Numbers,
     Sections,
+    TableChoice,
+    TableOption,
     column_options,
     method_options,
     profile_options,
@@ -354,7 +356,17 @@ def report(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. --no-null is some forty times faster and says less.",
+    help="Compare with data without clusters. With --no-null the answer is never 1.",
+)
+@click.option(
+    "--effort",
+    cls=TableOption,
+    metavar="NAME",
+    type=TableChoice("k_profile.chance:EFFORTS"),
+    default="quick",
+    show_default=True,
+    help="How they are compared. full: scored as the data are, which takes some forty times as"
+    " long.",
 )
 @click.option(
     "--surrogates",
@@ -394,6 +406,7 @@ def choose_k(
     plot: str | None,
     save_plan: str | None,
     null: bool,
+    effort: str,
     n_surrogates: int,
     level: float,
     max_points: int,
@@ -403,16 +416,19 @@ def choose_k(
 ) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    Each number is compared with data without clusters. The recommendation is 1 if no number stands
-    out from one cloud. DATA is read as by `clustertrust score`, but not in blocks. The suffix of
-    FILE sets the format of --out and --plot; .json holds what --json prints.
+    Each number gets a probability from three signals: separation, likelihood and stability. The
+    recommendation is 1 if no number stands out from one cloud of points. DATA is read as by
+    `clustertrust score`, but not in blocks. The suffix of FILE sets the format of --out and --plot;
+    .json holds what --json prints.
     """
     outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
     _check_columns(columns)
     _check_streams(out, as_json)
     refused = [
-        _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
+        _typed(ctx, name)
+        for name in ("effort", "n_surrogates", "level")
+        if not null and _is_given(ctx, name)
     ]
     if refused:
         raise click.UsageError(
@@ -426,7 +442,7 @@ def choose_k(
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
-    asked = choosing.Asked(ks, null, n_surrogates, level, max_points)
+    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points)
     request = Request(
         data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
     )
