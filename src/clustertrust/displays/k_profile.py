@@ -8,10 +8,13 @@ import numpy as np
 
 from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, SKY, VERMILION
 from clustertrust._types import Floats
-from clustertrust.displays.shared import Display, require_matplotlib
+from clustertrust.displays.shared import Display, legend_on_top, require_matplotlib
 from clustertrust.k_profile.profile import KProfile
 
 __all__ = ["KProfileDisplay"]
+
+
+TOP = 1.02  # of the axis of scores, below the legend
 
 
 class KProfileDisplay(Display):
@@ -130,10 +133,10 @@ class KProfileDisplay(Display):
         self.best_ = (
             None
             if self.best == 1
-            else ax.axvline(self.best, color=VERMILION, linewidth=1, zorder=0)
+            else ax.plot([self.best] * 2, [0, TOP], color=VERMILION, linewidth=1, zorder=0)[0]
         )
         found = "no k stands out from one cloud" if self.best == 1 else f"recommended: {self.best}"
-        ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, 1.02), title=found)
+        ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, TOP), title=found)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.legend(fontsize="small")
+        legend_on_top(ax, columns=2)
         return self
