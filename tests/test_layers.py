@@ -27,7 +27,7 @@ LAYERS = (
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),
-    ("scoring", "summary", "selection", "files", "baselines", "report"),
+    ("scoring", "_notebook", "summary", "selection", "files", "baselines", "report"),
     ("streaming", "evaluation", "calibration"),
     ("model_files", "answers"),
     ("estimator", "auditing"),
