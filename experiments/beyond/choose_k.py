@@ -6,11 +6,9 @@ or two. A data set that is finished is not run again: delete its rows, or the fi
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +22,7 @@ from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
 from clustertrust.null.surrogates import box
 from experiments import data, drawing
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown, save_figure
 from experiments.results import read, write
 from experiments.runs import hushed
@@ -193,15 +191,12 @@ def draw(rows: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
+    parser = command("choose_k", __doc__, "an hour or two instead of minutes")
     parser.add_argument("--data", nargs="+", choices=data.ALL, help="only these data sets")
     arguments = parser.parse_args()
     data.find_data()
     size: Size = FULL if arguments.full else QUICK
-    out: Path = RESULTS if arguments.full else RESULTS / "quick"
+    out = folder(full=arguments.full)
     rows = read(out / "choose_k.csv")
     for name in arguments.data or size.sets:
         if len(rows) and name in set(rows["dataset"]):
