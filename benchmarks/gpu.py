@@ -18,7 +18,7 @@ from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE, build_ensemble, choose_k, confidence
 from clustertrust.cells import meet
-from clustertrust.kernels import _cupy
+from clustertrust.kernels import _cupy, _cupy_silhouettes, _cupy_sums
 
 HERE = Path(__file__).parent
 OPERATIONS = 2  # of FP32 for each feature of a pair: a difference, and a product added
@@ -55,16 +55,16 @@ def sums(n: int, d: int = 20, m: int = 1000) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     cells = meet(rng.integers(m, size=(n, 1)))
-    card = _cupy.OnCard.load(cells)
-    middle, largest = _cupy._middle(X)
+    card = _cupy_sums.OnCard.load(cells)
+    middle, largest = _cupy.middle_of(X)
     rows = _cupy.lay_out(X, middle, cells.order, np.dtype(np.float32))
-    kind, none = _cupy.Kind(largest=largest), (_cupy.NONE, _cupy.NONE)
-    taken = seconds(lambda: _cupy._sum_pairs(rows, rows, card, kind, none, True))
+    kind, none = _cupy_sums.Kind(largest=largest), (_cupy.NONE, _cupy.NONE)
+    taken = seconds(lambda: _cupy_sums.sum_pairs(rows, rows, card, kind, none, True))
     return taken, n * n / 2 * d * OPERATIONS / lanes()
 
 
 def claims() -> Iterator[ROWS]:
-    """The work of the issue's table, with its goals."""
+    """The work that has a goal, with it."""
     taken, limit = sums(10**6)
     yield "exact sums, 1,000,000 × 20, m = 1,000", taken, "≤ 1.2", f"FP32 limit {limit:.2f}"
     X = points(10**6)
@@ -90,7 +90,7 @@ def claims() -> Iterator[ROWS]:
     labels = noisy(20_000, 26, 0.04)
     m = len(meet(labels).counts)
     cells_of = meet(labels)
-    taken = seconds(lambda: _cupy.exact_silhouettes(letter, cells_of))
+    taken = seconds(lambda: _cupy_silhouettes.exact_silhouettes(letter, cells_of))
     yield "exact silhouettes, 20,000 × 16, R = 20", taken, "≤ 0.1", f"m = {m:,}"
 
 

@@ -42,9 +42,9 @@ def aligned(target: NDArray, source: NDArray) -> NDArray:
 
 
 def stability(labels: NDArray) -> NDArray:
-    """c, Eq.
+    """Stability c, Eq. (7), with clusters matched in the runs' own numbering.
 
-    (7), with clusters matched in the runs' own numbering; -1 is not assigned, no pair gives 0.
+    -1 is not assigned; points that no pair of runs assigns get 0.
     """
     agreed, pairs = np.zeros(len(labels)), np.zeros(len(labels))
     for first, second in combinations(labels.T, 2):

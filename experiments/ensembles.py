@@ -8,7 +8,7 @@ differences between rules are paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from experiments import runs
 from experiments.data import Case
 from experiments.filtering import SHARE, evaluate, signals
 from experiments.protocols import Protocol
-from experiments.results import averaged
+from experiments.results import averaged, averaged_rows
 
 KEYS = ("dataset", "start", "subset", "metric")
 # Rules whose values are subtracted in each repetition.
@@ -71,11 +71,15 @@ def repeat(
 
 
 def over_ensembles(
-    starts: Mapping[str, str],
+    starts: Mapping[str, str], *, reduced: bool = False
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
-    """Make the experiment for some ways to start: what the tables call them, and the method."""
+    """Make the experiment for some ways to start: what the tables call them, and the method.
+
+    `reduced` takes the first 50 principal components of Fm, where its pixels would cost too much.
+    """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        protocol = replace(protocol, reduced=reduced)
         for start, method in starts.items():
             found = list(repeat(name, method, protocol))
             for rule, metric in found[0]:
@@ -91,6 +95,18 @@ def over_ensembles(
                     level = np.abs(values) < LEVEL
                     row |= {"above": int((values[~level] > 0).sum()), "level": int(level.sum())}
                 yield row | {"spread": spread.mean(), "repetitions": len(values)}
+
+    return run
+
+
+def repeated(
+    one: Callable[[str, Protocol, int], Mapping[Hashable, float]], keys: tuple[str, ...]
+) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
+    """Make the experiment that averages what `one` finds with each of ten ensembles, or of two."""
+
+    def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
+        found = [one(name, protocol, at) for at in range(2 if protocol.quick else 10)]
+        return averaged_rows(found, keys)
 
     return run
 
@@ -129,12 +145,6 @@ def signed_rank(differences: NDArray) -> SignedRank:
     )
 
 
-def differences(
-    table: pd.DataFrame, start: str, pair: tuple[str, str], metric: str
-) -> pd.DataFrame:
-    """Rows of one pair of rules and one metric, one for each data set."""
-    return table[
-        (table["start"] == start)
-        & (table["subset"] == difference(*pair))
-        & (table["metric"] == metric)
-    ]
+def differences(table: pd.DataFrame, pair: tuple[str, str], metric: str) -> pd.DataFrame:
+    """Rows of one pair of rules and one metric, one for each data set of a table of one start."""
+    return table[(table["subset"] == difference(*pair)) & (table["metric"] == metric)]

@@ -2,6 +2,7 @@
 
 import pytest
 import sklearn
+from browsing import chromium_or_skip
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
@@ -58,3 +59,42 @@ def client(cluster):
     distributed = pytest.importorskip("distributed")
     with distributed.Client(cluster) as client:
         yield client
+
+
+# The report in a browser
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with chromium_or_skip() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open a report.
+
+    At the end, nothing may have gone wrong and nothing may have been asked of the network.
+    """
+    contexts, wrong = [], []
+
+    def is_page(request):
+        return request.resource_type == "document" and request.url.startswith("file:")
+
+    def open_report(file, **how):
+        size = {"viewport": {"width": 1280, "height": 900}}
+        context = chromium.new_context(offline=True, **(size | how))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: None if is_page(request) else wrong.append(request.url))
+        page.goto(file.as_uri())
+        page.wait_for_selector("body.ready")
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert wrong == []

@@ -46,10 +46,7 @@ def unique_optima(labels):
 
 
 def matching_agreement(first, second):
-    """Whether the clusters that hold a point are partners, Eq.
-
-    (6); None where a run does not assign it.
-    """
+    """Whether the clusters that hold a point are partners, Eq. (6); None where a run assigns it none."""
     match = optima(first, second)[0]
     return [
         None if min(a, b) < 0 else int(match.get(a) == b)

@@ -13,9 +13,9 @@ GAPS[rng.random(GAPS.shape) < 0.2] = -1
 
 
 def by_loops(labels, distance):
-    """Eq.
+    """Eq. (1), run by run and point by point.
 
-    (1), run by run and point by point; distance(i, members) is how far point i is from a cluster.
+    distance(i, members) is how far point i is from a cluster.
     """
     s = np.full(labels.shape, np.nan)
     for r, run in enumerate(labels.T):

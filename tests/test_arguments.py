@@ -113,7 +113,7 @@ def test_tables_and_formats_that_are_none(tmp_path):
     for bad in (X, "x", None, {"a": [1]}):
         with pytest.raises(TypeError, match=r"table is a .*DataFrame"):
             write_table(bad, tmp_path / "x.csv")
-    for bad in ("xlsx", 3, ["csv"]):
+    for bad in ("xls", 3, ["csv"]):
         with pytest.raises(ValueError, match=r"format=.* is not known; choose one of"):
             write_table(table, tmp_path / "x.csv", format=bad)
         with pytest.raises(ValueError, match=r"format=.* is not known; choose one of"):

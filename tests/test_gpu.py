@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from clustertrust import CAKE, build_ensemble, choose_k, confidence, null_reference
 from clustertrust.cells import meet
 from clustertrust.geometry import silhouettes
-from clustertrust.kernels import _cupy
+from clustertrust.kernels import _cupy, _cupy_silhouettes, _cupy_sums
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Scoring
 
@@ -41,13 +41,13 @@ REAL = pytest.param(
 @pytest.fixture(params=["stand-in", REAL])
 def card(request, monkeypatch):
     """The back end, with the stand-in or with CuPy; the module of kernels is compiled anew."""
-    _cupy._module.cache_clear()
+    _cupy.compiled.cache_clear()
     if request.param == "stand-in":
         monkeypatch.setattr(_cupy, "cupy", lambda: standin_cupy)
         monkeypatch.setattr(standin_cupy, "MEMORY", [2**34])
         standin_cupy.LAUNCHES.clear()
     yield request.param
-    _cupy._module.cache_clear()
+    _cupy.compiled.cache_clear()
 
 
 def sets():
@@ -141,16 +141,16 @@ def test_sums_in_blocks_are_the_same_bits(card, monkeypatch):
 
 def test_groups_of_runs_fit_into_shared_memory(card):
     start = np.concatenate([[0], np.cumsum([300, 300, 10, 390, 5])])
-    groups, points, largest = _cupy._groups(start)
+    groups, points, largest = _cupy_silhouettes._groups(start)
     assert groups[0] == 0
     assert groups[-1] == 5
     assert all(
         (start[high] - start[low]) * points * 8 <= _cupy.SHARED for low, high in pairwise(groups)
     )
     assert largest == max(start[high] - start[low] for low, high in pairwise(groups))
-    assert _cupy._groups(np.array([0, 3000]))[1] == 8
+    assert _cupy_silhouettes._groups(np.array([0, 3000]))[1] == 8
     with pytest.raises(ValueError, match="device='cuda' takes up to"):
-        _cupy._groups(np.array([0, 10**6]))
+        _cupy_silhouettes._groups(np.array([0, 10**6]))
 
 
 def test_many_clusters_a_run(card):
@@ -237,7 +237,7 @@ class OnTheCard(np.ndarray):
 
 
 def test_auto_goes_where_the_data_are(monkeypatch):
-    _cupy._module.cache_clear()
+    _cupy.compiled.cache_clear()
     monkeypatch.setattr(_cupy, "cupy", lambda: standin_cupy)
     standin_cupy.LAUNCHES.clear()
     X = SETS["iris"]
@@ -246,7 +246,7 @@ def test_auto_goes_where_the_data_are(monkeypatch):
     cake = CAKE(3, n_runs=2, random_state=0).fit(X.view(OnTheCard))
     assert "cell_sums" in standin_cupy.LAUNCHES
     assert type(cake.scores_) is np.ndarray
-    _cupy._module.cache_clear()
+    _cupy.compiled.cache_clear()
 
 
 def test_without_a_gpu_the_reason_is_given(monkeypatch):
@@ -301,12 +301,12 @@ def test_data_in_blocks_are_refused(tmp_path):
 
 def test_fixed_point_sums_cannot_overflow():
     for largest, n in ((1e-300, 5), (1.0, 10**9), (1e150, 10**6), (0.0, 3)):
-        assert _cupy._fixed_scale(largest, n) * largest * n < 2.0**62
+        assert _cupy_sums.fixed_scale(largest, n) * largest * n < 2.0**62
 
 
 def test_the_cells_on_the_card_are_those_of_the_runs(card):
     cells = meet(runs_of(SETS["iris"]))
-    sums = _cupy.sums_by_cell(SETS["iris"], cells)
+    sums = _cupy_sums.sums_by_cell(SETS["iris"], cells)
     X = SETS["iris"][cells.order]
     plain = [
         np.sqrt(((X - X[low:high, None]) ** 2).sum(axis=2)).sum(axis=0)

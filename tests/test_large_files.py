@@ -221,7 +221,7 @@ def both_ways(path, tmp_path, *more):
     The sample is all rows, so that the runs are the same.
     """
     for name, memory in (("blocks", "1"), ("whole", "1024")):
-        options = [*OPTIONS, "--geometry", "rms", *more]
+        options = [*OPTIONS, "--geometry", "rms", "--only-scores", *more]
         options[options.index("--memory") + 1] = memory
         done = score(
             path, *options, "--out", tmp_path / f"{name}.csv", "--model", tmp_path / f"{name}.model"
@@ -249,7 +249,7 @@ def test_missing_values_are_treated_as_in_memory(holes, tmp_path, missing, stand
     incomplete = ~np.isfinite(frame[list("abcd")]).all(axis=1)
     if missing == ["--drop-missing"]:
         assert_array_equal(blocks["score"].isna(), incomplete)
-        told = f"{incomplete.sum()} of {ROWS} rows have missing values and no score."
+        told = f"{incomplete.sum()} of {ROWS} rows have no score (left out: missing values)."
         assert told in said
         assert told in also_said
     else:
@@ -281,16 +281,23 @@ def test_rows_that_are_left_out_keep_their_numbers(holes, tmp_path):
 
 
 @pytest.mark.parametrize("missing", [["--impute", "mean"], ["--drop-missing"]])
-def test_a_column_without_values_is_told(table, tmp_path, missing):
+def test_a_column_without_values_is_set_aside(table, tmp_path, missing):
     frame = pd.read_csv(table / "x.csv").assign(c=np.nan)
     frame.to_csv(tmp_path / "x.csv", index=False)
     done = score(tmp_path / "x.csv", *OPTIONS, *missing)
+    assert done.exit_code == 0
+    assert "Set aside: c, it has no values." in done.output
+
+
+def test_text_at_the_start_is_told_with_a_command(table, tmp_path):
+    frame = pd.read_csv(table / "x.csv", dtype={"name": str})
+    frame["kind"] = np.array(["x", "y"])[np.arange(ROWS) % 2]
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    typed = [tmp_path / "x.csv", "-k", "3", "--runs", "4", "--memory", "1", "--id", "name"]
+    done = score(*typed)
     assert done.exit_code == 1
-    assert (
-        "The column 'c' has no known value"
-        if missing[0] == "--impute"
-        else "Every row has missing values"
-    ) in done.output
+    assert "is read in blocks, where nothing but numbers is clustered: kind" in done.output
+    assert done.output.rstrip().endswith("--id name --drop kind")
 
 
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):
@@ -337,8 +344,7 @@ def test_a_column_without_a_name_can_name_the_rows(table, tmp_path):
         "--out",
         tmp_path / "s.csv",
     ]
-    assert "column without a name" in score(*typed).output
-    for told in (["--id", "Unnamed: 0"], ["--drop", "Unnamed: 0"]):
+    for told in ([], ["--id", "Unnamed: 0"], ["--drop", "Unnamed: 0"]):
         assert score(*typed, *told).exit_code == 0
         assert_array_equal(pd.read_csv(tmp_path / "s.csv").iloc[:, 0], np.arange(ROWS))
 

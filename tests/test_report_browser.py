@@ -1,12 +1,11 @@
 """The report in a real browser, offline: what a person clicks does what Python computes."""
 
-import os
-import shutil
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import column, download, number, slide
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_blobs
 
@@ -16,57 +15,6 @@ from clustertrust.report import write_report
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 )
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        sync_playwright = None
-    if sync_playwright is None or CHROMIUM is None:
-        what = "Playwright" if sync_playwright is None else "Chromium"
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{what} is missing, and here the report must be tested in a browser")
-        pytest.skip(f"{what} is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium):
-    """Open a report.
-
-    At the end, nothing may have gone wrong and nothing may have been asked of the network.
-    """
-    contexts, wrong = [], []
-
-    def open_report(file, **how):
-        context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900}, **how)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on(
-            "request",
-            lambda request: wrong.append(request.url) if request.url != file.as_uri() else None,
-        )
-        page.goto(file.as_uri())
-        page.wait_for_selector("body.ready")
-        return page
-
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert wrong == []
 
 
 @pytest.fixture(scope="module")
@@ -79,34 +27,6 @@ def iris(tmp_path_factory):
     file = tmp_path_factory.mktemp("report") / "iris.html"
     cake.report(file, title="Iris")
     return cake, file
-
-
-def number(page, selector):
-    return int(page.locator(selector).inner_text().replace(",", ""))
-
-
-def slide(page, threshold):
-    """Set the slider, and wait for the frame in which the page follows."""
-    page.locator("#slider").fill(str(threshold))
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
-
-
-def column(page, key):
-    """A column of the page of the table of points that is shown."""
-    place = (
-        page.locator("#points th")
-        .evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
-        .index(key)
-    )
-    return page.locator(f"#points tbody tr td:nth-child({place + 1})").all_inner_texts()
-
-
-def download(page, button):
-    with page.expect_download() as waiting:
-        page.locator(button).click()
-    return pd.read_csv(waiting.value.path())
 
 
 def lasso(page, corners):
@@ -275,6 +195,18 @@ def test_a_point_is_explained(visit, iris):
     page.keyboard.press("Escape")
     assert not page.locator("#point").is_visible()
     assert page.evaluate("document.activeElement.textContent") == "flower 50"
+
+
+def test_the_users_own_columns_are_shown_searched_and_downloaded(visit, tmp_path):
+    table = pd.DataFrame({"label": [0, 1, 1], "score": [0.9, 0.7, 0.6]}, index=["a", "b", "c"])
+    own = pd.DataFrame({"city": ["Oslo", HOSTILE, None], "score": ["x", "y", "z"]})
+    write_report(tmp_path / "r.html", table, original=own)
+    page = visit(tmp_path / "r.html")
+    found = download(page, "#download").set_index("id")
+    assert found["city"].fillna("").tolist() == ["Oslo", HOSTILE, ""]
+    assert found["score_input"].tolist() == ["x", "y", "z"]
+    assert_allclose(found["score"], table["score"])
+    assert page.title() != "owned"
 
 
 def test_a_third_component_is_shown(visit, tmp_path):

@@ -7,15 +7,14 @@ each ensemble.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from clustertrust import confidence
 from clustertrust.evaluation import auprc, auroc, correctness
 from experiments import data, runs
+from experiments.ensembles import repeated
 from experiments.protocols import Protocol
-from experiments.results import Experiment, averaged_rows
+from experiments.results import Experiment
 
 KEYS = ("dataset", "map", "quantity")
 METRICS = {"AUROC": auroc, "AUPRC": auprc}
@@ -43,16 +42,9 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
     return found
 
 
-def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Ten ensembles, or two."""
-    return averaged_rows(
-        [one(name, protocol, at) for at in range(2 if protocol.quick else 10)], KEYS
-    )
-
-
 EXPERIMENT = Experiment(
     title="The affine map of silhouettes beside the clip, harmonic scores",
-    run=run,
+    run=repeated(one, KEYS),
     keys=KEYS,
     sets=data.ALL,
     protocols=("fair",),

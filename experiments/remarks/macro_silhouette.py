@@ -9,8 +9,7 @@ that table has for one ensemble a set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,10 @@ from clustertrust import confidence
 from clustertrust.geometry import silhouettes
 from experiments import runs
 from experiments.data import Case
+from experiments.ensembles import repeated
 from experiments.filtering import evaluate
 from experiments.protocols import Protocol
-from experiments.results import Experiment, averaged_rows
+from experiments.results import Experiment
 
 KEYS = ("dataset", "criterion", "quantity")
 METRICS = ("ARI", "AMI", "ACC")
@@ -98,16 +98,9 @@ def one(name: str, protocol: Protocol, repetition: int) -> dict[tuple[str, str, 
     return found
 
 
-def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Ten ensembles, or two."""
-    return averaged_rows(
-        [one(name, protocol, at) for at in range(2 if protocol.quick else 10)], KEYS
-    )
-
-
 EXPERIMENT = Experiment(
     title="Adaptive filtering by the macro silhouette beside the mean over points",
-    run=run,
+    run=repeated(one, KEYS),
     keys=KEYS,
     sets=("S2", "S4", "S6", "Bc", "Dg", "Pd", "Sa"),
     protocols=("fair",),

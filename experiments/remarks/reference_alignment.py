@@ -22,6 +22,7 @@ from clustertrust.evaluation import auroc, correctness
 from clustertrust.fusion import harmonic
 from clustertrust.stability import pairwise_stability
 from experiments import data, runs
+from experiments.ensembles import repeated
 from experiments.protocols import Protocol
 from experiments.results import Experiment, averaged_rows
 
@@ -90,9 +91,8 @@ def timed(name: str, protocol: Protocol) -> dict[tuple[str, str, str], float]:
 
 
 def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
-    """Ten ensembles, or two."""
-    found = [one(name, protocol, repetition) for repetition in range(2 if protocol.quick else 10)]
-    yield from averaged_rows(found, KEYS)
+    """Quality over ten ensembles, and times."""
+    yield from repeated(one, KEYS)(name, protocol)
     yield from averaged_rows([timed(name, protocol)], KEYS)
 
 

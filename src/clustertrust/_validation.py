@@ -168,7 +168,7 @@ def _is_numeric(column: Any) -> bool:
 
 
 def check_finite(
-    X: Any, columns: Iterable[Any] | None = None, rows: pd.Index | None = None
+    X: Any, columns: Iterable[Any] | None = None, row_names: pd.Index | None = None
 ) -> None:
     """Raise with the place of the first missing or infinite value, also by its names."""
     values = X.data if sparse.issparse(X) else X
@@ -187,7 +187,9 @@ def check_finite(
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
     name = "" if columns is None else f" ({list(columns)[column]!r})"
-    of_row = "" if rows is None or only_counts(rows) else f" ({rows[row : row + 1].tolist()[0]!r})"
+    of_row = ""
+    if row_names is not None and not only_counts(row_names):
+        of_row = f" ({row_names[row : row + 1].tolist()[0]!r})"
     kind = "NaN" if np.isnan(values[bad]).all() else "NaN or infinity"
     raise ValueError(
         f"X contains {count} value(s) that are missing or infinite ({kind}); the first is in row "
@@ -283,7 +285,7 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     least = 2 if reset else 1
     check_columns(X)
     check_whole_numbers(X)
-    columns, rows = (
+    columns, row_names = (
         X.columns if is_frame(X) else None,
         X.index if isinstance(X, pd.DataFrame) else None,
     )
@@ -291,7 +293,7 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
         X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
     else:
         X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
-    check_finite(X, columns, rows)
+    check_finite(X, columns, row_names)
     if squares:  # will be taken of distances
         check_range(X, small=reset)
     return X
@@ -330,11 +332,11 @@ def only_counts(index: pd.Index) -> bool:
     return index.equals(pd.RangeIndex(len(index)))
 
 
-def check_same_rows(name: str, index: pd.Index, of: str, rows: pd.Index) -> None:
+def check_same_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) -> None:
     """Raise if two frames of equal length name their rows differently or in another order."""
-    if only_counts(index) or only_counts(rows) or index.equals(rows):
+    if only_counts(index) or only_counts(row_names) or index.equals(row_names):
         return  # rows without names are known by their position
-    theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, rows))
+    theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, row_names))
     differ = np.flatnonzero(theirs != ours)
     if differ.size:
         i = int(differ[0])

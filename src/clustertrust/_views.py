@@ -43,16 +43,16 @@ class View:
     is_plane: bool = False
 
 
-def given_view(embedding: Any, rows: pd.Index, data_name: str) -> View:
-    """Return the given coordinates, one pair for each of the `rows` of `data_name`."""
+def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
+    """Return the given coordinates, one pair for each row of `data_name`."""
     xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(
             f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates per point."
         )
-    check_same_length("embedding", xy, data_name, rows)
+    check_same_length("embedding", xy, data_name, row_names)
     if isinstance(embedding, pd.DataFrame):
-        check_same_rows("embedding", embedding.index, data_name, rows)
+        check_same_rows("embedding", embedding.index, data_name, row_names)
     x, y = map(str, embedding.columns) if is_frame(embedding) else ("embedding 1", "embedding 2")
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask
+from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
 from clustertrust.ensemble.record import Ensemble, as_ensemble
@@ -36,6 +36,7 @@ from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
+from clustertrust.tables import warn_of_scales
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
@@ -349,9 +350,10 @@ class CAKE(ClusterMixin, BaseEstimator):
                     passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings
                 )
             X = source.load()
-        frame = frame_of(X)
+        frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = check_matrix(X, estimator=self)
         settings.check_points(X)
+        warn_of_scales(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().

@@ -330,6 +330,15 @@ class Confidence:
             return self.frame.index
         return pd.RangeIndex(len(self.scores))
 
+    def _page_settings(self) -> dict[str, Any]:
+        """Return what a page lists of how the scores were made, by name."""
+        return {
+            "runs": self.n_runs,
+            "silhouettes": self.geometry_method,
+            "reference run": self.reference_run,
+            "agreement": self.agreement,
+        }
+
     def report(
         self,
         path: str | Path,
@@ -354,12 +363,6 @@ class Confidence:
             )
             return
         index = self.row_names()
-        known = {
-            "runs": self.n_runs,
-            "silhouettes": self.geometry_method,
-            "reference run": self.reference_run,
-        }
-        known |= {"agreement": self.agreement}
         write_report(
             path,
             pd.DataFrame(self.to_columns(threshold), index=index),
@@ -367,7 +370,7 @@ class Confidence:
             votes=pd.DataFrame(
                 self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))
             ),
-            settings=known | check_mapping("settings", settings),
+            settings=self._page_settings() | check_mapping("settings", settings),
             title=title,
             threshold=threshold,
             embedding=embedding,

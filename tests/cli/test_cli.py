@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import FAST, IDS, NAMED, RESULTS, X, files, run
-from numpy.testing import assert_array_equal
+from command import FAST, IDS, NAMED, NAMES, RESULTS, X, files, run
+from numpy.testing import assert_allclose, assert_array_equal
 
 import clustertrust
 from clustertrust.cli.commands import COMMANDS
@@ -25,7 +25,7 @@ from clustertrust.summary import summarize
 def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library):
     result = run("score", "iris.csv", *FAST, *NAMED, "--out", "scores.csv")
     table = pd.read_csv("scores.csv", dtype={"flower": str}, **EXACT)
-    assert list(table.columns) == ["flower", *RESULTS]
+    assert list(table.columns) == ["flower", *NAMES, "species", *RESULTS]
     assert table["flower"].tolist() == IDS
     for name in RESULTS:
         assert_array_equal(table[name], library.to_frame()[name], err_msg=name)
@@ -45,10 +45,8 @@ def test_the_summary_is_the_librarys(folder, library):
     "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
 )
 def test_every_format_in_and_out(folder, library, suffix):
-    text = suffix.startswith((".csv", ".tsv", ".tab"))
-    data = (
-        X.assign(flower=IDS) if text or suffix in {".parquet", ".pq", ".arrow", ".feather"} else X
-    )
+    text = suffix.startswith((".csv", ".tsv", ".tab", ".txt", ".dat"))
+    data = X if suffix in {".npy", ".npz"} else X.assign(flower=IDS)
     path = f"data{suffix}"
     if text:
         data.to_csv(path, index=False, sep="," if ".csv" in suffix else "\t")
@@ -56,6 +54,10 @@ def test_every_format_in_and_out(folder, library, suffix):
         data.to_parquet(path)
     elif suffix in {".arrow", ".feather"}:
         data.to_feather(path)
+    elif suffix in {".json", ".jsonl", ".ndjson"}:
+        data.to_json(path, orient="records", lines=suffix != ".json")
+    elif suffix in {".xlsx", ".ods"}:
+        data.to_excel(path, index=False)
     elif suffix == ".npy":
         np.save(path, data.to_numpy())
     else:
@@ -63,9 +65,10 @@ def test_every_format_in_and_out(folder, library, suffix):
     named = ["--id", "flower"] if "flower" in data else []
     run("score", path, *FAST, *named, "--out", f"scores{suffix}")
     table = read_table(f"scores{suffix}", Reading(text=("flower",))).data
-    assert table.iloc[:, 0].tolist() == (IDS if named else list(range(150)))
-    assert list(table.columns[1:]) == RESULTS
-    assert_array_equal(table["score"], library.scores_)
+    assert table["flower" if named else "row"].tolist() == (IDS if named else list(range(150)))
+    assert list(table.columns) == [*(data.columns if named else ["row"]), *RESULTS]
+    digits = 1e-15 if suffix == ".xlsx" else 0  # which holds 16 of them
+    assert_allclose(table["score"], library.scores_, rtol=0, atol=digits)
     assert_array_equal(table["label"], library.labels_)
 
 
@@ -92,12 +95,6 @@ def test_one_column_names_the_rows(folder):
     )
 
 
-def test_decimal_commas_are_told(folder):
-    pd.read_csv("plain.csv").to_csv("comma.csv", index=False, sep=";", decimal=",")
-    result = run("score", "comma.csv", *FAST, "--separator", ";", code=1)
-    assert result.stderr.endswith("--use. Numbers need a decimal point: 1.5, not 1,5.\n")
-
-
 def test_notes_name_options_that_there_are(folder):
     told = run(
         "score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3"
@@ -112,7 +109,7 @@ def test_standard_input_and_output(folder, library):
     assert "By cluster" in result.stderr
     tsv = X.to_csv(index=False, sep="\t")
     assert "150 points" in run("score", "-", *FAST, "--format", "tsv", stdin=tsv).stdout
-    run("score", "-", *FAST, stdin=tsv, code=1)
+    assert "150 points" in run("score", "-", *FAST, stdin=tsv).stdout
 
 
 def test_json_is_all_there_is(folder, library):

@@ -99,7 +99,7 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
         "--json",
     ]
     settings = json.loads(run("choose-k", *again).stdout)["settings"]
-    assert (settings["null"], settings["impute"], settings["rows_left_out"]) == (False, True, 0)
+    assert (settings["null"], settings["missing"], settings["rows_left_out"]) == (False, "mean", 0)
     assert not {"level", "n_surrogates"} & set(settings)  # with --no-null they are refused
     assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
 
@@ -113,10 +113,9 @@ def test_standard_input_and_output(folder, quick):
 
 def test_columns_and_missing_values_are_read_as_by_score(folder):
     how = ["--id", "name", "--drop", "kind", "--standardize", "--no-null"]
-    told = run("choose-k", "named.csv", *FEW, *how, code=1).stderr
-    assert "missing or infinite values in 2 of 60 rows" in told
+    assert "Missing values: b 2" in run("choose-k", "named.csv", *FEW, *how).stdout
     result = run("choose-k", "named.csv", *FEW, *how, "--drop-missing", "--out", "k.csv")
-    assert "2 of 60 rows have missing values and were left out." in result.stdout
+    assert "2 of 60 rows have no score (left out: missing values)." in result.stdout
     kept = StandardScaler().fit_transform(X.drop(index=[3, 7]))
     expected = choose_k(kept, range(2, 5), n_runs=3, random_state=0, null=None)
     assert_allclose(read_table("k.csv").data["score"], expected.mean_score, atol=1e-9)
@@ -241,12 +240,12 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
             1,
             "--surrogates 9 allows no p-value below 0.1, so --level 0.05",
         ),
-        (["x.csv", "--out", "k.xlsx"], 2, "--out k.xlsx has none of the known suffixes"),
+        (["x.csv", "--out", "k.xls"], 2, "--out k.xls has none of the known suffixes"),
         (["x.csv", "--out", "k.h5ad"], 2, "h5ad cannot hold; choose another suffix"),
         (["x.csv", "--plot", "k.gif"], 2, "its suffix must be one of .png"),
         (["x.csv", "--out", "x.csv"], 2, "is the same file as DATA"),
         (["x.csv", "--out", "-", "--json"], 2, "would both print to standard output"),
-        (["named.csv", *FEW], 1, "columns that are not numbers: name ('p0'), kind ('s')"),
+        (["named.csv", *FEW, "--id", "nam"], 1, "did you mean 'name'?"),
     ],
 )
 def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):

@@ -40,7 +40,7 @@ def test_a_model_judges_new_rows_as_the_library_does(folder, standardize):
         pd.DataFrame(StandardScaler().fit(X).transform(new), columns=NAMES) if standardize else new
     )
     table = read_table("p.csv", Reading(text=("who",))).data
-    assert list(table.columns) == ["who", *RESULTS]
+    assert list(table.columns) == [*NAMES[::-1], "who", *RESULTS]
     assert table["who"].tolist() == IDS
     assert_array_equal(table["label"], cake.predict(new))
     assert_allclose(table["score"], cake.score_samples(new), atol=1e-9)
@@ -131,8 +131,8 @@ def test_the_library_does_not_speak_of_options():
 
 def test_predict_checks_columns(folder):
     run("score", "plain.csv", *FAST, "--model", "m")
-    told = run("predict", "m", "iris.csv", "--id", "flower", code=1).stderr
-    assert "not fitted on: species. Leave them out with --drop" in told
+    run("predict", "m", "iris.csv", "--id", "flower", "--out", "p.csv")
+    assert list(pd.read_csv("p.csv").columns[:6]) == ["flower", *NAMES, "species"]
     X[NAMES[1:]].to_csv("few.csv", index=False)
     assert (
         "lacks columns that the model was fitted on: sepal_length"
@@ -152,7 +152,7 @@ def test_predict_checks_columns(folder):
     )
 
 
-def test_reasons_follow_the_threshold_and_rows_left_out_are_unassigned(holes):
+def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     how = ["--id", "flower", "--drop-missing"]
     run(
         "score",
@@ -173,7 +173,8 @@ def test_reasons_follow_the_threshold_and_rows_left_out_are_unassigned(holes):
     for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", 0.5)):
         table = read_table(path).data
         assert_array_equal(table["reason"] == "core", table["score"] > threshold)
-        assert_array_equal(table["reason"] == "unassigned", table["score"].isna())
+        left_out = table["reason"] == "left out: missing values"
+        assert_array_equal(left_out, table["score"].isna())
         assert table["score"].isna().any()
     told = json.loads(run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--json").stdout)
     judged = read_table("p.csv").data.dropna(subset="score")
@@ -186,7 +187,8 @@ def test_predict_on_one_row_and_on_missing_values(holes):
     X.head(1).to_csv("one.csv", index=False)
     run("predict", "m", "one.csv", "--out", "p.csv")
     assert len(read_table("p.csv").data) == 1
-    assert "--impute mean" in run("predict", "m", "holes.csv", "--id", "flower", code=1).stderr
+    run("predict", "m", "holes.csv", "--id", "flower", "--out", "p.csv")
+    assert read_table("p.csv").data["score"].isna().sum() == 0  # as for the fit
     run("predict", "m", "holes.csv", "--id", "flower", "--drop-missing", "--out", "p.csv")
     assert read_table("p.csv").data["score"].isna().sum() == 2
     run("predict", "m", "holes.csv", "--id", "flower", "--impute", "mean", "--out", "p.csv")

@@ -226,18 +226,15 @@ def test_how_the_data_are_read_can_be_said(folder, library):
         "set --no-header if that is the first point"
         in run("score", "bare.csv", *FAST, code=1).stderr
     )
-    assert (
-        "name the separator of its fields: --separator ';'"
-        in run("score", "semicolon.csv", *FAST, code=1).stderr
-    )
+    assert "a semicolon separates the fields" in run("score", "semicolon.csv", *FAST).stdout
     assert "name one, such as --array a" in run("score", "two.npz", *FAST, code=1).stderr
 
 
-def test_columns_are_named_not_guessed(folder, library):
-    told = run("score", "iris.csv", *FAST, code=1).stderr
-    assert f"not numbers: flower ({IDS[0]!r}), species ('s')" in told
-    for remedy in ("--id", "--drop", "--use"):
-        assert remedy in told
+def test_columns_are_found_or_named(folder, library):
+    told = run("score", "iris.csv", *FAST, "--out", "found.csv").stdout
+    assert "Names the rows: flower." in told
+    assert "Set aside: species, all its values are 's'." in told
+    assert_array_equal(read_table("found.csv").data["score"], library.scores_)
     run("score", "iris.csv", *FAST, "--drop", "flower,species", "--out", "a.csv")
     run("score", "iris.csv", *FAST, "--use", ",".join(NAMES), "--out", "b.csv")
     assert_array_equal(read_table("a.csv").data["score"], library.scores_)
@@ -250,8 +247,11 @@ def test_columns_are_named_not_guessed(folder, library):
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["--id", "nom"], "--id nom: iris.csv has no such column; it has flower, sepal_length"),
-        (["--drop", "flower,what"], "--drop what: iris.csv has no such column"),
+        (
+            ["--id", "nom"],
+            "iris.csv: --id nom: there is no such column; it has flower, sepal_length",
+        ),
+        (["--drop", "flower,what"], "--drop what: there is no such column"),
         (["--use", "sepal_length", "--drop", "sepal_length"], "decide for one"),
         (["--drop", "flower,species," + ",".join(NAMES)], "no column left to cluster"),
     ],
@@ -262,8 +262,7 @@ def test_columns_that_are_not_there_are_told(folder, typed, told):
 
 def test_odd_column_names(folder):
     X.to_csv("index.csv")  # with a first column that has no name
-    told = run("score", "index.csv", *FAST, code=1).stderr
-    assert "a column without a name, 'Unnamed: 0'" in told
+    assert "Names the rows: Unnamed: 0." in run("score", "index.csv", *FAST).stdout
     run("score", "index.csv", *FAST, "--id", "Unnamed: 0")
     X.rename(columns={NAMES[0]: "a,b"}).to_csv("comma.csv", index=False)
     run("score", "comma.csv", *FAST, "--drop", "a,b")
@@ -274,18 +273,17 @@ def test_odd_column_names(folder):
     )
 
 
-def test_text_in_one_cell_is_shown(folder):
+def test_a_question_mark_is_a_missing_value(folder):
     lines = Path("plain.csv").read_text().splitlines()
     lines[70] = "5.1,3.5,?,0.2"
     Path("plain.csv").write_text("\n".join(lines))
-    assert "not numbers: petal_length ('?')" in run("score", "plain.csv", *FAST, code=1).stderr
+    told = run("score", "plain.csv", *FAST).stdout
+    assert "Missing values: petal_length 1; they take the column's mean" in told
 
 
 def test_missing_values_are_counted(holes):
-    told = run("score", "holes.csv", *FAST, "--id", "flower", code=1).stderr
-    assert "in 2 of 150 rows, by column: sepal_width 2, petal_width 1." in told
-    assert "--impute mean" in told
-    assert "--drop-missing" in told
+    told = run("score", "holes.csv", *FAST, "--id", "flower").stdout
+    assert "Missing values: sepal_width 2, petal_width 1; they take the column's mean" in told
     assert (
         "choose one"
         in run("score", "holes.csv", *FAST, "--impute", "mean", "--drop-missing", code=2).stderr
@@ -301,21 +299,26 @@ def test_missing_values_become_the_mean(holes):
         atol=1e-12,
     )
     pd.read_csv("holes.csv").assign(petal_width=np.nan).to_csv("empty.csv", index=False)
-    assert (
-        "'petal_width' has no known value"
-        in run("score", "empty.csv", *FAST, "--id", "flower", "--impute", "mean", code=1).stderr
-    )
-    assert (
-        "no row without missing values"
-        in run("score", "empty.csv", *FAST, "--id", "flower", "--drop-missing", code=1).stderr
-    )
+    told = run("score", "empty.csv", *FAST, "--id", "flower", "--impute", "mean").stdout
+    assert "Set aside: petal_width, it has no values." in told
+    told = run("score", "empty.csv", *FAST, "--use", "petal_width,petal_length", code=1).stderr
+    assert "--use petal_width: it is empty, it has no values, and cannot be used." in told
+
+
+def test_no_row_may_be_complete(folder):
+    data = X.copy()
+    for j, name in enumerate(NAMES):
+        data.loc[np.arange(150) % 4 == j, name] = np.nan
+    data.to_csv("gaps.csv", index=False)
+    told = run("score", "gaps.csv", *FAST, "--drop-missing", code=1).stderr
+    assert "no row without missing values; try --impute mean" in told
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy", ".npz"])
 def test_rows_left_out_keep_their_place(holes, suffix):
     out = f"s{suffix}"
     result = run("score", "holes.csv", *FAST, "--id", "flower", "--drop-missing", "--out", out)
-    assert "2 of 150 rows have missing values and no score." in result.stdout
+    assert "2 of 150 rows have no score (left out: missing values)." in result.stdout
     table = read_table(out, Reading(text=("flower",))).data
     kept = holes.notna().all(axis=1).to_numpy()
     cake = CAKE(3, n_runs=4, random_state=0).fit(holes[kept])

@@ -51,7 +51,7 @@ def test_nothing_is_written_over_an_input(folder, library):
         (["--out", "a.csv", "--model", "a.csv"], "--model a.csv is the same file as --out"),
         (["--out", "no/a.csv"], "there is no folder no; make it first"),
         (["--out", "."], "is a folder; name a file"),
-        (["--out", "a.xlsx"], "--out a.xlsx has none of the known suffixes"),
+        (["--out", "a.xls"], "--out a.xls has none of the known suffixes"),
         (["--plot", "a.gif"], "its suffix must be one of .png, .svg, .pdf"),
         (["--report", "a.pdf"], "its suffix must be one of .html, .htm"),
         (["--out", "-", "--json"], "would both print to standard output"),
@@ -200,8 +200,8 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (["score", "header.csv", "-k", "3"], 1, "has column names but no rows"),
         (["score", "one.csv", "-k", "1"], 1, "has 1 row to cluster; there must be at least 2"),
         (["score", "twice.csv", "-k", "2"], 1, "more than one column named 'a'"),
-        (["score", "odd.dat", "-k", "2"], 2, "Name it with --format"),
-        (["score", "odd.xlsx", "--k", "2"], 2, "odd.xlsx is a spreadsheet; save the sheet as CSV"),
+        (["score", "odd.data", "-k", "2"], 2, "Name it with --format"),
+        (["score", "odd.xls", "--k", "2"], 2, "odd.xls is a spreadsheet; save the sheet as .xlsx"),
         (["predict", "plain.csv", "plain.csv"], 1, "is damaged or was not written by clustertrust"),
     ],
 )
@@ -213,8 +213,8 @@ def test_errors_are_short_and_say_what_to_do(folder, typed, code, told):
         "twice": "a,a\n1,2\n3,4\n",
     }.items():
         Path(f"{name}.csv").write_text(text)
-    Path("odd.dat").write_text("a,b\n1,2\n3,4\n")
-    Path("odd.xlsx").write_text("")
+    Path("odd.data").write_text("a,b\n1,2\n3,4\n")
+    Path("odd.xls").write_text("")
     assert told in run(*typed, code=code).stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
-from clustertrust._validation import check_mapping
 from clustertrust.auditing.verdicts import Verdict, verdicts_of
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence
@@ -23,7 +21,8 @@ __all__ = ["Audit"]
 class Audit(Confidence):
     """How far each label of one given labelling can be trusted.
 
-    It is a :class:`clustertrust.Confidence`, so that tables, plots, pages and explanations take it.
+    It is a :class:`clustertrust.Confidence`, so that tables, plots, pages and explanations take it;
+    a page also lists the verdicts.
     Its `labels` are the given ones and `label_names` their names; `stability` is the share of runs
     that agree with the given label, `geometry` comes from its silhouette among the given clusters,
     `votes` and `rival` use the given names. The given labelling comes first in `ensemble`, before
@@ -90,24 +89,8 @@ class Audit(Confidence):
         """Return the verdict on each given cluster in words, as pages list it with settings."""
         return {f"verdict on {verdict.cluster}": str(verdict) for verdict in self.verdicts}
 
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        threshold: float = THRESHOLD,
-        embedding: Any = None,
-    ) -> None:
-        """Write one HTML page to explore the scores; verdicts are listed with its settings.
-
-        :func:`clustertrust.report.write_report` has the parameters.
-        """
-        shown = self.verdicts_by_name() | check_mapping("settings", settings)
-        super().report(
-            path, X, settings=shown, title=title, threshold=threshold, embedding=embedding
-        )
+    def _page_settings(self) -> dict[str, Any]:
+        return super()._page_settings() | self.verdicts_by_name()
 
     def save(self, path: str | Path) -> None:
         """Write the record to one file of arrays and JSON (never pickle), whole or not at all.

@@ -5,12 +5,13 @@ Exit codes: 0 done, 1 failure, 2 wrong use, 130 stopped by Ctrl-C, 143 by a requ
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +32,7 @@ class Commands(click.Group):
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run, and exit with the code for the outcome."""
-        state: dict[str, bool] = {}
+        state: dict[str, Any] = {"typed": list(sys.argv[1:] if args is None else args)}
         extra |= {"standalone_mode": False, "obj": state}
         try:
             with _notes_for_warnings(), _ended_in_order():
@@ -42,11 +43,11 @@ class Commands(click.Group):
         except Exception as error:
             if state.get("debug"):
                 traceback.print_exc()
-            code = _report_error(error)
+            code = _report_error(error, state["typed"])
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _report_error(error: Exception) -> int:
+def _report_error(error: Exception, typed: Sequence[str]) -> int:
     """Print what went wrong and what to do; return the exit code."""
     code, hint = 1, ""
     message = str(error) or type(error).__name__
@@ -60,9 +61,21 @@ def _report_error(error: Exception) -> int:
             "This is a bug in clustertrust; --debug shows where it happened.",
         )
     click.echo(f"Error: {as_typed(message)}", err=True)
+    if isinstance(error, ValueError) and (hasattr(error, "add") or hasattr(error, "swap")):
+        hint = _to_paste(error, typed)
     if hint:
         click.echo(hint, err=True)
     return code
+
+
+def _to_paste(error: Any, typed: Sequence[str]) -> str:
+    """The command that was typed, with what helps against the error."""
+    swap = dict(error.swap)
+    words = [",".join(swap.get(part, part) for part in word.split(",")) for word in typed]
+    added = " ".join(as_typed(text) for text in error.add)
+    if not added and words == list(typed):
+        return ""
+    return f"Try: clustertrust {shlex.join(words)} {added}".rstrip()
 
 
 @contextmanager

@@ -14,9 +14,18 @@ from clustertrust.cli.options import WHERE, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import as_json as as_json
-from clustertrust.cli.printing import name_of, print_json, print_summary, print_table, records, say
+from clustertrust.cli.printing import (
+    name_of,
+    plan_of,
+    planned_settings,
+    print_json,
+    print_summary,
+    print_table,
+    records,
+    say,
+)
 from clustertrust.cli.request import Request
-from clustertrust.cli.writing import save_figure
+from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -34,7 +43,6 @@ class Asked:
     n_surrogates: int
     level: float
     max_points: int
-    standardize: bool
 
 
 def check_choosing_method(method: Method) -> None:
@@ -65,7 +73,7 @@ def check_table(out: Path | None) -> None:
 def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
-    points = read_points(data, request.columns, standardize=asked.standardize)
+    points = read_points(data, request.columns)
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(
@@ -91,7 +99,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         max_points=asked.max_points,
     )
     printed = {"input": data, "rows": len(points.kept)} | profile_fields(profile)
-    printed |= {"settings": choice_settings(how, asked, points)}
+    printed |= {"settings": choice_settings(how, asked, points)} | plan_of(points)
     table = profile.to_frame().reset_index()
     with staged(paths) as at:
         if "--out" in at and paths["--out"].suffix.lower() == ".json":
@@ -100,15 +108,14 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
             write_table(table, at["--out"])
         if "--plot" in at:
             draw_profile(at["--plot"], profile)
+        if "--save-plan" in at:
+            write_plan(at["--save-plan"], points)
     if request.as_json:
         print_json(printed, paths)
         return
     if request.to_stdout:
         print_table(table)
-    left = int((~points.kept).sum())
-    print_summary(
-        request, profile.summary(), left, len(points.kept), "have missing values and were left out"
-    )
+    print_summary(request, profile.summary(), points)
 
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
@@ -127,8 +134,7 @@ def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dic
     settings |= asdict(asked)
     if not asked.null:  # then these options could not be given
         del settings["n_surrogates"], settings["level"]
-    impute = bool(points.preparation and points.preparation.impute)
-    return settings | {"impute": impute, "rows_left_out": int((~points.kept).sum())}
+    return settings | planned_settings(points)
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:

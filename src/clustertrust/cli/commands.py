@@ -72,6 +72,17 @@ threshold_option = click.option(
     metavar="T",
     help="Scores above this are kept; counts and reasons depend on it.",
 )
+only_scores_option = click.option(
+    "--only-scores",
+    is_flag=True,
+    help="Write the names of the rows and the results, without the other columns of DATA.",
+)
+save_plan_option = click.option(
+    "--save-plan",
+    type=OUTPUT,
+    metavar="FILE",
+    help="Write what is done with each column (.json), to be edited and given to --plan.",
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else."
 )
@@ -102,9 +113,8 @@ json_option = click.option(
     metavar="FILE",
     help="Save the fitted model, for `clustertrust predict`.",
 )
-@click.option(
-    "--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first."
-)
+@only_scores_option
+@save_plan_option
 @click.option(
     "--labels",
     type=STORED,
@@ -147,7 +157,8 @@ def score(
     report: str | None,
     plot: str | None,
     model: str | None,
-    standardize: bool,
+    only_scores: bool,
+    save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
     memory: int | None,
@@ -160,14 +171,16 @@ def score(
 ) -> None:
     """Cluster the rows of DATA many times and score how far each assignment can be trusted.
 
-    DATA is CSV, TSV (both also .gz, .bz2, .xz), Parquet, Arrow or Feather, NPY, NPZ, H5AD, - for
-    standard input, or a folder of CSV, TSV, Parquet or Arrow files. Folders, and files larger than
-    --memory allows, are read in blocks. Every column must hold numbers, except those named by --id
-    or --drop. The suffix of FILE sets the format of --out and --report. DATA and --labels are never
-    overwritten.
+    DATA is CSV, TSV (both also .gz, .bz2, .xz), TXT, JSON, JSONL, XLSX, ODS, Parquet, Arrow or
+    Feather, NPY, NPZ, H5AD, - for standard input, or a folder of CSV, TSV, Parquet or Arrow files.
+    Folders, and files larger than --memory allows, are read in blocks. One look at the table
+    decides what is done with each column: ids, dates and constant columns are set aside, categories
+    become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
+    of FILE sets the format of --out and --report. DATA and --labels are never overwritten.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
-    paths = check_outputs(outputs, {"DATA": data, "--labels": labels})
+    outputs |= {"--save-plan": save_plan}
+    paths = check_outputs(outputs, {"DATA": data, "--labels": labels, "--plan": columns.plan})
     _check_columns(columns)
     _check_streams(out, as_json)
     typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
@@ -206,8 +219,8 @@ def score(
                 threshold=threshold,
                 as_json=as_json,
                 to_stdout=out == "-",
+                only_scores=only_scores,
                 method=method,
-                standardize=standardize,
                 labels=labels,
                 labels_column=labels_column,
                 typed=typed,
@@ -227,25 +240,37 @@ def score(
 @click.option(
     "--out", type=OUTPUT, metavar="FILE", help="Write labels, scores and reasons; - prints CSV."
 )
+@only_scores_option
 @column_options
 @threshold_option
 @json_option
 @debug_option
+@click.pass_context
 def predict(
-    model: str, data: str, out: str | None, threshold: float, as_json: bool, columns: Columns
+    ctx: click.Context,
+    model: str,
+    data: str,
+    out: str | None,
+    only_scores: bool,
+    threshold: float,
+    as_json: bool,
+    columns: Columns,
 ) -> None:
     """Label and score the rows of DATA with a MODEL that `clustertrust score --model` saved.
 
-    DATA must have the columns that the model was fitted on, in any order; leave out others with
-    --drop, or name the rows by one with --id. Columns are standardised, and missing values filled
-    in, as they were for the fit. A row that the model was fitted on counts as new, so its score may
-    differ a little from the first.
+    DATA must have the columns that the model was fitted on, in any order; others are carried along.
+    Columns are read, encoded and scaled, and missing values filled in, as they were for the fit. A
+    row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
     _check_columns(columns)
     _check_streams(out, as_json)
-    if columns.use:
-        raise click.UsageError("--use: the model knows its columns; leave out others with --drop.")
+    planned = ("use", "keep", "scale", "standardize", "encode", "plan")
+    given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
+    if given:
+        raise click.UsageError(
+            f"{given[0]}: the model knows its columns and what was done with them; leave it out."
+        )
     from clustertrust.cli import jobs
 
     loaded()
@@ -257,6 +282,7 @@ def predict(
         threshold=threshold,
         as_json=as_json,
         to_stdout=out == "-",
+        only_scores=only_scores,
     )
     jobs.predict(model, request)
 
@@ -323,9 +349,7 @@ def report(
     help="Write the table, one row per number; - prints it as CSV.",
 )
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
-@click.option(
-    "--standardize", is_flag=True, help="Give every column mean 0 and standard deviation 1 first."
-)
+@save_plan_option
 @click.option(
     "--null/--no-null",
     default=True,
@@ -368,7 +392,7 @@ def choose_k(
     ks: tuple[int, ...],
     out: str | None,
     plot: str | None,
-    standardize: bool,
+    save_plan: str | None,
     null: bool,
     n_surrogates: int,
     level: float,
@@ -383,7 +407,8 @@ def choose_k(
     out from one cloud. DATA is read as by `clustertrust score`, but not in blocks. The suffix of
     FILE sets the format of --out and --plot; .json holds what --json prints.
     """
-    paths = check_outputs({"--out": out, "--plot": plot}, {"DATA": data})
+    outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
+    paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
     _check_columns(columns)
     _check_streams(out, as_json)
     refused = [
@@ -401,7 +426,7 @@ def choose_k(
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
-    asked = choosing.Asked(ks, null, n_surrogates, level, max_points, standardize)
+    asked = choosing.Asked(ks, null, n_surrogates, level, max_points)
     request = Request(
         data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
     )
@@ -432,6 +457,15 @@ def _check_columns(columns: Columns) -> None:
     if columns.impute is not None and columns.drop_missing:
         raise click.UsageError(
             "--impute and --drop-missing are two ways to treat missing values; choose one."
+        )
+    if columns.standardize and columns.scale not in ("auto", "standard"):
+        raise click.UsageError(
+            f"--standardize is --scale standard, and --scale {columns.scale} another; choose one."
+        )
+    if columns.plan is not None and (columns.use or columns.drop or columns.keep or columns.id):
+        raise click.UsageError(
+            "--plan says what is done with each column; edit it, and leave out --id, --use, --drop "
+            "and --keep."
         )
 
 

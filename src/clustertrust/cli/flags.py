@@ -32,8 +32,13 @@ VALUE = r"""…|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[\w-]+(?:\.[\w-]+
 PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
 
 
-def as_typed(message: str) -> str:
-    """Put a message on one line and turn parameters into options: fusion='sum' → --fusion sum."""
+def as_typed(message: str, *, lines: bool = False) -> str:
+    """Put a message on one line and turn parameters into options: fusion='sum' → --fusion sum.
+
+    `lines`: keep the lines.
+    """
+    if lines:
+        return "\n".join(as_typed(line) for line in message.splitlines())
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param for param in params if param.name in PARAMETERS}
     message = message.replace(

@@ -18,9 +18,11 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.planning import FittedTable
 from clustertrust.cli.points import ROW, Points, on_all_rows, read_file, read_points
 from clustertrust.cli.printing import (
     name_of,
+    plan_of,
     print_json,
     print_summary,
     print_table,
@@ -30,13 +32,23 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.writing import KEY, draw_scores, save, votes_of, write_page, write_scores
+from clustertrust.cli.writing import (
+    KEY,
+    draw_scores,
+    own_columns,
+    save,
+    votes_of,
+    write_page,
+    write_plan,
+    write_scores,
+)
 from clustertrust.files import FORMATS, Reading, format_of, read_table, write_table
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
 from clustertrust.results import COLUMNS
 from clustertrust.summary import headline, summary_of
+from clustertrust.tables import TablePlan
 
 __all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
 
@@ -48,8 +60,10 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
     try:
         given = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
-        if Path(data).suffix.lower() in {".xlsx", ".xls", ".ods"}:
-            raise click.UsageError(f"{data} is a spreadsheet; save the sheet as CSV.") from error
+        if Path(data).suffix.lower() in {".xls", ".numbers"}:
+            raise click.UsageError(
+                f"{data} is a spreadsheet; save the sheet as .xlsx, .ods or CSV."
+            ) from error
         raise click.UsageError(f"{error} Name it with --format.") from error
     need(given)
     out = paths.get("--out")
@@ -106,7 +120,7 @@ def score(request: ScoreRequest) -> None:
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
     columns, labels = _without_labels(request)
-    points = read_points(data, columns, standardize=request.standardize, to_score=True)
+    points = read_points(data, columns, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -122,7 +136,7 @@ def score(request: ScoreRequest) -> None:
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
     found = scored.to_frame(threshold)
-    table = on_all_rows(found, points)
+    table = on_all_rows(found, points, only_scores=request.only_scores)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
     with staged(paths) as at:
@@ -130,9 +144,11 @@ def score(request: ScoreRequest) -> None:
             write_scores(at["--out"], table, points, settings)
         if "--model" in at:
             assert cake is not None
-            save(at["--model"], cake, points.preparation)
+            save(at["--model"], cake, points)
         if "--plot" in at:
             draw_scores(at["--plot"], scored, points)
+        if "--save-plan" in at:
+            write_plan(at["--save-plan"], points)
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, threshold, name_of(data))
@@ -147,7 +163,7 @@ def score(request: ScoreRequest) -> None:
         printed |= {"geometry": scored.geometry_method} | summary_fields(summary)
         if isinstance(scored, Audit):
             printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
-        print_json(printed | {"settings": settings}, paths)
+        print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
         print_table(table)
@@ -155,7 +171,7 @@ def score(request: ScoreRequest) -> None:
     text = summary.text(line)
     if isinstance(scored, Audit):
         text += f"\n\n{scored.verdicts_as_text()}"
-    print_summary(request, text, len(table) - len(found), len(table))
+    print_summary(request, text, points)
 
 
 def predict(model: str, request: Request) -> None:
@@ -167,19 +183,16 @@ def predict(model: str, request: Request) -> None:
         request.threshold,
     )
     cake, fitted = _load_model(model)
-    if fitted is None and columns.impute is not None:
+    if fitted.preparation is None and columns.impute is not None:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
-    names = getattr(cake, "feature_names_in_", None)
-    points = read_points(
-        data, columns, known=None if names is None else list(names), fitted=fitted, to_score=True
-    )
+    points = read_points(data, columns, fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "
             f"{cake.n_features_in_}."
         )
     found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
-    table = on_all_rows(found, points)
+    table = on_all_rows(found, points, only_scores=request.only_scores)
     with staged(paths) as at:
         if "--out" in at:
             write_scores(
@@ -199,9 +212,7 @@ def predict(model: str, request: Request) -> None:
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    print_summary(
-        request, summary.text(f"{line}; scored by {model}"), len(table) - len(found), len(table)
-    )
+    print_summary(request, summary.text(f"{line}; scored by {model}"), points)
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -210,7 +221,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
 
     data, columns, paths = request.data, request.columns, request.paths
     points = read_points(data, columns)
-    table = _read_scores(scores)
+    table = _read_scores(scores, columns.id)
     if columns.id is not None:
         table = _by_name(table, points.ids, scores, data)
     elif len(table) != len(points.ids):
@@ -218,11 +229,14 @@ def report(scores: str, request: Request, title: str | None) -> None:
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
             "were scored, or name the column that both have with --id."
         )
+    elif points.plan is not None and points.plan.id:
+        table = table.set_axis(points.ids, axis=0)
     table = table[points.kept]
     unscored = (
         table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
     )  # rows that scoring left out
     values = points.unscaled[~unscored]
+    own = own_columns(points)
     if isinstance(values, pd.DataFrame):
         values = values.set_axis(table.index[~unscored], axis=0)  # matched by name or by position
     settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
@@ -234,6 +248,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
             settings=settings,
             title=title or f"How far can the clusters of {name_of(data)} be trusted?",
             threshold=request.threshold,
+            original=None if own is None else own[~unscored],
         )
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 
@@ -281,7 +296,8 @@ def demo(folder: str | None) -> None:
         "line:\n"
     )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
-    click.echo(f"  clustertrust score {files['data']} -k 3 --id flower --drop species {outputs}")
+    how = "-k 3 --id flower --drop species --only-scores"
+    click.echo(f"  clustertrust score {files['data']} {how} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:
@@ -381,8 +397,11 @@ def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
     return runs[points.kept].reset_index(drop=True)
 
 
-def _read_scores(path: str) -> pd.DataFrame:
-    """Read a table that `score --out` wrote; its first column or cell names become the index."""
+def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
+    """Read the results in a table that `score --out` wrote.
+
+    The column `id`, or the first if all others are results, or cell names become the index.
+    """
     if format_of(path) == "h5ad":
         found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
         table = found.filter(regex=f"^{KEY}_").rename(
@@ -390,22 +409,24 @@ def _read_scores(path: str) -> pd.DataFrame:
         )
     else:
         table = read_table(path).data
-        named = (
-            isinstance(table, pd.DataFrame)
-            and table.shape[1] > 1
-            and table.columns[0] not in COLUMNS
-        )
-        if named:  # again, with the names as text
-            first = str(table.columns[0])
-            table = read_table(path, Reading(text=() if first == ROW else (first,))).data.set_index(
-                first
-            )
+        if isinstance(table, pd.DataFrame):
+            names = [str(name) for name in table.columns]
+            first = id if id in names else _lone_name(names)
+            if first is not None:  # again, with the names as text
+                text = () if first == ROW else (first,)
+                table = read_table(path, Reading(text=text)).data.set_index(first)
+            table = table[[name for name in table.columns if name in COLUMNS]]
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
             f"{path} lacks the columns label and score; give a file that `clustertrust score "
             "--out` wrote."
         )
     return table
+
+
+def _lone_name(names: list[str]) -> str | None:
+    """Return the first column if it alone is no result: the names of the rows."""
+    return names[0] if names[0] not in COLUMNS and set(names[1:]) <= set(COLUMNS) else None
 
 
 def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
@@ -426,10 +447,16 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
     return theirs.loc[ours].set_axis(ids, axis=0)
 
 
-def _load_model(path: str) -> tuple[CAKE, Preparation | None]:
+def _load_model(path: str) -> tuple[CAKE, FittedTable]:
+    """Read a model, and what it knows of the table that it was fitted on."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "This model was fitted on standardised columns"
         )  # which is done here
         cake = CAKE.load(path)
-    return cake, Preparation.from_json(read_about(path).get("preparation"))
+    kept = read_about(path).get("preparation")
+    names = getattr(cake, "feature_names_in_", None)
+    features = None if names is None else tuple(str(name) for name in names)
+    stored = None if kept is None or features is None else kept.get("plan")
+    plan = None if stored is None else TablePlan.from_json(stored)
+    return cake, FittedTable(features, Preparation.from_json(kept), plan)

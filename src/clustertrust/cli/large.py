@@ -6,7 +6,7 @@ import contextlib
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.planning import TableProblem, check_plan, wishes_of
 from clustertrust.cli.points import ROW, Points, check_free
-from clustertrust.cli.preparing import prepared
+from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
     name_of,
+    plan_of,
     print_json,
     print_summary,
     say,
@@ -31,8 +33,9 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
-from clustertrust.cli.writing import draw_scores, write_page
+from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
+from clustertrust.files.columns import check_there, listed
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.sources import (
@@ -48,11 +51,17 @@ from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import Passes, SampledRows, passes_over
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
+from clustertrust.tables import ColumnPlan, TablePlan, look
+from clustertrust.tables.kinds import COUNTING
+from clustertrust.tables.plan import MISSING_VALUES
 
 __all__ = ["large_source", "score_large"]
 
 
-def large_source(request: ScoreRequest) -> Source | None:
+SAMPLE = 5000  # rows at the start of a table that its plan is made from
+
+
+def large_source(request: ScoreRequest) -> Planned | None:
     """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
@@ -64,7 +73,58 @@ def large_source(request: ScoreRequest) -> Source | None:
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
     _check_blockwise(data, columns)
-    return open_source(data, **columns.choice(column_names(path) or ()))
+    names = column_names(path)
+    if names is None:
+        choice = columns.choice(())
+        named = {name: choice[name] for name in ("id", "use", "drop")}
+        return Planned(open_source(data, **named), None)
+    plan = _look(request, names)
+    used = [column.name for column in plan.used]
+    return Planned(open_source(data, id=request.columns.id, use=used), plan)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A table in blocks, and what a look at its first rows decided."""
+
+    source: Source
+    plan: TablePlan | None
+
+
+def _look(request: ScoreRequest, names: list[str]) -> TablePlan:
+    """The plan of a table in blocks, made from its first rows."""
+    data, columns = request.data, request.columns
+    choice = columns.choice(names)
+    check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
+    others = [name for name in names if name != choice["id"]]
+    head = open_source(data, id=choice["id"], use=others)
+    assert isinstance(head, FrameSource)
+    frame = head.head(SAMPLE)
+    plan = look(frame[[name for name in names if name in frame]], wishes_of(columns, choice))
+    check_plan(plan, data)
+    plan = replace(plan, columns=tuple(_cautious(c, frame[c.name]) for c in plan.columns))
+    text = [c.name for c in plan.used if c.use == "category" or not _is_number(frame[c.name], c)]
+    if text:
+        raise TableProblem(
+            f"{data} is read in blocks, where nothing but numbers is clustered: {listed(text)} "
+            "would have to be turned into numbers first. Leave them out with --drop, or allow more "
+            "--memory.",
+            [f"drop={text!r}"],
+        )
+    return plan
+
+
+def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
+    """The plan of a column, where the first rows of sorted ones prove nothing about the others."""
+    steps = column.reason == COUNTING[1] and not pd.api.types.is_integer_dtype(series.dtype)
+    sorted_rows = column.numeric and (column.kind == "constant" or steps)
+    if column.use in ("aside", "id") and sorted_rows and not column.said:
+        return replace(column, kind="number", use="number", reason="", otherwise="")
+    return column
+
+
+def _is_number(series: pd.Series, column: ColumnPlan) -> bool:
+    return pd.api.types.is_numeric_dtype(series.dtype) and not column.missing
 
 
 def _check_blockwise(data: str, columns: Columns) -> None:
@@ -74,6 +134,14 @@ def _check_blockwise(data: str, columns: Columns) -> None:
         "--separator": columns.separator,
         "--array": columns.array,
         "--use-rep": columns.use_rep,
+        "--plan": columns.plan,
+        "--encoding": columns.encoding,
+        "--decimal": columns.decimal,
+        "--thousands": columns.thousands,
+        "--na": columns.na,
+        "--skip-rows": columns.skip_rows,
+        "--sheet": columns.sheet,
+        "--scale": columns.scale in ("robust", "minmax"),
     }
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
@@ -87,11 +155,25 @@ def _check_blockwise(data: str, columns: Columns) -> None:
         )
 
 
-def score_large(request: ScoreRequest, source: Source) -> None:
+def score_large(request: ScoreRequest, planned: Planned) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
-    _check_large(request)
+    source, plan = planned.source, planned.plan
+    _check_large(request, plan)
+    standardize = request.columns.standardize or request.columns.scale == "standard"
+    impute = request.columns.impute is not None
+    if plan is not None:
+        standardize = plan.scale in ("standard", "robust")
+        lost = any(column.n_missing for column in plan.used)
+        impute = plan.missing == "mean" or (plan.missing == "auto" and lost)
+        plan = replace(
+            plan,
+            scale="standard" if standardize else "none",
+            missing=("mean" if impute else plan.missing),
+        )
     data, method, paths, threshold = request.data, request.method, request.paths, request.threshold
-    table, preparation = prepared(source, request.columns, request.standardize, method.n_jobs)
+    table, preparation = prepared(
+        source, Ways(request.columns.drop_missing, impute, standardize), method.n_jobs
+    )
     params = method.building() | method.scoring()
     settings_of_fit = Settings.of(CAKE(**params, verbose=True, checkpoint=request.checkpoint))
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
@@ -106,7 +188,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
         tally = Tally(threshold)
-        points = _points(source, streamed.built.sample, preparation)
+        points = replace(_points(source, streamed.built.sample, preparation), plan=plan)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
         with staged(paths) as at:
             blocks = (
@@ -120,7 +202,7 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 "passes": streamed.n_passes,
             }
             if "--model" in at:
-                kept = None if preparation is None else preparation.to_json()
+                kept = kept_of(preparation, plan)
                 about = about_columns(source.n_features, source.columns, kept)
                 stored = StoredModel(
                     CAKE(**params).get_params(),
@@ -131,6 +213,8 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                 )
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
+            if "--save-plan" in at:
+                write_plan(at["--save-plan"], points)
             if "--plot" in at:
                 draw_scores(at["--plot"], scored, points)
             if "--report" in at:
@@ -138,10 +222,10 @@ def score_large(request: ScoreRequest, source: Source) -> None:
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
                 write_page(at["--report"], scored, points, settings, threshold, shown)
-    _print_outcome(request, scored, tally, settings)
+    _print_outcome(request, scored, tally, points, settings)
 
 
-def _check_large(request: ScoreRequest) -> None:
+def _check_large(request: ScoreRequest, plan: TablePlan | None) -> None:
     """Raise for options that do not work in blocks, or not on many machines."""
     if request.to_stdout:
         raise click.UsageError(
@@ -157,7 +241,7 @@ def _check_large(request: ScoreRequest) -> None:
         need(format_of(out))
     columns = request.columns
     given = {
-        "--standardize": request.standardize,
+        "--standardize": columns.standardize or columns.scale == "standard",
         "--impute": columns.impute,
         "--drop-missing": columns.drop_missing,
     }
@@ -165,6 +249,11 @@ def _check_large(request: ScoreRequest) -> None:
     if request.scheduler is not None and refused:
         raise click.UsageError(
             f"--scheduler does not work with {', '.join(refused)}; prepare the files first."
+        )
+    if request.scheduler is not None and plan is not None and plan.scale != "none":
+        raise click.UsageError(
+            f"--scheduler: {plan.scale_reason}, and columns are not scaled on many machines; scale "
+            "them first, or say --scale none."
         )
 
 
@@ -180,8 +269,8 @@ def write_blocks(
                 0, name, np.arange(at, at + len(results)) if block.ids is None else block.ids
             )
             at += len(results)
-            write(results)
             tally.add(results.set_index(name))
+            write(_with_why(results, block))
 
 
 def _appended(path: Path | None) -> AbstractContextManager[Append]:
@@ -194,22 +283,30 @@ def _appended(path: Path | None) -> AbstractContextManager[Append]:
 
 
 def _print_outcome(
-    request: ScoreRequest, scored: Confidence, tally: Tally, settings: Mapping[str, Any]
+    request: ScoreRequest,
+    scored: Confidence,
+    tally: Tally,
+    points: Points,
+    settings: Mapping[str, Any],
 ) -> None:
-    summary, points, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
+    summary, scores, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
         printed = {
             "input": request.data,
             "rows": tally.rows,
-            "scored": points,
+            "scored": scores,
             "runs": scored.n_runs,
         }
         printed |= {"geometry": scored.geometry_method, "passes": passes}
-        print_json(printed | summary_fields(summary) | {"settings": settings}, request.paths)
+        printed |= summary_fields(summary) | {"settings": settings} | plan_of(points)
+        print_json(printed, request.paths)
         return
-    line = headline(points, len(summary.clusters), scored.ensemble, scored.geometry_method)
+    line = headline(scores, len(summary.clusters), scored.ensemble, scored.geometry_method)
     line += f"; {passes} passes over {name_of(request.data)}"
-    print_summary(request, summary.text(line), tally.left_out, tally.rows)
+    text = summary.text(line)
+    if tally.left_out:
+        text += f"\n\n{tally.left_out} of {tally.rows} rows have no score ({MISSING_VALUES})."
+    print_summary(request, text, points)
 
 
 @contextmanager
@@ -237,7 +334,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
     if isinstance(source, ParquetSource):
         frame = frames.read_parquet(paths, columns=columns)
     else:
-        text = as_text([] if source.id is None else [source.id], source.columns or ())
+        text = as_text([] if source.id is None else [source.id], source.columns or (), ("None",))
         kinds = text.pop("dtype", {})
         read = partial(
             frames.read_csv,
@@ -271,6 +368,14 @@ def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
         np.flatnonzero(block.kept), axis=0
     )
     return table.reindex(range(len(block.kept))).fillna({"reason": "unassigned"})
+
+
+def _with_why(results: pd.DataFrame, block: Block) -> pd.DataFrame:
+    """Return the results with the reason of rows that were left out."""
+    if block.kept is None:
+        return results
+    reason = results["reason"].cat.add_categories([MISSING_VALUES])
+    return results.assign(reason=reason.where(block.kept, MISSING_VALUES))
 
 
 def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:

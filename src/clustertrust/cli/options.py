@@ -239,9 +239,37 @@ class Columns:
     drop: tuple[str, ...]
     impute: str | None
     drop_missing: bool
+    keep: tuple[str, ...] = ()
+    scale: str = "auto"
+    standardize: bool = False
+    encode: str = "auto"
+    na: tuple[str, ...] = ()
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    skip_rows: int | None = None
+    sheet: str | None = None
+    plan: str | None = None
+
+    def missing_rule(self) -> str | None:
+        """What was said about missing values, in the words of a plan."""
+        if self.drop_missing:
+            return "drop"
+        return None if self.impute is None else "mean"
+
+    def missing_texts(self) -> tuple[str, ...] | None:
+        """The texts that were said to stand for a missing value; None: nothing was said.
+
+        They were typed one by one, or several with commas between; none alone stands for no text.
+        """
+        if not self.na:
+            return None
+        return tuple(
+            part for text in self.na for part in text.split(",") if part.casefold() != "none"
+        )
 
     def choice(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the arguments of `files.columns.choose_features`, with names split at commas."""
+        """Return the named columns by option, with names split at commas."""
         known = set(names)
 
         def expand(typed: Sequence[str]) -> list[str]:
@@ -255,7 +283,12 @@ class Columns:
                 f"--id {self.id} names {len(ids)} columns; only one can name the rows, leave out "
                 "the others."
             )
-        return {"id": self.id, "use": expand(self.use), "drop": expand(self.drop)}
+        return {
+            "id": self.id,
+            "use": expand(self.use),
+            "drop": expand(self.drop),
+            "keep": expand(self.keep),
+        }
 
 
 COLUMN_OPTIONS = [
@@ -275,6 +308,39 @@ COLUMN_OPTIONS = [
         help="Columns to use instead of all. Repeat it, or use commas.",
     ),
     click.option(
+        "--keep",
+        multiple=True,
+        metavar="COL",
+        help="Columns to use although they look like ids or dates, or miss most values.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["auto", "none", "standard", "robust", "minmax"]),
+        default="auto",
+        show_default=True,
+        help="How columns are made comparable; auto: only where their ranges differ fivefold.",
+    ),
+    click.option("--standardize", is_flag=True, help="The same as --scale standard."),
+    click.option(
+        "--encode",
+        type=click.Choice(["auto", "onehot", "drop"]),
+        default="auto",
+        show_default=True,
+        help="Categories: one column each where there are up to 50, all of them, or left out.",
+    ),
+    click.option(
+        "--na",
+        multiple=True,
+        metavar="TEXT",
+        help="More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.",
+    ),
+    click.option(
+        "--plan",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="Do with each column what this file says, which --save-plan wrote.",
+    ),
+    click.option(
         "--impute",
         type=click.Choice(["mean"]),
         help="Replace missing values by the mean of the column.",
@@ -292,8 +358,24 @@ COLUMN_OPTIONS = [
         help="Format of the data, if the suffix does not show it; for standard input it is csv.",
     ),
     click.option(
-        "--separator", metavar="CHAR", help="What separates the fields of CSV, such as ';'."
+        "--separator",
+        metavar="CHAR",
+        help="What separates the fields of text, such as ';' or tab.  [default: found]",
     ),
+    click.option("--encoding", metavar="NAME", help="Of text, such as cp1252.  [default: found]"),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Mark before the decimals of numbers.  [default: found]",
+    ),
+    click.option("--thousands", metavar="CHAR", help="Mark between thousands.  [default: found]"),
+    click.option(
+        "--skip-rows",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Lines above the one with the names.  [default: found]",
+    ),
+    click.option("--sheet", metavar="NAME", help="Which sheet of a spreadsheet, if not the first."),
     click.option(
         "--header/--no-header",
         default=None,

@@ -1,10 +1,8 @@
-"""A file → points: its feature columns, the names of its rows, its missing values."""
+"""A file → points: one look at its table, and what the plan says is done with it."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +13,13 @@ from scipy import sparse
 from clustertrust._types import Bools
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
-from clustertrust.cli.scaling import Preparation, measure, moments_of
+from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table
+from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.files import Reading, Table, read_table
-from clustertrust.files.columns import check_there, choose_features, listed
-from clustertrust.files.delimited import is_number
+from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.results import COLUMNS
+from clustertrust.tables import TablePlan
+from clustertrust.tables.looking import odd_rows
 
 __all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
 
@@ -33,11 +33,14 @@ class Points:
     Attributes
     ----------
     X : frame or CSR array of the used rows, as they are clustered
-    unscaled : the same rows as in the file: filled in, but not standardised
+    unscaled : the same rows as in the file: filled in, but not scaled
     ids : names of all rows of the file, in its order
     kept : (rows,) which of them are used
     preparation : what was done to the columns; None for sparse data
     adata : the AnnData object, if the file is one
+    plan : what was decided for each column; None for sparse data
+    why : (rows,) why a row is left out, an empty text if it is used
+    original : the table as written, if its columns have names
     """
 
     X: Any
@@ -46,32 +49,46 @@ class Points:
     kept: Bools
     preparation: Preparation | None
     adata: Any = None
+    plan: TablePlan | None = None
+    why: pd.Series | None = None
+    original: pd.DataFrame | None = None
 
 
-def read_file(path: str, columns: Columns) -> Table:
-    """Read a file, or standard input (-)."""
+def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
+    """Read a file, or standard input (-); `as_written` keeps the fields of text as text."""
     reading = Reading(
         text=() if columns.id is None else (columns.id,),
-        separator="\t" if columns.separator == r"\t" else columns.separator,
+        separator=columns.separator,
         header=columns.header,
         array=columns.array,
         use_rep=columns.use_rep or Reading.use_rep,
+        encoding=columns.encoding,
+        decimal=columns.decimal,
+        thousands=columns.thousands,
+        na=columns.missing_texts(),
+        skip_rows=columns.skip_rows,
+        sheet=columns.sheet,
+        as_written=as_written,
     )
     if path == "-":
-        return read_table(sys.stdin.buffer.read(), reading, format=columns.format or "csv")
+        return read_table(_standard_input(), reading, format=columns.format or "csv")
     return read_table(path, reading, format=columns.format)
 
 
+_READ: list[tuple[Any, bytes]] = []  # standard input, which can be read only once
+
+
+def _standard_input() -> bytes:
+    """Return all of standard input, also when it is asked for again."""
+    if not _READ or _READ[0][0] is not sys.stdin:
+        _READ[:] = [(sys.stdin, sys.stdin.buffer.read())]
+    return _READ[0][1]
+
+
 def read_points(
-    path: str,
-    columns: Columns,
-    *,
-    standardize: bool = False,
-    known: Sequence[str] | None = None,
-    fitted: Preparation | None = None,
-    to_score: bool = False,
+    path: str, columns: Columns, *, fitted: FittedTable | None = None, to_score: bool = False
 ) -> Points:
-    """Read points; `known` and `fitted` are features and preparation of the model to score them.
+    """Read points; `fitted` is what a model that shall score them knows of its table.
 
     `to_score`: results are written beside the names of the rows, so the column of names may not be
     called like a result.
@@ -81,59 +98,79 @@ def read_points(
     if table.data.shape[0] == 0:
         raise ValueError(f"{source_name} has column names but no rows.")
     if sparse.issparse(table.data):
-        if fitted is not None and fitted.scales is not None:
-            raise ValueError(
-                f"{source_name} is a sparse matrix, and the model standardises columns; give a "
-                "dense table."
-            )
-        return _sparse_points(table, columns, standardize)
+        return _sparse_points(table, columns, fitted, source_name)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
-    frame = (
-        _features(table.data, columns, source_name)
-        if known is None
-        else _known(table.data, columns, source_name, known)
-    )
-    ids = _ids(table, columns)
-    if to_score:
-        check_free(ids.name, source_name)
+    frame = table.data.set_axis([str(name) for name in table.data.columns], axis=1)
+    plan = plan_table(table, frame, columns, source_name, fitted)
     try:
-        check_whole_numbers(frame)
+        check_whole_numbers(frame[[column.name for column in plan.used]])
     except ValueError as error:
         raise ValueError(f"{source_name}: {error}") from error
-    frame = _numbers(frame, source_name)
-    values = frame.to_numpy()
-    if fitted is not None and values.shape[1] != len(fitted.means):
-        raise ValueError(
-            f"{source_name} has {values.shape[1]} columns to use; the model was fitted on "
-            f"{len(fitted.means)}."
-        )
-    finite = np.isfinite(values)
-    kept = finite.all(axis=1)
-    impute = columns.impute is not None or (
-        fitted is not None and fitted.impute and not columns.drop_missing
-    )
-    if not impute and not columns.drop_missing and not kept.all():
-        raise ValueError(_missing_text(source_name, list(frame.columns), finite))
-    if not impute and not kept.any():
+    ids = _ids(table, frame, plan)
+    if to_score:
+        check_free(ids.name, source_name)
+    X = plan.apply(frame)
+    why = plan.rows_out(X, plan.rows if fitted is None else odd_rows(frame, plan))
+    kept = (why == "").to_numpy()
+    if not kept.any():
         raise ValueError(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
-    preparation = fitted
-    if preparation is None:
-        parts = [moments_of(values if impute else values[kept])]
-        preparation = measure(parts, list(frame.columns), standardize=standardize, impute=impute)
-    if not kept.all():
-        values, kept = (
-            (preparation.fill(values), np.ones_like(kept)) if impute else (values[kept], kept)
+    values, preparation = _filled(X.to_numpy()[kept], plan, fitted, source_name)
+    # Columns of arrays have no names that a model could ask for.
+    plain = is_unnamed(table) and X.shape[1] == table.data.shape[1]
+    names = table.data.columns if plain else X.columns
+    filled = pd.DataFrame(values, index=ids[kept], columns=names)
+    return Points(
+        preparation.scale(filled),
+        filled,
+        ids,
+        kept,
+        preparation,
+        table.adata,
+        plan,
+        why,
+        None if is_unnamed(table) else _as_written(path, columns, table, frame),
+    )
+
+
+def _filled(
+    values: Any, plan: TablePlan, fitted: FittedTable | None, source_name: str
+) -> tuple[Any, Preparation]:
+    """Return the values without gaps, and what is done to the columns."""
+    known = None if fitted is None else fitted.preparation
+    if known is not None and values.shape[1] != len(known.means):
+        raise ValueError(
+            f"{source_name} has {values.shape[1]} columns to use; the model was fitted on "
+            f"{len(known.means)}."
         )
-    filled = pd.DataFrame(values, index=ids[kept], columns=frame.columns)
-    return Points(preparation.scale(filled), filled, ids, kept, preparation, table.adata)
+    preparation = fit_preparation(plan, values) if known is None else known
+    if np.isfinite(values).all():
+        return values, preparation
+    if plan.missing == "drop" or (fitted is not None and known is None):
+        raise ValueError(
+            f"{source_name} has missing values, and the model has no column means of its fit; use "
+            "--drop-missing."
+        )
+    return preparation.fill(values), preparation
 
 
-def on_all_rows(table: pd.DataFrame, points: Points) -> pd.DataFrame:
-    """Extend a table of the used rows to all rows: names first, empty where rows were left out."""
+def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its text as in the file, which numbers would lose: 007, 5.10."""
+    format = columns.format or ("csv" if path == "-" else format_of(path))
+    if "as_written" not in FORMATS[format].options:
+        return frame if table.names is None else frame.set_axis(table.names, axis=0)
+    texts = read_file(path, columns, as_written=True).data
+    return texts.set_axis([str(name) for name in texts.columns], axis=1)
+
+
+def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
+    """Extend a table of the used rows to all rows, after the original columns or the names alone.
+
+    Rows that were left out are empty, except for the reason.
+    """
     if not points.kept.all():
         whole = {
             name: "Int64" for name in table if pd.api.types.is_integer_dtype(table[name].dtype)
@@ -143,20 +180,38 @@ def on_all_rows(table: pd.DataFrame, points: Points) -> pd.DataFrame:
             .set_axis(np.flatnonzero(points.kept), axis=0)
             .reindex(range(len(points.kept)))
         )
-        table["reason"] = table["reason"].fillna("unassigned")
+        assert points.why is not None
+        table["reason"] = table["reason"].astype(object).where(points.kept, points.why.to_numpy())
     table = table.reset_index(drop=True)
-    table.insert(0, str(points.ids.name), points.ids.to_numpy())
-    return table
+    if only_scores or points.original is None:
+        table.insert(0, str(points.ids.name), points.ids.to_numpy())
+        return table
+    original = points.original
+    if not isinstance(original.index, pd.RangeIndex):
+        original = original.rename_axis(str(points.ids.name)).reset_index()
+    taken = {name: f"{name}_input" for name in original.columns if name in table.columns}
+    return pd.concat([original.rename(columns=taken).reset_index(drop=True), table], axis=1)
 
 
-def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
+def _sparse_points(
+    table: Table, columns: Columns, fitted: FittedTable | None, source_name: str
+) -> Points:
+    if fitted is not None and fitted.preparation is not None and fitted.preparation.is_scaled:
+        raise ValueError(
+            f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
+            "table."
+        )
     given: dict[str, Any] = {
         "--id": columns.id,
         "--use": columns.use,
         "--drop": columns.drop,
+        "--keep": columns.keep,
         "--impute": columns.impute,
+        "--plan": columns.plan,
+        "--drop-missing": columns.drop_missing,
+        "--standardize": columns.standardize,
+        "--scale": columns.scale not in ("auto", "none"),
     }
-    given |= {"--drop-missing": columns.drop_missing, "--standardize": standardize}
     refused = [option for option, value in given.items() if value]
     if refused:
         raise ValueError(
@@ -168,11 +223,12 @@ def _sparse_points(table: Table, columns: Columns, standardize: bool) -> Points:
     return Points(table.data, table.data, ids, np.ones(n, dtype=bool), None, table.adata)
 
 
-def _ids(table: Table, columns: Columns) -> pd.Index:
-    """Return row names: the column asked for, else the file's own, else positions from 0."""
-    if columns.id is None:
+def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
+    """Return row names: the plan's column, else the file's own, else positions from 0."""
+    asked = any(column.use == "id" and column.said for column in plan.columns)
+    if plan.id is None or (table.names is not None and not asked):
         return _carried(table)
-    return pd.Index(table.data[_by_text(table.data)[columns.id]], name=columns.id)
+    return pd.Index(frame[plan.id], name=plan.id)
 
 
 def check_free(name: Any, source_name: str) -> None:
@@ -184,86 +240,7 @@ def check_free(name: Any, source_name: str) -> None:
         )
 
 
-def _by_text(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return columns by their names as text, as users type them."""
-    return {str(name): name for name in frame.columns}
-
-
 def _carried(table: Table) -> pd.Index:
     if table.names is None:
         return pd.RangeIndex(table.data.shape[0], name=ROW)
     return table.names.rename(str(table.names.name or "id"))
-
-
-def _features(frame: pd.DataFrame, columns: Columns, source_name: str) -> pd.DataFrame:
-    """Return the columns to cluster."""
-    named = _by_text(frame)
-    chosen = choose_features(list(named), source_name, **columns.choice(list(named)))
-    return frame[[named[name] for name in chosen]]
-
-
-def _known(
-    frame: pd.DataFrame, columns: Columns, source_name: str, known: Sequence[str]
-) -> pd.DataFrame:
-    """Return the columns that a model knows, in its order; raise if some are missing or extra."""
-    named = _by_text(frame)
-    choice = columns.choice(list(named))
-    given = {"id": [] if choice["id"] is None else [choice["id"]], "drop": choice["drop"]}
-    check_there(list(named), source_name, **given)
-    apart = {named[name] for name in (*given["id"], *given["drop"])}
-    left = dict.fromkeys(
-        name for name in frame.columns if name not in apart
-    )  # a dict, for fast lookup of 10⁵ columns
-    missing = [name for name in known if name not in left]
-    if missing:
-        raise ValueError(
-            f"{source_name} lacks columns that the model was fitted on: {listed(missing)}. Give "
-            "them their names."
-        )
-    surplus = [name for name in left if name not in set(known)]
-    if surplus:
-        raise ValueError(
-            f"{source_name} has columns that the model was not fitted on: {listed(surplus)}. Leave "
-            "them out with --drop, or name the rows by one with --id."
-        )
-    return frame[list(known)]
-
-
-def _numbers(frame: pd.DataFrame, source_name: str) -> pd.DataFrame:
-    """Return the columns as floats; raise for text, with its place."""
-    text = []
-    for name in frame.columns:
-        column = frame[name]
-        if not pd.api.types.is_numeric_dtype(column.dtype) and not column.isna().all():
-            known = column.dropna()
-            odd = next((value for value in known if not _is_finite(str(value))), known.iloc[0])
-            text.append(f"{name} ({str(odd)!r})")
-        elif pd.api.types.is_complex_dtype(column.dtype):
-            text.append(f"{name} (complex)")
-    if text:
-        commas = any(re.search(r"\('-?\d+,\d+'\)$", shown) for shown in text)
-        raise ValueError(
-            f"{source_name} has columns that are not numbers: {listed(text)}. Name the one that "
-            "identifies rows with --id, leave others out with --drop, or list the columns to use "
-            "with --use." + (" Numbers need a decimal point: 1.5, not 1,5." if commas else "")
-        )
-    single = all(dtype == np.float32 for dtype in frame.dtypes)
-    values = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
-    return pd.DataFrame(values, columns=frame.columns)
-
-
-def _is_finite(text: str) -> bool:
-    """Return whether a text is a number. pandas.to_numeric crashes on 1e99999999999."""
-    return is_number(text) and bool(np.isfinite(float(text)))
-
-
-def _missing_text(source_name: str, names: Sequence[Any], finite: Bools) -> str:
-    counts = [
-        f"{name} {count}" for name, count in zip(names, (~finite).sum(axis=0), strict=True) if count
-    ]
-    rows = int((~finite.all(axis=1)).sum())
-    return (
-        f"{source_name} has missing or infinite values in {rows} of {len(finite)} rows, by column: "
-        f"{listed(counts)}. Choose --impute mean (replace them by the column's mean) or "
-        "--drop-missing (such rows get no score)."
-    )

@@ -6,29 +6,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Moments, Preparation, measure, moments_of
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.passes import passes_over
 
-__all__ = ["prepared"]
+__all__ = ["Ways", "prepared"]
 
 
-def prepared(
-    source: Source, columns: Columns, standardize: bool, n_jobs: int | None
-) -> tuple[Source, Preparation | None]:
+class Ways(NamedTuple):
+    """What is done to a table in blocks: rows left out, means filled in, columns standardised."""
+
+    drop_missing: bool
+    impute: bool
+    standardize: bool
+
+
+def prepared(source: Source, ways: Ways, n_jobs: int | None) -> tuple[Source, Preparation | None]:
     """Return the table as clustered, and its preparation; measuring the columns takes a pass."""
-    table = Complete(source) if columns.drop_missing else source
-    if not standardize and columns.impute is None:
+    table = Complete(source) if ways.drop_missing else source
+    if not ways.standardize and not ways.impute:
         return table, None
-    impute = columns.impute is not None
-    passes = passes_over(Unchecked(source) if impute else table, 20, n_jobs, True)
+    passes = passes_over(Unchecked(source) if ways.impute else table, 20, n_jobs, True)
     parts = passes.map(_moments, "measuring the columns")
     names = source.columns or [str(j) for j in range(source.n_features)]
-    preparation = measure(parts, names, standardize=standardize, impute=impute)
+    preparation = measure(parts, names, standardize=ways.standardize, impute=ways.impute)
     return Prepared(table, preparation), preparation
 
 

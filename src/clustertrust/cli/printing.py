@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust import Audit, Confidence, __version__
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
@@ -22,6 +23,9 @@ from clustertrust.summary import Summary
 __all__ = [
     "as_json",
     "name_of",
+    "plan_of",
+    "planned_settings",
+    "print_files",
     "print_json",
     "print_summary",
     "print_table",
@@ -48,11 +52,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     settings |= (
         {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
     )
-    settings |= {
-        "standardize": request.standardize,
-        "impute": bool(points.preparation and points.preparation.impute),
-    }
-    settings |= {"rows_left_out": int((~points.kept).sum())}
+    settings |= planned_settings(points)
     settings |= {
         name: value for name, value in method.items() if value is not None and name not in WHERE
     }
@@ -113,20 +113,38 @@ def _jsonable(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def print_summary(
-    request: Request,
-    text: str,
-    left: int,
-    rows: int,
-    fate: str = "have missing values and no score",
-) -> None:
-    """Print the summary, on standard error if standard output has the table.
+def planned_settings(points: Points) -> dict[str, Any]:
+    """Return what was done with the table before it was clustered, in a few words each."""
+    plan, left = points.plan, int((~points.kept).sum())
+    if plan is None:
+        return {"scale": "none", "rows_left_out": left}
+    done: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
+    aside = {c.name: c.reason for c in plan.columns if c.use == "aside" and not c.said}
+    if aside:
+        done["set_aside"] = "; ".join(f"{name} ({why})" for name, why in [*aside.items()][:50])
+    categories = [column.name for column in plan.used if column.use == "category"]
+    return done | ({"categories": ", ".join(categories)} if categories else {})
 
-    `fate` says what happened to the `left` rows that were left out.
-    """
+
+def plan_of(points: Points) -> dict[str, Any]:
+    """Return the plan as JSON, if there is one."""
+    return {} if points.plan is None else {"plan": points.plan.to_json()}
+
+
+def print_summary(request: Request, text: str, points: Points) -> None:
+    """Print the plan and the summary, on standard error if standard output has the table."""
+    if points.plan is not None and not points.plan.is_plain:
+        click.echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
     click.echo(text, err=request.to_stdout)
-    if left:
-        click.echo(f"\n{left} of {rows} rows {fate}.", err=request.to_stdout)
+    if points.why is not None and not points.kept.all():
+        n = len(points.kept)
+        for why, count in points.why[~points.kept].value_counts().items():
+            click.echo(f"\n{count} of {n} rows have no score ({why}).", err=request.to_stdout)
+    print_files(request)
+
+
+def print_files(request: Request) -> None:
+    """Print which files were written."""
     if request.paths:
         click.echo(
             f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",

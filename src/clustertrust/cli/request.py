@@ -23,6 +23,7 @@ class Request:
     threshold : above this a score is kept
     as_json : whether the summary is printed as JSON
     to_stdout : whether the table of results is printed
+    only_scores : whether the table of results has no columns of the input but its names
     """
 
     data: str
@@ -31,6 +32,7 @@ class Request:
     threshold: float = 0.5
     as_json: bool = False
     to_stdout: bool = False
+    only_scores: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,6 @@ class ScoreRequest(Request):
     Attributes
     ----------
     method : how points are clustered and scored
-    standardize : whether columns get mean 0 and standard deviation 1 first
     labels : path of partitions to score, without clustering, or of one labelling to audit
     labels_column : column of the data that holds one labelling to audit
     typed : parameters of the method that the user typed; the others have their defaults
@@ -49,7 +50,6 @@ class ScoreRequest(Request):
     """
 
     method: Method
-    standardize: bool = False
     labels: str | None = None
     labels_column: str | None = None
     typed: frozenset[str] = frozenset()

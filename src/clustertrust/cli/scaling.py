@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats
+from clustertrust.tables import TablePlan, measures
 
-__all__ = ["Moments", "Preparation", "measure", "moments_of"]
+__all__ = ["Moments", "Preparation", "fit_preparation", "measure", "moments_of"]
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,22 @@ class Preparation:
     Attributes
     ----------
     means : (d,) means of the columns over the known values
-    scales : (d,) their standard deviations where columns were standardised, else None
+    scales : (d,) what columns were divided by, as a rule their standard deviations, else None
     impute : whether missing values become the means
+    centers : (d,) what was subtracted first, where that is not the means
+    limit : values beyond this were held there, after scaling; None: all are as they are
     """
 
     means: Floats
     scales: Floats | None
     impute: bool
+    centers: Floats | None = None
+    limit: float | None = None
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether columns were divided by something."""
+        return self.scales is not None
 
     def fill(self, X: NDArray) -> NDArray:
         """Replace missing values by the means."""
@@ -35,16 +45,24 @@ class Preparation:
 
     def scale(self, X: Any) -> Any:
         """Return values as they were clustered."""
-        return X if self.scales is None else (X - self.means) / self.scales
+        if self.scales is None:
+            return X
+        scaled = (X - (self.means if self.centers is None else self.centers)) / self.scales
+        return scaled if self.limit is None else scaled.clip(-self.limit, self.limit)
 
     def unscale(self, X: Any) -> Any:
         """Return clustered values as they are in the file."""
-        return X if self.scales is None else X * self.scales + self.means
+        if self.scales is None:
+            return X
+        return X * self.scales + (self.means if self.centers is None else self.centers)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is stored in a model file."""
         scales = None if self.scales is None else self.scales.tolist()
-        return {"means": self.means.tolist(), "scales": scales, "impute": self.impute}
+        kept = {"means": self.means.tolist(), "scales": scales, "impute": self.impute}
+        if self.centers is not None:
+            kept["centers"] = self.centers.tolist()
+        return kept if self.limit is None else kept | {"limit": self.limit}
 
     @classmethod
     def from_json(cls, kept: Any) -> Preparation | None:
@@ -52,7 +70,23 @@ class Preparation:
         if kept is None:
             return None
         scales = None if kept["scales"] is None else np.array(kept["scales"])
-        return cls(np.array(kept["means"]), scales, kept["impute"])
+        centers = None if kept.get("centers") is None else np.array(kept["centers"])
+        limit = None if kept.get("limit") is None else float(kept["limit"])
+        return cls(np.array(kept["means"]), scales, kept["impute"], centers, limit)
+
+
+def fit_preparation(plan: TablePlan, values: NDArray) -> Preparation:
+    """What is done to the columns of a plan, measured on the rows (rows, features) of a table."""
+    plain = all(column.use == "number" for column in plan.used)
+    standardize = plan.scale == "standard"
+    impute = plan.missing != "drop"
+    parts = [moments_of(values)]
+    base = measure(parts, plan.features, standardize=standardize, impute=impute)
+    if plain and plan.scale in ("none", "standard"):
+        return base
+    found = measures(plan, np.where(np.isfinite(values), values, np.nan).astype(np.float64))
+    limit = None if np.isinf(found.limit) else float(found.limit)
+    return replace(base, scales=found.scales, centers=found.centers, limit=limit)
 
 
 class Moments(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,19 @@ from clustertrust._views import principal_components
 from clustertrust.cli.points import Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
+from clustertrust.tables import TablePlan
 
-__all__ = ["draw_scores", "save", "save_figure", "votes_of", "write_page", "write_scores"]
+__all__ = [
+    "draw_scores",
+    "kept_of",
+    "own_columns",
+    "save",
+    "save_figure",
+    "votes_of",
+    "write_page",
+    "write_plan",
+    "write_scores",
+]
 
 KEY = "cake"  # prefix of result names in AnnData files
 
@@ -32,10 +45,28 @@ def write_scores(
         write_table(table, path)
 
 
-def save(path: Path, cake: CAKE, preparation: Preparation | None) -> None:
+def save(path: Path, cake: CAKE, points: Points) -> None:
     """Save a model, with the preparation of its columns in the same file."""
     cake.set_params(verbose=False)  # progress was for this run of the command
-    cake.save(path, preparation=None if preparation is None else preparation.to_json())
+    cake.save(path, preparation=kept_of(points.preparation, points.plan))
+
+
+def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
+    """What a model's file keeps of what was done to the columns."""
+    if preparation is None:
+        return None
+    # rows are those of one table
+    return preparation.to_json() | (
+        {} if plan is None else {"plan": replace(plan, rows=()).to_json()}
+    )
+
+
+def write_plan(path: Path, points: Points) -> None:
+    """Write what is done with each column, to be edited."""
+    if points.plan is None:
+        raise ValueError("--save-plan: a sparse matrix has no plan of its columns; leave it out.")
+    text = json.dumps(points.plan.to_json(), indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
@@ -80,7 +111,13 @@ def write_page(
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
         embedding=_standardised_view(points),
+        original=own_columns(points),
     )
+
+
+def own_columns(points: Points) -> pd.DataFrame | None:
+    """The rows of the user's own table that are clustered, where its columns have names."""
+    return None if points.original is None else points.original[points.kept]
 
 
 def _standardised_view(points: Points) -> pd.DataFrame | None:

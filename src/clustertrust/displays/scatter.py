@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
+def view_of(X: Any, embedding: Any, row_names: pd.Index, names: Any = None) -> View:
     """Where to draw the points: at the embedding given, at the two columns of X, or at its
     principal components.
 
-    `rows` are the names of the points that were scored. One column gets a random height. `names`
+    `row_names` are those of the points that were scored. One column gets a random height. `names`
     are those of the columns of X where X itself does not have them.
     """
     if (X is None) == (embedding is None):
@@ -52,8 +52,8 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
             "(n, 2) places to draw the points at as embedding."
         )
     if embedding is not None:
-        return _given(embedding, rows)
-    n, given, names = len(rows), X, list(X.columns) if is_frame(X) else names
+        return _given(embedding, row_names)
+    n, given, names = len(row_names), X, list(X.columns) if is_frame(X) else names
     X = check_matrix(X)
     if X.shape[0] != n:
         raise ValueError(
@@ -61,7 +61,7 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
             "order."
         )
     if isinstance(given, pd.DataFrame):
-        check_same_rows("X", given.index, "to_frame()", rows)
+        check_same_rows("X", given.index, "to_frame()", row_names)
     columns = (
         [f"feature {i}" for i in range(X.shape[1])]
         if names is None
@@ -72,8 +72,8 @@ def view_of(X: Any, embedding: Any, rows: pd.Index, names: Any = None) -> View:
     )
 
 
-def _given(embedding: Any, rows: pd.Index) -> View:
-    view = given_view(embedding, rows, "to_frame()")
+def _given(embedding: Any, row_names: pd.Index) -> View:
+    view = given_view(embedding, row_names, "to_frame()")
     whole = np.isfinite(view.xy).all(axis=1)
     if not whole.all():
         raise ValueError(

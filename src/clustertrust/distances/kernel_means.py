@@ -1,7 +1,4 @@
-"""X and cells → distance of each point to the mean of each cluster in the space of a kernel, Eq.
-
-(9).
-"""
+"""X and cells → distance of each point to the kernel mean of each cluster, Eq. (9)."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 
-def _card() -> Any:
-    return importlib.import_module("clustertrust.kernels._cupy")
+def _card(part: str) -> Any:
+    return importlib.import_module(f"clustertrust.kernels._cupy_{part}")
 
 
 class EuclideanOnGpu(Euclidean):
@@ -39,7 +39,9 @@ class EuclideanOnGpu(Euclidean):
         """Silhouettes and nearest other clusters in one job on the card."""
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
-        return _card().exact_silhouettes(self.X, self.cells, own, X, precision=self.precision)
+        return _card("silhouettes").exact_silhouettes(
+            self.X, self.cells, own, X, precision=self.precision
+        )
 
 
 class CentersOnGpu(Centers):
@@ -49,7 +51,7 @@ class CentersOnGpu(Centers):
         self, own: Ints, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
         """Silhouettes and nearest other clusters in one job on the card."""
-        card = _card()
+        card = _card("silhouettes")
         training = training or X is None
         points = self.X if X is None else X
         noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
@@ -79,7 +81,7 @@ class KernelMeansOnGpu(KernelMeans):
             points = self._moved(X)
             scale, itself = self._scale_of(points), self._with_itself(points)
         noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
-        found: tuple[Floats, Ints] = _card().kernel_silhouettes(
+        found: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
             self._pairs, own, points, scale, (self.within, itself, noise)
         )
         return found
@@ -99,6 +101,6 @@ class KernelMeansOnGpu(KernelMeans):
             return super()._within()
         defaults = {"coef0": 1, "degree": 3} if self.kernel == "polynomial" else {}
         params = defaults | self.params
-        self._pairs = _card().KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
+        self._pairs = _card("sums").KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
         found: Floats = self._pairs.within()
         return found

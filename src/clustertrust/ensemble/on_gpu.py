@@ -60,7 +60,7 @@ def fit_on_gpu(
 
 
 def _fit(X: Any, method: str, estimator: KMeans, numbered: list[tuple[int, int]]) -> dict[int, Run]:
-    card = importlib.import_module("clustertrust.kernels._cupy")
+    card = importlib.import_module("clustertrust.kernels._cupy_kmeans")
     began = time.perf_counter()
     how = {"init": estimator.init, "max_iter": estimator.max_iter, "tol": estimator.tol}
     found = card.kmeans_runs(X, estimator.n_clusters, [seed for _, seed in numbered], **how)

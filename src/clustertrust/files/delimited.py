@@ -15,6 +15,8 @@ from typing import Any
 import pandas as pd
 
 from clustertrust.files.errors import TableError
+from clustertrust.files.layout import encoding_of, layout_of
+from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
 __all__ = [
     "COMPRESSED",
@@ -40,47 +42,99 @@ EXACT: dict[str, Any] = (
 )
 
 
-# Texts that pandas reads as a missing number.
+# Texts that pandas reads as a missing number, except None, which may be a word among words.
 # fmt: off
 _MISSING = [
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null",
 ]
 # fmt: on
 
 
-def read_delimited(
-    source: Any, separator: str, header: bool | None, text: Sequence[str]
-) -> pd.DataFrame:
-    """Read a frame from a path or from bytes in memory.
+def read_delimited(source: Any, reading: Any, separator: str) -> tuple[pd.DataFrame, list[str]]:
+    """Read a frame from a path or from bytes in memory, and list what was found about the text.
 
-    `header` and `text` as in :class:`clustertrust.files.Reading`.
+    `reading` is a :class:`clustertrust.files.Reading`; `separator` what the format says.
     """
-    options: dict[str, Any] = {"sep": separator}  # the suffix of a path shows the compression
+    head = _head_of(source)
+    encoding = reading.encoding or encoding_of(head)
+    try:
+        return _read(source, reading, separator, encoding)
+    except UnicodeDecodeError:
+        if reading.encoding is not None:
+            raise
+    for guess in ("cp1252", "latin-1"):
+        try:
+            return _read(source, reading, separator, guess)
+        except UnicodeDecodeError:
+            continue
+    raise AssertionError("latin-1 reads all bytes")  # pragma: no cover
+
+
+def _read(
+    source: Any, reading: Any, separator: str, encoding: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read with a known encoding; raise UnicodeDecodeError where it is another."""
+    layout = layout_of(_head_of(source), encoding, reading, separator)
+    options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
+    options |= {"skiprows": layout.skip} if layout.skip else {}
     first = first_line(source, options)
-    named = _has_names(first, header)
+    named = _has_names(first, reading.header)
+    if named and layout.unnamed:
+        first = ["Unnamed: 0", *first]
     if named:
         check_unique(first)
-        other = next((other for other in ";\t|" if other in first[0]), None)
-        if len(first) == 1 and separator == "," and other is not None:
-            raise TableError(
-                f"has one column, {first[0]!r}; name the separator of its fields: "
-                f"separator={other!r}."
-            )
-        options |= as_text([name for name in text if name in first], first)
+    numbered: Any = first if named else range(len(first))
+    if reading.as_written:
+        options |= {"dtype": str, "keep_default_na": False}
     else:
-        options |= as_text([int(name) for name in text if name.isdecimal()], range(len(first)))
+        names: list[Any] = [n for n in reading.text if n in first]
+        if not named:
+            names = [int(n) for n in reading.text if n.isdecimal()]
+        options |= as_text(names, numbered, reading.na)
+        options |= {"decimal": reading.decimal} if reading.decimal else {}
+        options |= {"thousands": reading.thousands} if reading.thousands else {}
+    if layout.unnamed and named:
+        options |= {"names": first, "header": 0}
+    frame = _parsed(source, options, named)
+    if not (reading.as_written or reading.decimal) and _has_decimal_commas(frame, reading):
+        found = _parsed(source, options | {"decimal": ",", "thousands": "."}, named)
+        return found, [*layout.notes, "a comma comes before the decimals"]
+    return frame, layout.notes
+
+
+def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
+    """Whether texts of the table prove decimal commas, and none a decimal point."""
+    found = set()
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            texts = known_texts(column.head(2000), reading.na).dropna()
+            numbers = as_numbers(texts, ",")
+            if len(texts) and numbers.notna().mean() >= 0.9:
+                found.add(decimal_of(texts.unique()))
+        elif pd.api.types.is_float_dtype(column.dtype) and not _in_thousandths(column):
+            found.add(".")
+    return found - {None} == {","}
+
+
+def _in_thousandths(column: pd.Series) -> bool:
+    """Whether numbers may be 1.234, one thousand two hundred and thirty-four."""
+    known = column.dropna()
+    return bool((known.mul(1000).round(6) % 1 == 0).all() and (known.abs() < 1000).all())
+
+
+def _parsed(source: Any, options: dict[str, Any], named: bool) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             return pd.read_csv(
                 rewound(source),
-                header=0 if named else None,
                 # otherwise pandas takes an extra first field for the names of the rows
                 index_col=False,
                 low_memory=False,
                 **EXACT,
-                **options,
+                **({"header": 0 if named else None} | options),
             )
         except pd.errors.ParserWarning:
             raise TableError(
@@ -90,26 +144,28 @@ def read_delimited(
             raise TableError(
                 f"has a line with too many fields, or quotes that do not close: {error}".strip()
             ) from error
-        except UnicodeDecodeError:
-            _bytes_of(
-                source
-            ).decode()  # pandas counts from a chunk; this finds the place in the file
-            raise
 
 
-def as_text(text: Sequence[Any], columns: Iterable[Any]) -> dict[str, Any]:
-    """Return options of pandas.read_csv that keep columns as text: 007 stays 007, NA is a name."""
-    if not text:
-        return {}
-    missing = {name: _MISSING for name in columns if name not in text}
-    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
-
-
-def _bytes_of(source: Any) -> bytes:
+def _head_of(source: Any, size: int = 2**16) -> bytes:
+    """Return the first bytes of a text, without its compression."""
     if isinstance(source, io.BytesIO):
-        return source.getvalue()
+        return source.getvalue()[:size]
     with open_text(source, "rb") as file:
-        return bytes(file.read())
+        return bytes(file.read(size))
+
+
+def as_text(
+    text: Sequence[Any], columns: Iterable[Any], na: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return options of pandas.read_csv that keep columns as text: 007 stays 007, NA is a name.
+
+    `na` are more texts that stand for a missing value in the others.
+    """
+    texts = [""] if na == () else [*_MISSING, *(na or ())]
+    if not text:
+        return {"keep_default_na": False, "na_values": texts}
+    missing = {name: texts for name in columns if name not in text}
+    return {"dtype": dict.fromkeys(text, str), "keep_default_na": False, "na_values": missing}
 
 
 def open_text(path: Path, mode: str, **options: Any) -> Any:

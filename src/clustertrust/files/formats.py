@@ -27,15 +27,19 @@ from clustertrust.files.whole import (
     Table,
     read_arrow,
     read_h5ad,
+    read_json,
     read_npy,
     read_npz,
     read_parquet,
+    read_sheet,
     read_text,
     write_arrow,
     write_delimited,
+    write_json,
     write_npy,
     write_npz,
     write_parquet,
+    write_sheet,
 )
 
 __all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
@@ -66,6 +70,8 @@ class Format:
     needs: tuple[str, str] | None = None
 
 
+TEXT = ("separator", "header", "encoding", "decimal", "thousands", "na", "skip_rows", "as_written")
+
 FORMATS: dict[str, Format] = {
     "csv": Format(
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
@@ -73,7 +79,7 @@ FORMATS: dict[str, Format] = {
         partial(write_delimited, separator=","),
         blocks=CsvSource,
         append=partial(append_text, separator=","),
-        options=("separator", "header"),
+        options=TEXT,
     ),
     "tsv": Format(
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
@@ -81,7 +87,39 @@ FORMATS: dict[str, Format] = {
         partial(write_delimited, separator="\t"),
         blocks=TsvSource,
         append=partial(append_text, separator="\t"),
-        options=("separator", "header"),
+        options=TEXT,
+    ),
+    "txt": Format(
+        (".txt", ".txt.gz", ".dat"),
+        partial(read_text, separator=","),
+        partial(write_delimited, separator="\t"),
+        options=TEXT,
+    ),
+    "json": Format(
+        (".json",),
+        partial(read_json, lines=False),
+        partial(write_json, lines=False),
+        options=("encoding",),
+    ),
+    "jsonl": Format(
+        (".jsonl", ".ndjson"),
+        partial(read_json, lines=True),
+        partial(write_json, lines=True),
+        options=("encoding",),
+    ),
+    "xlsx": Format(
+        (".xlsx",),
+        partial(read_sheet, engine="openpyxl"),
+        partial(write_sheet, engine="openpyxl"),
+        options=("sheet", "skip_rows"),
+        needs=("openpyxl", "excel"),
+    ),
+    "ods": Format(
+        (".ods",),
+        partial(read_sheet, engine="odf"),
+        partial(write_sheet, engine="odf"),
+        options=("sheet", "skip_rows"),
+        needs=("odf", "excel"),
     ),
     "parquet": Format(
         (".parquet", ".pq"),

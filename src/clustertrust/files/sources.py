@@ -302,6 +302,14 @@ class FrameSource(FileSource):
                 ids = None if self.id is None else frame[self.id].to_numpy()
                 yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
+    def head(self, rows: int) -> pd.DataFrame:
+        """The first rows as they are read, text too."""
+        for path in self.paths:
+            for frame in self._guarded(path, rows):
+                if not frame.empty:
+                    return frame.head(rows)
+        return pd.DataFrame(columns=self.wanted)
+
     @classmethod
     def names_of(cls, path: Path) -> list[str]:
         """Return the names of the columns of a file, each once; errors name the file."""
@@ -382,7 +390,7 @@ class CsvSource(FrameSource):
                     index_col=False,
                     low_memory=False,
                     **EXACT,
-                    **as_text([] if self.id is None else [self.id], self.columns or ()),
+                    **as_text([] if self.id is None else [self.id], self.columns or (), ("None",)),
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(

@@ -5,8 +5,10 @@ A table read whole is a `Table`: columns by name and, if the file has them, name
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._validation import check_choice, check_names
+from clustertrust._validation import check_choice, check_count, check_names
 from clustertrust.files.columns import choose_features
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.formats import FORMATS, Format, format_of, known_format, need, suffixes
@@ -104,17 +106,30 @@ def _check_reading(reading: Any) -> Reading:
         raise TypeError(f"text={names!r} must be a tuple of names of columns, such as ('id',).")
     if not (reading.header is None or isinstance(reading.header, bool)):
         raise TypeError(f"header={reading.header!r} must be True, False or None.")
-    for name in ("separator", "array", "use_rep"):
+    for name in ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet"):
         value = getattr(reading, name)
         if not (isinstance(value, str) or (value is None and name != "use_rep")):
             raise TypeError(f"{name}={value!r} must be text.")
+    if reading.skip_rows is not None:
+        check_count("skip_rows", reading.skip_rows, at_least=0)
+    if reading.encoding is not None:
+        try:
+            codecs.lookup(reading.encoding)
+        except LookupError:
+            raise ValueError(
+                f"encoding={reading.encoding!r} is not known; try 'utf-8', 'cp1252' or 'utf-16'."
+            ) from None
     return reading
+
+
+# Options that every format takes: those that mean nothing where values have types of their own.
+ANYWHERE = ("text", "na", "decimal", "thousands", "as_written")
 
 
 def _check_options(kind: Format, reading: Reading, format: str) -> None:
     """Raise for an option that the format would ignore."""
     default = Reading()
-    for name in ("separator", "header", "array", "use_rep"):
+    for name in (field.name for field in fields(Reading) if field.name not in ANYWHERE):
         if getattr(reading, name) != getattr(default, name) and name not in kind.options:
             raise TableError(
                 f"{name}={getattr(reading, name)!r} is not used for {format} files; leave it out."

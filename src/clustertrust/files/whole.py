@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from scipy import sparse
 
 from clustertrust.files.delimited import check_unique, read_delimited, rewound
 from clustertrust.files.errors import TableError
+from clustertrust.files.layout import titles_above
 from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
 __all__ = [
@@ -24,15 +26,19 @@ __all__ = [
     "from_arrow",
     "read_arrow",
     "read_h5ad",
+    "read_json",
     "read_npy",
     "read_npz",
     "read_parquet",
+    "read_sheet",
     "read_text",
     "write_arrow",
     "write_delimited",
+    "write_json",
     "write_npy",
     "write_npz",
     "write_parquet",
+    "write_sheet",
 ]
 
 
@@ -43,11 +49,17 @@ class Reading:
     Attributes
     ----------
     text : names of columns to keep as text, such as ids (007 stays 007)
-    separator : between the fields of CSV and TSV; None: that of the format
+    separator : between the fields of text, also as a word such as "tab"; None: found
     header : whether the first line of CSV and TSV holds names; None: it must, and numbers there are
         an error
     array : which array of an NPZ file
     use_rep : which representation of an AnnData file, a key of `obsm` or "X"
+    encoding : of text, such as "cp1252"; None: found
+    decimal, thousands : marks in numbers of text; None: found
+    na : texts that stand for a missing value, beside the usual ones; only empty ones where it is ()
+    skip_rows : lines above the one that holds the names; None: found
+    sheet : name of the sheet of a spreadsheet; None: the first
+    as_written : whether all columns are kept as the text they are
     """
 
     text: tuple[str, ...] = ()
@@ -55,6 +67,13 @@ class Reading:
     header: bool | None = None
     array: str | None = None
     use_rep: str = "X_pca"
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    na: tuple[str, ...] | None = None
+    skip_rows: int | None = None
+    sheet: str | None = None
+    as_written: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,11 +85,13 @@ class Table:
     data : DataFrame, or CSR array if the file holds a sparse matrix
     names : names of the rows that the file itself has, else None
     adata : the AnnData object, if the file is one
+    notes : what was found out about the file, such as its encoding
     """
 
     data: Any
     names: pd.Index | None = None
     adata: Any = None
+    notes: tuple[str, ...] = ()
 
 
 # CSV and TSV
@@ -78,14 +99,86 @@ class Table:
 
 def read_text(source: Any, reading: Reading, separator: str) -> Table:
     """Read text with fields separated by `separator`, unless `reading` has another."""
-    return Table(
-        read_delimited(source, reading.separator or separator, reading.header, reading.text)
-    )
+    frame, notes = read_delimited(source, reading, separator)
+    return Table(frame, notes=tuple(notes))
 
 
 def write_delimited(table: pd.DataFrame, path: Path, separator: str) -> None:
     """Write text; the suffix sets the compression."""
     table.to_csv(path, sep=separator, index=False)
+
+
+# JSON and spreadsheets
+
+
+def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
+    """Read records: a list of objects, or one object a line."""
+    text = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+    try:
+        found = text.decode(reading.encoding or "utf-8-sig")
+        parsed = (
+            [json.loads(line) for line in found.splitlines() if line.strip()]
+            if lines
+            else json.loads(found)
+        )
+    except json.JSONDecodeError as error:
+        raise TableError(f"is no JSON that can be read: {error}.") from error
+    if isinstance(parsed, dict):  # one list of records inside, as some services answer
+        lists = [value for value in parsed.values() if isinstance(value, list)]
+        parsed = lists[0] if len(lists) == 1 else parsed
+    if isinstance(parsed, dict) and all(isinstance(value, list) for value in parsed.values()):
+        if len({len(value) for value in parsed.values()}) > 1:
+            raise TableError("holds lists of different lengths; give one record a point.")
+        return Table(pd.DataFrame(parsed))
+    if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
+        raise TableError('holds no list of records; give one object a point, such as [{"x": 1}].')
+    return _from_frame(pd.DataFrame.from_records(parsed))
+
+
+def write_json(table: pd.DataFrame, path: Path, *, lines: bool) -> None:
+    """Write records; numbers keep all their digits."""
+    records = [
+        {str(name): _json_value(value) for name, value in record.items()}
+        for record in table.to_dict("records")
+    ]
+    texts = [json.dumps(record, ensure_ascii=False, default=str) for record in records]
+    whole = "\n".join(texts) if lines else "[" + ",\n".join(texts) + "]"
+    path.write_text(whole + "\n", encoding="utf-8")
+
+
+def _json_value(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if value is pd.NA or value is pd.NaT or value != value else value
+
+
+def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
+    """Read the first sheet of a spreadsheet, or the one that is asked for."""
+    with pd.ExcelFile(source, engine=cast(Any, engine)) as book:
+        if reading.sheet is not None and reading.sheet not in book.sheet_names:
+            raise TableError(f"has no sheet {reading.sheet!r}; it has {book.sheet_names}.")
+        sheet = book.sheet_names[0] if reading.sheet is None else reading.sheet
+        cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    cells = cells.dropna(how="all").dropna(axis=1, how="all")
+    if cells.empty:
+        raise TableError(f"has nothing in its sheet {sheet!r}.")
+    skip = (
+        titles_above(cells.notna().sum(axis=1).tolist())
+        if reading.skip_rows is None
+        else reading.skip_rows
+    )
+    names = [
+        f"Unnamed: {j}" if pd.isna(name) else str(name) for j, name in enumerate(cells.iloc[skip])
+    ]
+    check_unique(names)
+    frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
+    notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
+    notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
+    return Table(frame.infer_objects(), notes=tuple(notes))
+
+
+def write_sheet(table: pd.DataFrame, path: Path, *, engine: str) -> None:
+    """Write one sheet."""
+    table.to_excel(path, index=False, engine=cast(Any, engine))
 
 
 # Parquet and Arrow

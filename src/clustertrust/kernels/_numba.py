@@ -110,8 +110,7 @@ def meet(labels):  # type: ignore[no-untyped-def]
 
 @compiled
 def contingencies(rows, counts, run, others, k, k_others):  # type: ignore[no-untyped-def]
-    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq.
-    (4).
+    """Count points by cluster of `run` and of each other run, Eq. (4): (others, k, k_others).
 
     O(m len(others)): one sweep over the cells serves all other runs.
     """

@@ -38,10 +38,7 @@ def meet(labels: Ints) -> tuple[Ints, Ints]:
 
 
 def contingencies(rows: Ints, counts: Ints, run: int, others: Ints, k: int, k_others: int) -> Ints:
-    """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run, Eq.
-
-    (4).
-    """
+    """Count points by cluster of `run` and of each other run, Eq. (4): (others, k, k_others)."""
     tables = np.zeros((len(others), k, k_others), dtype=np.int64)
     for table, other in zip(tables, others, strict=True):
         both = (rows[:, run] >= 0) & (rows[:, other] >= 0)

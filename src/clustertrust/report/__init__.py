@@ -22,6 +22,7 @@ from clustertrust.reasons import THRESHOLD, check_threshold
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
+    pack_original,
     pack_reasons,
     pack_values,
     pack_view,
@@ -30,6 +31,7 @@ from clustertrust.report.details import (
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
+from clustertrust.report.questions import fingerprint, pack_questions, question_order
 from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
@@ -51,6 +53,7 @@ def write_report(
     title: str | None = None,
     threshold: float = THRESHOLD,
     embedding: Any = None,
+    original: pd.DataFrame | None = None,
 ) -> None:
     """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
@@ -76,6 +79,9 @@ def write_report(
         The initial threshold of the page: points with a score above this are kept.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, instead of those from X.
+    original : (n, c) pandas DataFrame, optional
+        Columns of the table that the points come from, text too: a selected point is shown with
+        them, they are searched, and the downloads have them.
 
     Examples
     --------
@@ -100,6 +106,7 @@ def write_report(
         title=title,
         threshold=threshold,
         embedding=embedding,
+        original=original,
     )
     write_text(Path(path), render(contents))
 
@@ -113,6 +120,7 @@ def build_report(
     title: str | None = None,
     threshold: float = THRESHOLD,
     embedding: Any = None,
+    original: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Return the contents of the page as a JSON-able dict, with arrays packed.
 
@@ -143,8 +151,11 @@ def build_report(
 
     codes = clusters.code(*points.labels)
     view = choose_view(matrix, columns, embedding, numeric, codes)
-    drawn = sample(numeric["score"].to_numpy(), MOST_DRAWN)
+    scores = numeric["score"].to_numpy()
+    questions = question_order(scores, codes, MOST_DRAWN)
+    drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
     at = np.arange(len(numeric)) if drawn is None else drawn
+    ids, labels = pack_index(numeric.index), pack_codes(codes, k)
     rows = {
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
         for name in numeric.columns
@@ -158,8 +169,8 @@ def build_report(
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
         "id_name": points.id_name,
-        "ids": pack_index(numeric.index),
-        "labels": pack_codes(codes, k),
+        "ids": ids,
+        "labels": labels,
         "rows": rows,
         "drawn": None if drawn is None else pack(drawn, "u4"),
         "view": pack_view(view, at, codes, k),
@@ -167,7 +178,10 @@ def build_report(
         if shares is None
         else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
+        "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
+        "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
+        "original": [] if original is None else pack_original(original, numeric),
         "settings": [
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],

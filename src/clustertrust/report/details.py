@@ -9,14 +9,16 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
+from clustertrust._validation import check_same_length
 from clustertrust._views import View
 from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
-from clustertrust.report.packing import pack, pack_codes
+from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
     "LOWEST",
     "choose_columns",
     "group_means",
+    "pack_original",
     "pack_reasons",
     "pack_values",
     "pack_view",
@@ -27,26 +29,26 @@ __all__ = [
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
+MOST_ORIGINAL = 50  # columns of the user's own table, all points,
+MOST_CELLS = 2_000_000  # cells of it in the file,
 MOST_VOTES = 5  # and clusters with votes
 LOWEST = 10  # one in so many of the points drawn is there for its low score
 
 
-def sample(scores: Floats, most: int) -> Ints | None:
+def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     """Return sorted positions of at most `most` points to draw; None: draw all.
 
     A tenth of them have the lowest scores, which readers look for; the others are random and show
-    where the clusters lie.
+    where the clusters lie, and the points `also`, which the page asks about, are among them.
     """
     n = len(scores)
     if n <= most:
         return None
     by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
-    lowest, others = np.split(by_score, [most // LOWEST])
-    return np.sort(
-        np.concatenate(
-            [lowest, np.random.default_rng(0).choice(others, most - lowest.size, replace=False)]
-        )
-    )
+    asked = np.union1d(by_score[: most // LOWEST], also)
+    others = np.setdiff1d(by_score, asked)
+    rest = np.random.default_rng(0).choice(others, most - asked.size, replace=False)
+    return np.sort(np.concatenate([asked, rest]))
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
@@ -170,3 +172,19 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
         "data": pack(values, "f8" if wide else "f4"),
         "means": pack(means[:, chosen], "f8" if wide else "f4"),
     }
+
+
+def pack_original(original: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The columns of the user's own table as text: names, and what stands in each row."""
+    if not isinstance(original, pd.DataFrame):
+        raise TypeError(
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row a point."
+        )
+    check_same_length("original", original, "table", table)
+    most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
+    shown = original.iloc[:, :most].astype(object)
+    texts = shown.where(shown.notna(), "").astype(str)
+    return [
+        {"name": str(name), "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object))}
+        for j, name in enumerate(texts.columns)
+    ]

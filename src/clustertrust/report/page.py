@@ -23,19 +23,25 @@ SCRIPTS = (
     "histogram.js",
     "points.js",
     "point.js",
+    "interval.js",
+    "answers.js",
+    "review_card.js",
+    "review_clusters.js",
+    "review.js",
     "main.js",
 )
+STYLES = ("report.css", "review.css")
 
 
 def render(contents: dict[str, Any]) -> str:
     """Fill the template.
 
-    The one script and the one style sheet are ours, and the page allows nothing else: their digests
+    The script and the style sheet are ours, and the page allows nothing else: their digests
     stand in its content security policy, which forbids every request as well. The contents are JSON
     in an element that browsers do not run, and the script puts them on the page as text, never as
     markup.
     """
-    style = _asset("report.css")
+    style = "\n".join(_asset(name) for name in STYLES)
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
     allowed = f"script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {

@@ -95,8 +95,15 @@ def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
 class LocalPasses(Passes):
     """Blocks read one after the other, some of them at a time worked on by threads."""
 
-    def __init__(self, source: Source, rows: int, threads: int, *, verbose: bool = False) -> None:
-        self.source, self.rows, self.threads, self.verbose = source, rows, threads, verbose
+    def __init__(
+        self, source: Source, block_rows: int, threads: int, *, verbose: bool = False
+    ) -> None:
+        self.source, self.block_rows, self.threads, self.verbose = (
+            source,
+            block_rows,
+            threads,
+            verbose,
+        )
         self.n_features, self.columns, self.n_rows = (
             source.n_features,
             source.columns,
@@ -105,7 +112,7 @@ class LocalPasses(Passes):
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
-        read = self.source.blocks(self.rows)
+        read = self.source.blocks(self.block_rows)
         blocks = progress(
             read, self.n_rows, what, verbose=self.verbose, size=lambda block: len(block.X)
         )

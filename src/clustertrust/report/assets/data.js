@@ -42,13 +42,14 @@ async function readContents() {
   for (const [name, column] of Object.entries(all)) {
     points[name] = drawn ? column.constructor.from(drawn, (i) => column[i]) : column;
   }
-  const { view, votes, reasons, values } = contents;
+  const { view, votes, reasons, values, questions } = contents;
   const [x, y, middles] = await Promise.all([unpack(view.x), unpack(view.y), unpack(view.middles)]);
   const data = {
     ...contents, all, points, drawn, id,
     m: drawn ? drawn.length : contents.n,
     position: (row) => (drawn ? drawn[row] : row),
     view: { ...view, x, y, middles },
+    questions: { ...questions, random: await unpack(questions.random), uncertain: await unpack(questions.uncertain) },
   };
   if (votes) {
     const width = votes.shares.shape[1];
@@ -56,6 +57,9 @@ async function readContents() {
   }
   if (reasons) data.reasons = { ...reasons, of: await unpack(reasons.of) };
   if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
+  // Columns of the table that the points come from, by their positions among all.
+  data.original = await Promise.all(contents.original.map(
+    async ({ name, texts }) => ({ name, text: await readIds(texts) })));
   return data;
 }
 
@@ -158,11 +162,14 @@ function toCsv(data, positions, threshold) {
     if (name === "label" || name === "rival") return cluster(value);
     return name === "score" ? (Number.isNaN(value) ? "" : String(value)) : number(value);
   };
-  const pieces = [[data.id_name, ...names].map(quote).join(",") + "\n"];
+  const own = data.original.filter(({ name }) => name !== data.id_name);
+  const titles = own.map(({ name }) => (names.includes(name) ? `${name}_input` : name));
+  const pieces = [[data.id_name, ...titles, ...names].map(quote).join(",") + "\n"];
   for (let start = 0; start < positions.length; start += 10000) {
     const lines = [];
     for (const i of positions.slice(start, start + 10000)) {
-      lines.push(`${quote(data.id(i))},${names.map((name) => cell(name, i)).join(",")}\n`);
+      const cells = [data.id(i), ...own.map(({ text }) => text(i))].map(quote);
+      lines.push(`${[...cells, ...names.map((name) => cell(name, i))].join(",")}\n`);
     }
     pieces.push(lines.join(""));
   }

@@ -22,6 +22,7 @@ class Report {
     this.clusterTable = new ClusterTable($("clusters"), this.groups, (code) => this.chooseCluster(code));
     this.histogram = new Histogram($("histogram"), data.all.score, (threshold) => this.setThreshold(threshold));
     this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
+    this.review = new Review(data, this, () => this.later());
     this.listen();
     this.describe();
     this.setThreshold(this.threshold);
@@ -107,6 +108,7 @@ class Report {
   }
 
   letGo() {
+    if (this.review.open) { this.review.leave(); return; }
     if (this.shared.point >= 0) this.closePoint();
     else this.select(null, "", null);
   }

@@ -29,7 +29,16 @@ function describePoint(data, row, threshold) {
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
   if (data.values) parts.push(...valueTable(data, row, cluster, rival));
+  if (data.original.length) parts.push(...ownTable(data, data.position(row)));
   return { name, parts };
+}
+
+// The point as it stands in the table that it comes from.
+function ownTable(data, position) {
+  const lines = data.original.map(({ name, text }) => element(
+    "tr", {}, element("th", { scope: "row" }, name), element("td", {}, text(position)),
+  ));
+  return [element("h3", {}, "In your table"), element("table", { class: "values own" }, element("tbody", {}, ...lines))];
 }
 
 function meter(text, value, shown = fixed(value)) {

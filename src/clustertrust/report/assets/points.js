@@ -89,11 +89,12 @@ class PointTable {
     this.cache ??= Array.from({ length: data.m }, (_, row) => [
       data.id(data.position(row)),
       clusterName(data, data.points.label[row]),
+      ...data.original.map(({ text }) => text(data.position(row))),
     ].join("\n").toLowerCase());
     return this.cache;
   }
 
-  // A query is looked for in a point's id, cluster and reason.
+  // A query is looked for in a point's id, cluster, reason and in its row of the user's table.
   filter() {
     const { data: { points: { score }, reasons }, show, selection, threshold } = this;
     const query = this.query.trim().toLowerCase();

@@ -1,0 +1,274 @@
+"""k-means on an NVIDIA GPU: all runs of an ensemble in step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.kernels import _cupy
+
+__all__ = ["KMeansRun", "kmeans_runs"]
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KMeansRun:
+    """One run of k-means: labels (n,), centres (k, d) in float64, sum of squared distances,
+    iterations.
+    """
+
+    labels: Ints
+    centers: Floats
+    inertia: float
+    n_iter: int
+
+
+class KMeansRuns:
+    """k-means with k clusters, one run a seed, all runs in step on the card.
+
+    Starts are k-means++ (greedy, with 2 + ⌊log k⌋ trials, as in scikit-learn) or random points.
+    Lloyd's steps end where no label changes, or where the centres move by no more than `tol` times
+    the mean variance of the columns.
+    """
+
+    # parts of the points whose sums are added up in order: two for each multiprocessor of a large
+    # card
+    PARTS = 264
+
+    def __init__(self, X: NDArray, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
+        cp = _cupy.cupy()
+        self.X, self.k, self.R = X, k, len(seeds)
+        self.rngs = [np.random.default_rng(seed) for seed in seeds]
+        self.middle, _ = _cupy.middle_of(X)
+        self.points = _cupy.lay_out(X, self.middle, None, np.dtype(np.float32))
+        self.n, self.d = X.shape
+        self.tol = tol * float(cp.asarray(X).var(axis=0, dtype=cp.float64).mean())
+        self.labels = cp.full((self.R, self.n), -1, dtype=cp.int32)
+        self.distance = cp.empty((self.R, self.n), dtype=cp.float32)
+        self.module = _cupy.compiled("kmeans")
+
+    def _at(self, positions: Any) -> Any:
+        """Coordinates of points, (…, d)."""
+        cp = _cupy.cupy()
+        return cp.moveaxis(self.points.x[: self.d][:, positions], 0, -1)
+
+    def start(self, init: str) -> Any:
+        """Centres (R, k, d)."""
+        cp = _cupy.cupy()
+        if init == "random":
+            chosen = np.array([rng.choice(self.n, self.k, replace=False) for rng in self.rngs])
+            return cp.ascontiguousarray(self._at(cp.asarray(chosen)))
+        return self._plus_plus()
+
+    def _plus_plus(self) -> Any:
+        cp = _cupy.cupy()
+        trials = 2 + int(np.log(self.k))
+        first = cp.asarray(np.array([[rng.integers(self.n)] for rng in self.rngs]))
+        closest = cp.full((self.R, self.n), cp.inf, dtype=cp.float32)
+        closest = self._nearer(first, closest)[:, 0]
+        chosen = [first[:, 0]]
+        for _ in range(1, self.k):
+            running = cp.cumsum(closest, axis=1, dtype=cp.float64)
+            draws = (
+                cp.asarray(np.array([rng.random(trials) for rng in self.rngs])) * running[:, -1:]
+            )
+            at = cp.stack([cp.searchsorted(running[r], draws[r]) for r in range(self.R)])
+            candidates = cp.minimum(at, self.n - 1)
+            nearer = self._nearer(candidates, closest)
+            best = nearer.sum(axis=2, dtype=cp.float64).argmin(axis=1)
+            every = cp.arange(self.R)
+            chosen.append(candidates[every, best])
+            closest = nearer[every, best]
+        return cp.ascontiguousarray(self._at(cp.stack(chosen, axis=1)))
+
+    def _nearer(self, candidates: Any, closest: Any) -> Any:
+        """(R, trials, n) squared distance to the nearest centre if each candidate were one."""
+        cp = _cupy.cupy()
+        trials = candidates.shape[1]
+        out = cp.empty((self.R, trials, self.n), dtype=cp.float32)
+        self.module.get_function("to_candidates")(
+            (-(-self.n // 128), self.R, trials),
+            (128,),
+            (
+                *(self.points.x, np.int64(self.points.ld), np.int64(self.n), np.int32(self.d)),
+                *(
+                    cp.ascontiguousarray(candidates, dtype=cp.int64),
+                    np.int32(trials),
+                    cp.ascontiguousarray(closest),
+                    out,
+                ),
+            ),
+        )
+        return out
+
+    def _assign(self, centers: Any, active: Any) -> Any:
+        """Labels of the nearest centres; how many changed, by run."""
+        cp = _cupy.cupy()
+        changed = cp.zeros(self.R, dtype=cp.uint32)
+        shared = 8 * self.d * 4
+        _cupy.function_of(self.module, "assign", shared)(
+            (-(-self.n // 128), len(active)),
+            (128,),
+            (
+                *(
+                    self.points.x,
+                    np.int64(self.points.ld),
+                    np.int64(self.n),
+                    np.int32(self.d),
+                    centers,
+                    np.int32(self.k),
+                ),
+                *(active, self.labels, self.distance, changed),
+            ),
+            shared_mem=shared,
+        )
+        return changed
+
+    def _move(self, centers: Any, active: Any) -> tuple[Any, Any]:
+        """Move the centres to the means of their points, in place.
+
+        Sums (R, k, d + 1), and squared shifts by run.
+        """
+        cp = _cupy.cupy()
+        per_part = max(64, -(-self.n // self.PARTS))
+        parts = -(-self.n // per_part)
+        batch = 64
+        while batch > 1 and 4 * (self.d * (batch + 1) + batch) > _cupy.SHARED:
+            batch //= 2
+        shared = 4 * (self.d * (batch + 1) + batch)
+        held = cp.empty((parts, self.R, self.k, self.d + 1))
+        _cupy.function_of(self.module, "partial_sums", shared)(
+            (parts, len(active)),
+            (256,),
+            (
+                *(
+                    self.points.x,
+                    np.int64(self.points.ld),
+                    np.int64(self.n),
+                    np.int32(self.d),
+                    self.labels,
+                ),
+                *(
+                    np.int32(self.k),
+                    active,
+                    np.int32(self.R),
+                    np.int64(per_part),
+                    np.int32(batch),
+                    held,
+                ),
+            ),
+            shared_mem=shared,
+        )
+        sums, shift = cp.zeros((self.R, self.k, self.d + 1)), cp.zeros(self.R)
+        self.module.get_function("move_centers")(
+            (len(active),),
+            (128,),
+            (
+                *(
+                    held,
+                    np.int32(parts),
+                    np.int32(self.k),
+                    np.int32(self.d),
+                    active,
+                    np.int32(self.R),
+                ),
+                *(centers, sums, shift),
+            ),
+        )
+        return sums, shift
+
+    def _fill_empty(self, centers: Any, sums: Any, active: Ints) -> None:
+        """Give clusters without points the points that lie farthest from their centres, as
+        scikit-learn does.
+        """
+        cp = _cupy.cupy()
+        counts = cp.asnumpy(sums[:, :, self.d])
+        for run in active:
+            empty = np.flatnonzero(counts[run] == 0)
+            if not empty.size:
+                continue
+            far = cp.argsort(self.distance[run])[::-1][: empty.size]
+            points, owners = (
+                cp.asnumpy(self._at(far)).astype(np.float64),
+                cp.asnumpy(self.labels[run][far]),
+            )
+            total = cp.asnumpy(sums[run])
+            moved = cp.asnumpy(centers[run])
+            for c, point, owner in zip(empty, points, owners, strict=True):
+                total[owner, : self.d] -= point
+                total[owner, self.d] -= 1
+                total[c] = [*point, 1.0]
+            known = total[:, self.d] > 0
+            moved[known] = (total[known, : self.d] / total[known, self.d :]).astype(np.float32)
+            centers[run] = cp.asarray(moved)
+
+    def fit(self, init: str, max_iter: int = 300) -> list[KMeansRun]:
+        """All runs."""
+        cp = _cupy.cupy()
+        centers = self.start(init)
+        active = np.arange(self.R)
+        n_iter = np.zeros(self.R, dtype=np.int64)
+        stale: list[int] = []  # runs whose labels belong to centres that have moved since
+        for _ in range(max_iter):
+            on_card = cp.asarray(active, dtype=cp.int32)
+            changed = self._assign(centers, on_card)
+            sums, shift = self._move(centers, on_card)
+            self._fill_empty(centers, sums, active)
+            n_iter[active] += 1
+            same = cp.asnumpy(changed)[active] == 0
+            near = cp.asnumpy(shift)[active] <= self.tol
+            stale += active[near & ~same].tolist()
+            active = active[~(same | near)]
+            if not active.size:
+                break
+        stale += active.tolist()
+        if stale:
+            self._assign(centers, cp.asarray(sorted(stale), dtype=cp.int32))
+        inertia = cp.asnumpy(self.distance.sum(axis=1, dtype=cp.float64))
+        found = cp.asnumpy(centers).astype(np.float64) + self.middle
+        labels = self._place(found)
+        return [
+            KMeansRun(labels[:, r], found[r], float(inertia[r]), int(n_iter[r]))
+            for r in range(self.R)
+        ]
+
+    def _place(self, centers: Floats) -> Ints:
+        """(n, R) labels of the nearest centres as they will place unseen points: in float64."""
+        cp = _cupy.cupy()
+        x = cp.ascontiguousarray(cp.asarray(self.X, dtype=cp.float64).T)
+        labels = cp.empty((self.n, self.R), dtype=cp.int32)
+        self.module.get_function("place")(
+            (-(-self.n // 128), self.R),
+            (128,),
+            (
+                x,
+                np.int64(self.n),
+                np.int64(self.n),
+                np.int32(self.d),
+                cp.asarray(centers),
+                np.int32(self.k),
+                labels,
+            ),
+        )
+        return np.asarray(cp.asnumpy(labels))
+
+
+def kmeans_runs(
+    X: NDArray,
+    k: int,
+    seeds: list[int],
+    *,
+    init: str = "k-means++",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+) -> list[KMeansRun]:
+    """k-means once a seed, all runs in step.
+
+    Each run depends on the data, k, the start and its seed alone.
+    """
+    return KMeansRuns(X, k, seeds, tol=tol).fit(init, max_iter)

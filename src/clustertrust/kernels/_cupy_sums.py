@@ -1,0 +1,202 @@
+"""Sums over pairs of points on an NVIDIA GPU: of distances, or of a kernel's values, by cell.
+
+Sums are whole numbers (fixed point): the same bits in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustertrust.kernels import _cupy
+
+__all__ = ["KernelPairs", "Kind", "OnCard", "fixed_scale", "sum_pairs", "sums_by_cell"]
+
+Floats = NDArray[np.float64]
+
+SPAN = 64  # tiles of columns that a block goes through
+KINDS = {"euclidean": 0, "self-tuning": 1, "rbf": 2, "polynomial": 3}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is summed over pairs: distances, or values of a kernel, each at most `largest` in size.
+
+    `scale` are the scales of the training points for "self-tuning"; gamma, shift and degree are for
+    the others.
+    """
+
+    name: str = "euclidean"
+    largest: float = 0.0
+    gamma: float = 1.0
+    shift: float = 0.0
+    degree: int = 1
+
+
+def fixed_scale(largest: float, n: int) -> float:
+    """A power of two such that n values of at most `largest` add up below 2**62."""
+    if largest == 0:
+        return 1.0
+    return float(
+        np.ldexp(1.0, int(np.clip(61 - np.ceil(np.log2(largest) + np.log2(n)), -1000, 1000)))
+    )
+
+
+def _options(real: Any, rows: _cupy.Layout, kind: Kind) -> tuple[str, ...]:
+    """What the source of the sums is compiled for."""
+    name = "float" if real == np.float32 else "double"
+    return f"-DREAL={name}", f"-DD={rows.x.shape[0]}", f"-DKIND={KINDS[kind.name]}"
+
+
+def sum_pairs(
+    rows: _cupy.Layout,
+    cols: _cupy.Layout,
+    cells: Any,
+    kind: Kind,
+    scales: tuple[Any, Any],
+    symmetric: bool,
+) -> Any:
+    """Fixed-point sums (m, n') of the rows' points over the cells of the columns' points, and their
+    scale.
+    """
+    cp = _cupy.cupy()
+    real = rows.x.dtype
+    d = rows.x.shape[0]
+    options = _options(real, rows, kind)
+    chunk = d if d <= 32 else 16
+    stages = 3 if d <= 32 else 4
+    shared = int(real.itemsize * (stages * chunk * _cupy.TILE + _cupy.TILE * (_cupy.TILE + 1)))
+    function = _cupy.function_of(_cupy.compiled("sums", *options), "cell_sums", shared)
+    scale = fixed_scale(kind.largest, cols.n)
+    out = cp.zeros((cells.m, rows.ld), dtype=cp.int64)
+    tiles_rows, tiles_cols = rows.ld // _cupy.TILE, cols.ld // _cupy.TILE
+    grid = (tiles_rows, -(-tiles_cols // SPAN))
+    arguments = (
+        *(
+            rows.x,
+            np.int64(rows.ld),
+            np.int64(rows.n),
+            cells.of if symmetric else _cupy.NONE,
+            scales[0],
+        ),
+        *(cols.x, np.int64(cols.ld), np.int64(cols.n), cells.of, scales[1]),
+        *(np.int32(symmetric), np.int32(SPAN), np.float64(scale)),
+        *(
+            real.type(kind.gamma),
+            real.type(kind.shift),
+            np.int32(kind.degree),
+            out,
+            np.int64(rows.ld),
+        ),
+    )
+    function(grid, (256,), arguments, shared_mem=shared)
+    return out, scale
+
+
+@dataclass(frozen=True)
+class OnCard:
+    """What the kernels read of cells and runs: labels of cells (m, R), the cell of each point in
+    sorted order, …
+    """
+
+    m: int
+    of: Any
+    rows: Any
+    start: Any
+    sizes: Any
+    bounds: Any
+
+    @classmethod
+    def load(cls, cells: Any) -> OnCard:
+        """Copy the cells to the card."""
+        cp = _cupy.cupy()
+        return cls(
+            m=len(cells.counts),
+            of=cp.asarray(cells.of[cells.order].astype(np.int32)),
+            rows=cp.asarray(np.ascontiguousarray(cells.rows, dtype=np.int32)),
+            start=cp.asarray(cells.start.astype(np.int32)),
+            sizes=cp.asarray(cells.sizes.astype(np.float64)),
+            bounds=cp.asarray(cells.bounds.astype(np.int64)),
+        )
+
+
+def sums_by_cell(X: NDArray, cells: Any, *, precision: str = "single") -> Floats:
+    """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell, as
+    `tiles` has it.
+    """
+    cp = _cupy.cupy()
+    middle, largest = _cupy.middle_of(X)
+    real = _cupy.real_type(precision)
+    rows = _cupy.lay_out(X, middle, cells.order, real)
+    sums, scale = sum_pairs(
+        rows, rows, OnCard.load(cells), Kind(largest=largest), (_cupy.NONE, _cupy.NONE), True
+    )
+    return np.asarray(cp.asnumpy(sums[:, : rows.n].astype(cp.float64) / scale))
+
+
+class KernelPairs:
+    """Sums of kernel values over the pairs of the training points, in float64, kept on the card."""
+
+    def __init__(self, X: NDArray, cells: Any, kernel: str, params: Any, scale: Any) -> None:
+        cp = _cupy.cupy()
+        self.cells, self.card = cells, OnCard.load(cells)
+        self.cols = _cupy.lay_out(X, None, cells.order, np.dtype(np.float64))
+        self.kind = _kernel_kind(X, kernel, params)
+        self.scale = _cupy.NONE if scale is None else self._padded(scale[cells.order])
+        self.sums, self.unit = sum_pairs(
+            self.cols, self.cols, self.card, self.kind, (self.scale, self.scale), True
+        )
+        cp.cuda.Device().synchronize()
+
+    @staticmethod
+    def _padded(scale: Floats) -> Any:
+        """Scales of points, and 1 for what stands beyond them."""
+        cp = _cupy.cupy()
+        out = cp.ones(_cupy.round_up(len(scale), _cupy.TILE))
+        out[: len(scale)] = cp.asarray(scale)
+        return out
+
+    def within(self) -> Floats:
+        """(K,) mean of κ over the pairs of each cluster."""
+        cp = _cupy.cupy()
+        m = self.card.m
+        totals = cp.empty((m, m))
+        _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind)).get_function(
+            "cell_totals"
+        )(
+            (m, m),
+            (128,),
+            (
+                *(self.sums, np.int64(self.sums.shape[1]), self.card.bounds),
+                *(np.int32(m), np.float64(1.0 / self.unit), totals),
+            ),
+        )
+        members = cp.asarray(self.cells.members.toarray())
+        return np.asarray(
+            cp.asnumpy(((totals @ members) * members).sum(axis=0)) / self.cells.sizes**2
+        )
+
+    def of_new(self, points: NDArray, scale: Floats | None) -> tuple[Any, float]:
+        """Sums of κ between unseen points and the cells."""
+        rows = _cupy.lay_out(points, None, None, np.dtype(np.float64))
+        scales = (_cupy.NONE if scale is None else self._padded(scale), self.scale)
+        return sum_pairs(rows, self.cols, self.card, self.kind, scales, False)
+
+
+def _kernel_kind(X: NDArray, kernel: str, params: Any) -> Kind:
+    if kernel == "self-tuning":
+        return Kind("self-tuning", largest=1.0)
+    if kernel == "rbf":
+        return Kind("rbf", largest=1.0, gamma=float(params["gamma"]))
+    gamma, shift, degree = (
+        (1.0, 0.0, 1)
+        if kernel == "linear"
+        else (float(params["gamma"]), float(params["coef0"]), int(params["degree"]))
+    )
+    # Unseen points may have larger products: sixteen times is allowed for.
+    farthest = float((np.asarray(X, np.float64) ** 2).sum(axis=1).max(initial=0.0))
+    largest = 16.0 * (abs(gamma) * farthest + abs(shift)) ** degree
+    return Kind("polynomial", largest, gamma, shift, degree)

@@ -1,0 +1,22 @@
+"""Tables as people have them → numbers: what each column is, and what is done with it.
+
+:func:`look` looks at a table once and gives a :class:`TablePlan`, which is printed, stored with a
+model, edited as JSON, and applied to this table and to others.
+"""
+
+from __future__ import annotations
+
+from clustertrust.tables.kinds import Wishes
+from clustertrust.tables.looking import look
+from clustertrust.tables.plan import ColumnPlan, TablePlan
+from clustertrust.tables.scales import choose_scale, measures, warn_of_scales
+
+__all__ = [
+    "ColumnPlan",
+    "TablePlan",
+    "Wishes",
+    "choose_scale",
+    "look",
+    "measures",
+    "warn_of_scales",
+]

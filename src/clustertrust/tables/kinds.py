@@ -1,0 +1,243 @@
+"""What a column of a table is: a number, a category, a date, an id, or nothing to cluster by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust.tables.plan import ColumnPlan, numbers_of
+from clustertrust.tables.values import (
+    as_numbers,
+    decimal_of,
+    is_date,
+    known_texts,
+    sentinels_in,
+    truth_of,
+)
+
+__all__ = ["COUNTING", "How", "Wishes", "kind_of"]
+
+MOST_CATEGORIES = 50  # in a column that becomes one column a category
+ENOUGH = 10  # rows from which on counting columns and all-different values say something
+FEW_IDS = 12  # different texts of a column named as an id; fewer are groups
+GROUPED = 0.85  # of the steps from row to row that are 1, where a column counts rows
+AS_NUMBERS = 0.9  # of the known texts of a column, for it to be one of numbers
+
+# Words at the end of a name, or all of it.
+IDS = frozenset(
+    "id ids uuid guid uid identifier individual subject zip zipcode postcode plz fips ssn isbn ean "  # noqa: SIM905
+    "sku rownames rowname rowid barcode phone code iso".split()
+)
+IDS_IF_DIFFERENT = frozenset(
+    "index idx key serial seqno seq no nr num number obs case observation record row rank".split()  # noqa: SIM905
+)
+ANSWERS = {"target", "label", "labels", "cluster", "ground_truth", "truth"}
+
+COUNTING = (
+    "it has no name and counts the rows",
+    "it counts the rows in equal steps",
+    "it counts the rows of groups",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What a user said about a table.
+
+    Attributes
+    ----------
+    id : column that names the rows
+    use : columns to use, no others
+    drop : columns to leave out
+    keep : columns to use although they look like ids or dates, or miss most of their values
+    scale : "auto" or a name of `SCALES`
+    encode : "auto", "onehot" or "drop"
+    missing : "auto", "mean" (fill in, also where most is missing) or "drop" (leave rows out)
+    na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
+        fields do, and no number is taken for one
+    decimal, thousands : marks in numbers; None: found
+    """
+
+    id: str | None = None
+    use: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    scale: str = "auto"
+    encode: str = "auto"
+    missing: str = "auto"
+    na: tuple[str, ...] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+
+@dataclass(frozen=True)
+class How:
+    """How texts of the table are read."""
+
+    na: tuple[str, ...] | None
+    decimal: str
+    thousands: str | None
+
+
+def kind_of(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+    """What a column is, whatever was said about it."""
+    if pd.api.types.is_datetime64_any_dtype(series.dtype) or isinstance(
+        series.dtype, pd.PeriodDtype
+    ):
+        return ColumnPlan(name, "date", "aside", "a date")
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return _counted(series, ColumnPlan(name, "truth value", "number", numeric=True), how)
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(
+        series.dtype
+    ):
+        return _number(series, name, last, wishes, how)
+    return _text(series, name, last, wishes, how)
+
+
+def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+    """A column of numbers, or of texts that are numbers."""
+    values = numbers_of(series, ColumnPlan(name, "number", "number"), how)
+    odd = tuple(sentinels_in(values)) if wishes.na != () else ()
+    column = ColumnPlan(name, "number", "number", missing=odd, numeric=True, decimal=how.decimal)
+    column = _counted(series, column, how)
+    values = numbers_of(series, column, how)
+    known = values[np.isfinite(values)]
+    if known.size == 0:
+        return replace(column, kind="empty", use="aside", reason="it has no values")
+    kind, reason = _what_numbers_are(name, known, len(values), last)
+    if kind != "number":
+        return replace(column, kind=kind, use="aside", reason=reason)
+    if odd:
+        shown = ", ".join(f"{value:g}" for value in odd)
+        count = int(np.isin(numbers_of(series, replace(column, missing=()), how), odd).sum())
+        reason = f"{shown} in {count} rows is taken as missing (na=['none'] keeps it)"
+    return replace(column, reason=reason)
+
+
+def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool) -> tuple[str, str]:
+    """The kind of a column of numbers by its name and its values, and the reason for it."""
+    words = _words(name)
+    whole = bool((known == np.round(known)).all())
+    different = len(np.unique(known))
+    if different == 1 and n > 1:
+        return "constant", f"all its values are {known[0]:g}"
+    if not name.strip() or name.startswith("Unnamed: "):
+        if whole and different == len(known):
+            return "id", COUNTING[0]
+        return "number", ""
+    if whole and ({"id", "uuid", "uid"} & set(words) or (words[-1:] and words[-1] in IDS)):
+        return "id", "its name says that it is an id or a code"
+    if len(known) == n >= ENOUGH and _counts(known):
+        return "id", COUNTING[1]
+    if whole and len(known) == n >= ENOUGH and np.mean(np.diff(known) == 1) > GROUPED:
+        return "id", COUNTING[2]
+    if (
+        whole
+        and different > 0.9 * n
+        and words[-1:]
+        and words[-1] in IDS_IF_DIFFERENT
+        and n >= ENOUGH
+    ):
+        return "id", "its name and its different values say that it is an id"
+    if whole and _is_date_part(words, known):
+        return "date", "a part of a date"
+    if words[-1:] and ("_".join(words) in ANSWERS or (words == ["class"] and last)):
+        return "id", "its name says that it is the answer, not a measurement"
+    return "number", ""
+
+
+def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+    """A column of text."""
+    texts = known_texts(series, how.na)
+    known = texts.dropna()
+    column = ColumnPlan(name, "text", "aside", n_missing=int(texts.isna().sum()))
+    how = replace(how, decimal=wishes.decimal or decimal_of(known.unique()) or how.decimal)
+    if known.empty:
+        return replace(column, kind="empty", reason="it has no values")
+    different = list(dict.fromkeys(known))
+    truth = truth_of(different)
+    if truth is not None:
+        values = tuple(sorted(truth, key=lambda text: truth[text]))
+        return replace(column, kind="truth value", use="number", levels=values, numeric=True)
+    sample = pd.Series(different, dtype=object)
+    dates = np.mean([is_date(text) for text in different[:200]])
+    plain = as_numbers(sample, how.decimal, how.thousands).notna()
+    parsed = as_numbers(known, how.decimal, how.thousands).notna()
+    if parsed.mean() >= AS_NUMBERS and not dates >= AS_NUMBERS:
+        found = _number(series, name, last, wishes, how)
+        odd = [text for text, is_number in zip(different, plain, strict=True) if not is_number]
+        if odd and found.use == "number":
+            told = f"{int((~parsed).sum())} texts such as {odd[0]!r} are taken as missing"
+            found = replace(found, reason="; ".join(filter(None, [found.reason, told])))
+        return found
+    if dates >= AS_NUMBERS:
+        return replace(column, kind="date", reason="dates or times")
+    texts = known_texts(series, how.na, words=True)
+    column = replace(column, n_missing=int(texts.isna().sum()))
+    return _words_of(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
+
+
+def _words_of(column: ColumnPlan, known: pd.Series, different: list[str], last: bool) -> ColumnPlan:
+    """A column of text that is neither numbers nor dates."""
+    n, words = len(known), _words(column.name)
+    if len(different) == 1 and n > 1:
+        return replace(column, kind="constant", reason=f"all its values are {different[0]!r}")
+    if len(different) == n and n > 2:
+        return replace(column, kind="id", reason="another text in every row")
+    if words[-1:] and words[-1] in (IDS - {"code"}) and len(different) > FEW_IDS:
+        return replace(column, kind="id", reason="its name says that it is an id")
+    if words[-1:] and ("_".join(words) in ANSWERS or (words == ["class"] and last)):
+        return replace(
+            column, kind="category", reason="its name says that it is the answer, not a measurement"
+        )
+    if len(different) > max(2, n / 2):
+        return replace(column, reason=f"{len(different)} different texts in {n} rows")
+    values = tuple(sorted(different))
+    if len(different) > MOST_CATEGORIES:
+        reason = f"{len(different)} categories, more than {MOST_CATEGORIES}"
+        return replace(column, kind="category", reason=reason, levels=values)
+    return replace(column, kind="category", use="category", levels=values)
+
+
+def _counted(series: pd.Series, column: ColumnPlan, how: How) -> ColumnPlan:
+    values = numbers_of(series, column, how)
+    known = values[np.isfinite(values)]
+    column = replace(column, n_missing=len(values) - len(known))
+    if len(known) > 1 and column.kind == "truth value" and (known == known[0]).all():
+        said = "true" if known[0] else "false"
+        return replace(column, kind="constant", use="aside", reason=f"all its values are {said}")
+    return column
+
+
+def _counts(known: NDArray[np.float64]) -> bool:
+    """Whether numbers rise in equal steps, as row numbers and time axes do."""
+    steps = np.diff(known)
+    return bool(steps[0] > 0 and np.allclose(steps, steps.mean(), rtol=0.02, atol=0))
+
+
+def _is_date_part(words: Sequence[str], known: NDArray[np.float64]) -> bool:
+    low, high = known.min(), known.max()
+    ranges = {
+        "year": (1000, 2200),
+        "yr": (1000, 2200),
+        "jahr": (1000, 2200),
+        "month": (1, 12),
+        "day": (0, 366),
+        "weekday": (0, 7),
+        "quarter": (1, 4),
+        "date": (10_000, 1e15),
+        "timestamp": (1e8, 1e20),
+        "time": (1e8, 1e20),
+    }
+    found = ranges.get(words[-1]) if words else None
+    return found is not None and found[0] <= low and high <= found[1]
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name, in small letters: customerID and customer_id have two."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]

@@ -1,0 +1,302 @@
+"""One look at a table before anything is computed: what each column is, and what will be done."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from clustertrust._validation import check_choice
+from clustertrust.tables.kinds import COUNTING, How, Wishes, kind_of
+from clustertrust.tables.plan import (
+    ENCODINGS,
+    LEFT_OUT,
+    MISSING_RULES,
+    SCALES,
+    ColumnPlan,
+    Problem,
+    TablePlan,
+)
+from clustertrust.tables.scales import choose_scale
+from clustertrust.tables.values import (
+    as_numbers,
+    decimal_of,
+    known_texts,
+)
+
+__all__ = ["did_you_mean", "look", "odd_rows"]
+
+FEW = 10  # values of the only column: clusters of it are its values
+LOUD = 0.05  # share of missing values in a column that is worth a warning
+TOO_MANY = 0.5  # share above which a column is set aside
+TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
+TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
+
+
+def look(
+    frame: pd.DataFrame, wishes: Wishes | None = None, *, reading: Sequence[str] = ()
+) -> TablePlan:
+    """Look at a table of text and numbers, and plan what is done with each of its columns.
+
+    Parameters
+    ----------
+    frame : DataFrame, one row a point
+    wishes : Wishes, optional; what is not said there is found
+    reading : what was found out when the file was read; it is kept with the plan
+
+    Returns
+    -------
+    TablePlan
+        Its `problems` are what stands against clustering the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from clustertrust.tables import look
+    >>> plan = look(pd.DataFrame({"id": [1, 2, 3], "price": ["$1,200", "$950", "$87"]}))
+    >>> [(column.name, column.kind, column.use) for column in plan.columns]
+    [('id', 'id', 'id'), ('price', 'number', 'number')]
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"frame is a {type(frame).__name__}; give a pandas DataFrame.")
+    wishes = Wishes() if wishes is None else wishes
+    check_choice("scale", wishes.scale, ("auto", *SCALES))
+    check_choice("encode", wishes.encode, ENCODINGS)
+    check_choice("missing", wishes.missing, MISSING_RULES)
+    names = [str(name) for name in frame.columns]
+    how = How(wishes.na, wishes.decimal or _decimal(frame, wishes), wishes.thousands)
+    rows = odd_rows(frame, how)
+    points = frame.drop(index=frame.index[[at for at, _ in rows]]) if rows else frame
+    looked = [
+        kind_of(points.iloc[:, j], name, j == len(names) - 1, wishes, how)
+        for j, name in enumerate(names)
+    ]
+    if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
+        looked = [replace(looked[0], kind="number", use="number", reason="")]  # what else is there
+    columns = [_decide(column, len(points), wishes) for column in looked]
+    columns = _named_by(columns, points, wishes)
+    plan = TablePlan(
+        tuple(columns),
+        encode=wishes.encode,
+        missing=wishes.missing,
+        na=how.na,
+        decimal=how.decimal,
+        thousands=how.thousands,
+        rows=tuple(rows),
+        n_rows=len(frame),
+        reading=tuple(reading),
+    )
+    plan = replace(plan, problems=tuple(_problems(plan, points, names, wishes)))
+    if plan.problems:
+        return plan
+    scale, reason = wishes.scale, ""
+    if scale == "auto":
+        scale, reason = choose_scale(plan, plan.apply(points))
+    return replace(plan, scale=scale, scale_reason=reason, warnings=tuple(_warnings(plan, points)))
+
+
+def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
+    """What is done with a column, by what it is and what was said."""
+    otherwise = f"keep=[{column.name!r}]" if _use_asked(column) != "aside" else ""
+    if column.name == wishes.id:
+        return replace(column, kind="id", use="id", reason="", said=True)
+    if column.name in wishes.drop or (wishes.use and column.name not in wishes.use):
+        return replace(column, use="aside", reason="left out as asked", said=True)
+    if wishes.use or column.name in wishes.keep:
+        use = _use_asked(column)
+        reason = column.reason if column.use == "number" or use == "aside" else ""
+        return replace(column, use=use, reason=reason, said=True)
+    if column.use == "category" and wishes.encode == "drop":
+        return replace(column, use="aside", reason="a category", otherwise="encode='onehot'")
+    if (
+        column.kind == "category"
+        and column.use == "aside"
+        and wishes.encode == "onehot"
+        and column.levels
+    ):
+        column = replace(column, use="category", reason="")
+    share = column.n_missing / max(n, 1)
+    if column.use in ("number", "category") and share > TOO_MANY and wishes.missing != "mean":
+        reason = f"{column.n_missing} of its {n} values are missing"
+        return replace(column, use="aside", reason=reason, otherwise=otherwise)
+    return replace(column, otherwise=otherwise) if column.use == "aside" else column
+
+
+def _use_asked(column: ColumnPlan) -> str:
+    """What a column that was asked for becomes; "aside" where it cannot be used."""
+    if column.numeric and column.kind != "empty":
+        return "number"
+    return "category" if len(column.levels) >= 2 else "aside"
+
+
+def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) -> list[ColumnPlan]:
+    """The same, a column of different ids naming the rows where nobody said which does.
+
+    Names come before numbers, and row numbers last.
+    """
+    if wishes.id is not None:
+        return columns
+    ids = [j for j, c in enumerate(columns) if c.kind == "id" and c.use == "aside" and not c.said]
+    order = sorted(ids, key=lambda j: (columns[j].numeric, columns[j].reason in COUNTING))
+    for j in order:
+        values = frame.iloc[:, j]
+        if values.notna().all() and values.is_unique:
+            columns[j] = replace(columns[j], use="id")
+            break
+    return columns
+
+
+def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
+    """The mark before the decimals, by all texts of the table that prove one."""
+    found = set()
+    for j in range(frame.shape[1]):
+        if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j]):
+            texts = known_texts(frame.iloc[:, j].head(2000), wishes.na).dropna().unique()
+            found.add(decimal_of(texts))
+    return "," if "," in found and "." not in found else "."
+
+
+# Rows
+
+
+def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
+    """Positions and reasons of rows that are no points: units at the start, totals at the end."""
+    text = [
+        j for j in range(frame.shape[1]) if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j])
+    ]
+    if not text or len(frame) < 4:
+        return []
+    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, how) else []
+    for at in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
+        cells = known_texts(frame.iloc[at, text].astype(object)).dropna().str.casefold()
+        if not any(cell.rstrip(":") in TOTALS for cell in cells):
+            break
+        others = frame.iloc[: len(frame) - 3, text].astype(str).apply(lambda c: c.str.casefold())
+        if others.isin(TOTALS).any(axis=None):  # then it is a word of the table's own
+            break
+        rows.append((at, f"{LEFT_OUT}total row"))
+    return sorted(rows)
+
+
+def _has_units(frame: pd.DataFrame, text: Sequence[int], how: Any) -> bool:
+    """Whether the first row holds units: below it the columns that it makes text are numbers."""
+    changed = 0
+    for j in text:
+        texts = known_texts(frame.iloc[:, j], how.na)
+        rest = texts.iloc[1:].dropna()
+        is_number = as_numbers(rest.head(200), how.decimal, how.thousands).notna()
+        if rest.empty or not is_number.all():
+            continue
+        first = texts.iloc[0]
+        if not isinstance(first, str):
+            continue
+        if as_numbers(texts.iloc[:1], how.decimal, how.thousands).notna().all():
+            return False
+        changed += 1
+    numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
+    return changed >= 1 and bool(frame.iloc[0, numbers].isna().all())
+
+
+# What is wrong
+
+
+def _problems(
+    plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], wishes: Wishes
+) -> list[Problem]:
+    """All that stands against clustering the table, each with what to do."""
+    found = []
+    given: Mapping[str, Sequence[str]] = {
+        "id": [] if wishes.id is None else [wishes.id],
+        "drop": wishes.drop,
+        "use": wishes.use,
+        "keep": wishes.keep,
+    }
+    for option, columns in given.items():
+        for name in columns:
+            if name not in names:
+                near = _nearest(name, names)
+                told = f"{option}={name!r}: there is no such column{did_you_mean(name, names)}"
+                found.append(Problem(told, swap=None if near is None else (name, near)))
+    for name in (*wishes.use, *wishes.keep):
+        if name in (wishes.id, *wishes.drop):
+            told = (
+                f"The column {name!r} is named by use=… or keep=… and left out by drop=… or id=…; "
+                "decide for one."
+            )
+            found.append(Problem(told))
+    for column in plan.columns:
+        if column.name in (*wishes.use, *wishes.keep) and column.use == "aside" and not found:
+            told = f"use={column.name!r}: it is {column.kind}, {column.reason}, and cannot be used."
+            found.append(Problem(told))
+    if found:
+        return found
+    if not plan.used:
+        told = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
+        usable = next((c.otherwise for c in plan.columns if c.otherwise and c.kind != "id"), "")
+        return [
+            Problem(
+                f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…, or "
+                "use some all the same with keep=….",
+                usable,
+            )
+        ]
+    return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].said else []
+
+
+def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
+    """A word about a table of one column that has a few values: its clusters would be these."""
+    column = plan.used[0]
+    values = plan.apply(frame).drop_duplicates()
+    if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
+        return []
+    aside = [c.name for c in plan.columns if c.use == "aside"]
+    others = f" Others were set aside: {', '.join(aside[:12])}." if aside else ""
+    told = (
+        f"Only the column {column.name!r} with {len(values)} different values is left: the "
+        f"clusters would be its values, each with a score of 1.{others} To cluster it all the "
+        f"same, say keep=[{column.name!r}]; to use others too, name them with keep=…."
+    )
+    return [Problem(told, f"keep=[{column.name!r}]")]
+
+
+def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
+    """What a user should not overlook."""
+    n = max(len(frame), 1)
+    loud = [
+        f"{column.name} {column.n_missing / n:.0%}"
+        for column in plan.used
+        if column.n_missing > LOUD * n
+    ]
+    found = []
+    if loud and plan.missing != "drop":
+        found.append(
+            f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
+            "rest on what was put in their place."
+        )
+    X = plan.apply(frame)
+    forms = len(X.drop_duplicates()) if len(X) >= 100 else len(X)
+    if forms <= 2 * FEW and len(X) >= 100:
+        found.append(
+            f"The {len(X):,} rows have only {forms} different forms in the columns that are used: "
+            "clusters repeat them, and high scores say little."
+        )
+    return found
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """The end of a message about a name that is not there."""
+    near = _nearest(name, names)
+    if near is not None:
+        return f"; did you mean {near!r}?"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"; it has {', '.join(names[:20])}{more}."
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """The name that was meant, most likely."""
+    small = {other.casefold(): other for other in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
+    return small[near[0]] if near else None

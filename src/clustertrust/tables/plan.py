@@ -1,0 +1,343 @@
+"""What is done with each column of a table: printed, stored, edited as JSON, and applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import check_choice, warn_user
+from clustertrust.tables.values import as_numbers, is_number, known_texts, mapped
+
+__all__ = [
+    "ENCODINGS",
+    "KINDS",
+    "LEFT_OUT",
+    "MISSING_RULES",
+    "MISSING_VALUES",
+    "SCALES",
+    "USES",
+    "ColumnPlan",
+    "Problem",
+    "TablePlan",
+]
+
+KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
+# What can be done with a column: a number each row, one column for each category, or nothing.
+USES = ("number", "category", "aside", "id")
+ENCODINGS = ("auto", "onehot", "drop")
+MISSING_RULES = ("auto", "mean", "drop")
+LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
+MISSING_VALUES = f"{LEFT_OUT}missing values"
+MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
+
+
+class Problem(NamedTuple):
+    """What stands against clustering a table.
+
+    Attributes
+    ----------
+    text : what is wrong, and what to do
+    add : a parameter that helps, as `keep=['year']`; empty where there is none
+    swap : a name that was given and the one that was meant, where that is the help
+    """
+
+    text: str
+    add: str = ""
+    swap: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What one column is, and what is done with it.
+
+    Attributes
+    ----------
+    name : of the column
+    kind : one of `KINDS`
+    use : one of `USES`; "aside" columns are carried along and not clustered
+    reason : why
+    otherwise : how to say otherwise, as a parameter; empty where it was said already
+    levels : of a category its values, of a truth value the texts for no and yes
+    missing : numbers that stand for a missing value
+    decimal : mark before its decimals where that is not the table's
+    numeric : whether it could be used as a number
+    n_missing : how many values are missing in the table that was looked at
+    said : whether the user decided it
+    """
+
+    name: str
+    kind: str
+    use: str
+    reason: str = ""
+    otherwise: str = ""
+    levels: tuple[str, ...] = ()
+    missing: tuple[float, ...] = ()
+    decimal: str = ""
+    numeric: bool = False
+    n_missing: int = 0
+    said: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that it becomes."""
+        if self.use == "category":
+            return [f"{self.name}={value}" for value in self.levels]
+        return [self.name] if self.use == "number" else []
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What is done with a table before it is clustered.
+
+    Attributes
+    ----------
+    columns : a `ColumnPlan` for each column of the table, in its order
+    scale, scale_reason : how columns are made comparable (a name of `SCALES`), and why
+    encode : how categories become numbers
+    missing : what happens to missing values
+    na : more texts that stand for a missing value; none of all where it is empty
+    decimal, thousands : marks in numbers that are written as text
+    rows : positions and reasons of rows of the table that are not points, such as totals
+    n_rows : rows of the table that was looked at
+    reading : what was found out when the file was read, such as its encoding
+    warnings : what a user should not overlook
+    problems : what stands against clustering the table so
+    """
+
+    columns: tuple[ColumnPlan, ...]
+    scale: str = "none"
+    scale_reason: str = ""
+    encode: str = "auto"
+    missing: str = "auto"
+    na: tuple[str, ...] | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    rows: tuple[tuple[int, str], ...] = ()
+    n_rows: int = 0
+    reading: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    problems: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @property
+    def used(self) -> list[ColumnPlan]:
+        """The columns that are clustered."""
+        return [column for column in self.columns if column.use in ("number", "category")]
+
+    @property
+    def id(self) -> str | None:
+        """The column that names the rows."""
+        return next((column.name for column in self.columns if column.use == "id"), None)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns of `apply`'s result."""
+        return [name for column in self.used for name in column.features]
+
+    @property
+    def sources(self) -> NDArray[np.intp]:
+        """For each feature, which of the columns that are used it comes from."""
+        sizes = [len(column.features) for column in self.used]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing was decided that the user does not know: all numbers, as they are."""
+        told = (
+            column.said or (column.use, column.kind) == ("number", "number")
+            for column in self.columns
+        )
+        odd = any(column.missing or column.n_missing for column in self.used)
+        return all(told) and not odd and self.scale == "none" and not (self.rows or self.reading)
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The columns that are clustered, as numbers; NaN where a value is missing.
+
+        Parameters
+        ----------
+        frame : a table with the columns that are used, text and numbers as they were read
+
+        Returns
+        -------
+        DataFrame with the columns `features`
+        """
+        found = {str(name): name for name in frame.columns}
+        lost = [column.name for column in self.used if column.name not in found]
+        if lost:
+            raise ValueError(f"The table lacks columns that its plan uses: {', '.join(lost)}.")
+        parts = [self._numbers(frame[found[column.name]], column) for column in self.used]
+        if not parts:
+            return pd.DataFrame(index=frame.index)
+        return pd.DataFrame(np.hstack(parts), columns=self.features, index=frame.index)
+
+    def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
+        """The features of one column, (rows, features)."""
+        if column.use == "category":
+            return one_hot(known_texts(series, self.na, words=True), column)
+        return numbers_of(series, column, self)[:, None]
+
+    def rows_out(self, X: pd.DataFrame, rows: Sequence[tuple[int, str]] = ()) -> pd.Series:
+        """For each row of what `apply` gave why it is left out; an empty text where it is not.
+
+        `rows` are those that are left out for another reason, as in the attribute.
+        """
+        why = pd.Series("", index=range(len(X)), dtype=object)
+        if self.missing != "mean" and X.shape[1]:
+            lost = ~np.isfinite(X.to_numpy())
+            _, first = np.unique(self.sources, return_index=True)
+            share = lost[:, first].mean(axis=1)
+            why[share > (MOST_MISSING if self.missing == "auto" else 0.0)] = MISSING_VALUES
+        for at, reason in rows:
+            why[at] = reason
+        return why
+
+    def summary(self, most: int = 12) -> str:
+        """The plan in a few lines."""
+        lines = [f"Read: {note}." for note in self.reading]
+        used = [column for column in self.columns if column.use in ("number", "category")]
+        names = _listed([column.name for column in used], most)
+        lines.append(f"Clustered: {len(used)} of {len(self.columns)} columns ({names}).")
+        for use, word in (("category", "As categories"), ("id", "Names the rows")):
+            found = [column.name for column in self.columns if column.use == use]
+            if found:
+                lines.append(f"{word}: {_listed(found, most)}.")
+        aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        for column in aside[:most]:
+            otherwise = f" To use it: {column.otherwise}." if column.otherwise else ""
+            lines.append(f"Set aside: {column.name}, {column.reason}.{otherwise}")
+        if len(aside) > most:
+            lines.append(f"Set aside: {len(aside) - most} more columns.")
+        lines += [f"Note on {column.name}: {column.reason}." for column in used if column.reason][
+            :most
+        ]
+        for reason in dict.fromkeys(reason for _, reason in self.rows):
+            count = sum(other == reason for _, other in self.rows)
+            lines.append(f"Rows {reason}: {count}.")
+        lost = [f"{column.name} {column.n_missing}" for column in used if column.n_missing]
+        if lost:
+            lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
+        lines.append(
+            f"Scale: {self.scale}" + (f", {self.scale_reason}." if self.scale_reason else ".")
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON holds it."""
+        kept = {name: value for name, value in asdict(self).items() if name not in _PASSING}
+        kept["columns"] = [
+            {
+                name: value
+                for name, value in asdict(column).items()
+                if name in ("name", "kind", "use") or value
+            }
+            for column in self.columns
+        ]
+        return dict(json.loads(json.dumps(kept)))
+
+    @classmethod
+    def from_json(cls, kept: Any) -> TablePlan:
+        """A plan that `to_json` gave, and that a person may have edited; what is wrong is named."""
+        if not isinstance(kept, dict) or not isinstance(kept.get("columns"), list):
+            raise ValueError("A plan is a JSON object with a list of columns, as it was written.")
+        _check_keys(kept, cls, "The plan")
+        columns = tuple(_column_from_json(column) for column in kept["columns"])
+        names = [column.name for column in columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"The plan has more than one column {twice!r}; leave one.")
+        rest = {name: value for name, value in kept.items() if name != "columns"}
+        if rest.get("na") is not None:
+            rest["na"] = tuple(rest["na"])
+        rest["rows"] = tuple((int(at), str(why)) for at, why in rest.get("rows", ()))
+        rest["reading"] = tuple(rest.get("reading", ()))
+        check_choice("encode", rest.get("encode", "auto"), ENCODINGS)
+        check_choice("missing", rest.get("missing", "auto"), MISSING_RULES)
+        check_choice("scale", rest.get("scale", "none"), SCALES)
+        return cls(columns, **rest)
+
+
+SCALES = ("none", "standard", "robust", "minmax")
+_PASSING = ("warnings", "problems")
+_RULES = {
+    "auto": "they take the column's mean; rows with more than half missing are left out",
+    "mean": "they take the column's mean",
+    "drop": "such rows are left out",
+}
+
+
+def _column_from_json(kept: Any) -> ColumnPlan:
+    if not isinstance(kept, dict) or not isinstance(kept.get("name"), str):
+        raise ValueError(f"The plan has a column without a name: {kept!r}.")
+    _check_keys(kept, ColumnPlan, f"The column {kept['name']!r} of the plan")
+    try:
+        check_choice("kind", kept.get("kind", "number"), KINDS)
+        check_choice("use", kept.get("use", "aside"), USES)
+    except ValueError as error:
+        raise ValueError(f"The column {kept['name']!r} of the plan: {error}") from error
+    values: dict[str, Any] = {
+        "levels": tuple(str(value) for value in kept.get("levels", ())),
+        "missing": tuple(float(value) for value in kept.get("missing", ())),
+    }
+    return ColumnPlan(**({"kind": "number", "use": "aside"} | kept | values))
+
+
+def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
+    known = {item.name for item in fields(record)}
+    odd = next((name for name in kept if name not in known), None)
+    if odd is not None:
+        raise ValueError(f"{told} has {odd!r}, which is not known; it may have {sorted(known)}.")
+
+
+def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.float64]:
+    """A column as floats, NaN where a value is missing.
+
+    `how` has `na`, `decimal` and `thousands`.
+    """
+    if column.kind == "truth value" and column.levels:
+        no, yes = column.levels
+        texts = known_texts(series, how.na)
+        found = mapped(
+            texts, lambda text: {no.casefold(): 0.0, yes.casefold(): 1.0}.get(str(text).casefold())
+        )
+        return found.to_numpy(np.float64, na_value=np.nan)
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(
+        series.dtype
+    ):
+        single = series.dtype == np.float32
+        values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
+    else:
+        texts = known_texts(series, how.na)
+        values = as_numbers(texts, column.decimal or how.decimal, how.thousands).to_numpy(
+            np.float64
+        )
+    absent = ~np.isfinite(values)
+    odd = [*column.missing, *(float(text) for text in how.na or () if is_number(text))]
+    if odd:
+        absent |= np.isin(values, odd)
+    return np.where(absent, np.nan, values) if absent.any() else values
+
+
+def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
+    """A column of 0 and 1 for each category; a row whose category is missing or new has NaN."""
+    codes = pd.Index(column.levels).get_indexer(pd.Index(texts))
+    new = sorted(set(texts[codes < 0].dropna()))
+    if new:
+        warn_user(
+            f"The column {column.name!r} has categories that its plan does not know "
+            f"({_listed(new, 5)}); they count as missing."
+        )
+    codes = np.where(texts.isna().to_numpy(), -1, codes)
+    found = np.zeros((len(texts), len(column.levels)))
+    found[np.arange(len(texts)), codes] = 1.0
+    found[codes < 0] = np.nan
+    return found
+
+
+def _listed(names: Sequence[object], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + more

@@ -1,0 +1,156 @@
+"""Columns made comparable: which scale a table needs, and what the columns are divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._validation import warn_user
+from clustertrust.tables.plan import TablePlan
+
+__all__ = ["LIMIT", "Measures", "choose_scale", "measures", "warn_of_scales"]
+
+Floats = NDArray[np.float64]
+
+# Columns in one unit have ranges within this factor: Iris has 2.5, mpg 8, wine 514.
+ONE_UNIT = 5.0
+# The standard deviation of a bell curve is that of its quartiles; where outliers rule it is a
+# multiple of it.
+OUTLIERS = 5.0
+LIMIT = 5.0  # robust scales hold values within so many spreads around the median
+QUARTILES = 1.349  # between the quartiles of a bell curve of standard deviation 1
+DOMINANT = 0.95  # share of the squared distances that one or two columns make up
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What values are made comparable by: (x - centers) / scales, held within ±limit.
+
+    Attributes
+    ----------
+    centers, scales : (features,)
+    limit : largest absolute value; infinite where there is none
+    """
+
+    centers: Floats
+    scales: Floats
+    limit: float = np.inf
+
+
+def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
+    """The scale that the columns that are used need, and why."""
+    single = [j for j, at in enumerate(plan.sources) if plan.used[at].use == "number"]
+    values = X.to_numpy(np.float64)[:, single]
+    if len(single) < 2:
+        return (
+            ("standard", "a number and categories")
+            if len(single) < X.shape[1] and single
+            else ("none", "")
+        )
+    low, high = _ends(values)
+    ranges = high - low
+    ranges = ranges[ranges > 0]
+    if len(ranges) < 2:
+        return "none", ""
+    factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
+    if factor <= ONE_UNIT:
+        return "none", "the columns have like ranges"
+    told = f"the columns differ in range by a factor of {factor:.3g}"
+    ruled = _ruled_by_outliers(values)
+    if ruled.any():
+        names = [X.columns[single[j]] for j in np.flatnonzero(ruled)]
+        return "robust", f"{told}, and outliers rule {', '.join(map(str, names[:3]))}"
+    return "standard", told
+
+
+def _ends(values: Floats) -> tuple[Floats, Floats]:
+    finite = np.isfinite(values)
+    low = np.where(finite, values, np.inf).min(axis=0)
+    high = np.where(finite, values, -np.inf).max(axis=0)
+    return low, high
+
+
+def _ruled_by_outliers(values: Floats) -> NDArray[np.bool_]:
+    spread = np.nanstd(values, axis=0)
+    return spread > OUTLIERS * _quartile_spread(values)
+
+
+def _quartile_spread(values: Floats) -> Floats:
+    """The standard deviation by the quartiles, or by all values where half of them are equal."""
+    low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
+    spread = (high - low) / QUARTILES
+    return np.where(spread > 0, spread, np.nanstd(values, axis=0))
+
+
+def measures(plan: TablePlan, values: Floats) -> Measures:
+    """What the columns (rows, features) are made comparable by.
+
+    A category weighs as much as a number: its columns share one scale, by which two random rows
+    differ in them as much as in a number.
+    """
+    center, scale, limit = SCALES[plan.scale](values)
+    scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
+    numbers = [j for j, at in enumerate(plan.sources) if plan.used[at].use == "number"]
+    # what a number counts, in squares: the weight that a category gets
+    spread = np.nanvar(np.clip((values - center) / scale, -limit, limit), axis=0)
+    weight = spread[numbers].mean() if numbers and spread[numbers].mean() > 0 else 1.0
+    for at, column in enumerate(plan.used):
+        if column.use == "category":
+            mine = plan.sources == at
+            shares = np.nanmean(values[:, mine], axis=0)
+            center[mine] = shares
+            total = (shares * (1 - shares)).sum()
+            scale[mine] = np.sqrt(total / weight) if total > 0 else 1.0
+    return Measures(center, scale, limit)
+
+
+def _none(values: Floats) -> tuple[Floats, Floats, float]:
+    return np.zeros(values.shape[1]), np.ones(values.shape[1]), np.inf
+
+
+def _standard(values: Floats) -> tuple[Floats, Floats, float]:
+    filled = np.where(np.isfinite(values), values, np.nanmean(values, axis=0))
+    return np.nanmean(values, axis=0), filled.std(axis=0), np.inf
+
+
+def _robust(values: Floats) -> tuple[Floats, Floats, float]:
+    return np.nanmedian(values, axis=0), _quartile_spread(values), LIMIT
+
+
+def _minmax(values: Floats) -> tuple[Floats, Floats, float]:
+    low, high = _ends(values)
+    return low, high - low, np.inf
+
+
+SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _minmax}
+
+
+def warn_of_scales(X: NDArray, names: Sequence[Any]) -> None:
+    """Say where one or two named columns make up nearly all of the distances.
+
+    Nothing is said of columns without names, such as those of embeddings.
+    """
+    if len(names) < 3 or len(X) < 3:
+        return
+    spread = X.var(axis=0, dtype=np.float64)
+    if not np.isfinite(spread).all() or spread.sum() == 0:
+        return
+    order = np.argsort(-spread, kind="stable")
+    shares = spread[order] / spread.sum()
+    for count in (1, 2):
+        # in one unit, few columns may vary most; in other units the smallest are out of sight
+        if shares[:count].sum() >= DOMINANT and count < len(names) / 2:
+            verb = "makes" if count == 1 else "make"
+            told = " and ".join(repr(str(names[j])) for j in order[:count])
+            warn_user(
+                f"{told} {verb} up {shares[:count].sum():.1%} of the "
+                f"squared distances between the rows; the other {len(names) - count} columns "
+                "hardly count. Where columns have different units, standardise them first "
+                "(sklearn.preprocessing.StandardScaler)."
+            )
+            return

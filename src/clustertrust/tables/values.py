@@ -1,0 +1,184 @@
+"""Text as people write it → numbers, truth values, dates, and what stands for a missing value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = [
+    "MISSING",
+    "as_numbers",
+    "decimal_of",
+    "is_date",
+    "is_number",
+    "known_texts",
+    "mapped",
+    "sentinels_in",
+    "truth_of",
+]
+
+# Texts that mean "no value", in small letters. "unknown" and "other" may be categories: not here.
+MISSING = frozenset(
+    "|?|-|--|---|.|..|...|*|–|—|n/a|na|n.a.|#n/a|nan|null|none|nil|<na>|#null!|#div/0!|#value!"  # noqa: SIM905
+    "|#ref!|missing|not available|k.a.".split("|")
+)
+# Numbers that often stand for a missing value, where they lie far from all others.
+SENTINELS = frozenset(
+    (-9, -88, -99, -888, -999, -9999, -99999, -999999, 999, 9999, 99999, 999999, 9999999)
+) | frozenset((-99.9, -999.9, -999.25, 999.9, 9999.9, 99999.9))
+
+_TRUE: tuple[set[str], ...] = (
+    {"yes", "no"},
+    {"y", "n"},
+    {"true", "false"},
+    {"t", "f"},
+    {"on", "off"},
+    {"ja", "nein"},
+    {"oui", "non"},
+    {"si", "no"},
+    {"sí", "no"},
+    {"wahr", "falsch"},
+)
+_YES = {"yes", "y", "true", "t", "on", "ja", "oui", "si", "sí", "wahr"}
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_CLOCK = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:[ap]m)?(?:Z|[+-]\d{2}:?\d{2}|\s?UTC)?)?"
+_DATE = re.compile(
+    "|".join(
+        (
+            rf"\d{{4}}[-/.]\d{{1,2}}(?:[-/.]\d{{1,2}})?{_CLOCK}",
+            rf"\d{{1,2}}[-/.]\d{{1,2}}[-/.](?:\d{{4}}|\d{{2}}){_CLOCK}",
+            rf"\d{{1,2}}[ -]{_MONTH}[ -,]*\d{{2,4}}{_CLOCK}",
+            rf"{_MONTH}[ -]\d{{1,2}},?[ -]\d{{2,4}}{_CLOCK}",
+            rf"{_MONTH}[ -]\d{{2,4}}",
+            r"\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?",
+            r"\d{4}[-: ]?Q[1-4]",
+            r"\d{4}[-: ]?M\d{1,2}",
+        )
+    ),
+    re.IGNORECASE,
+)
+
+_MARKS = re.compile(r"[$€£¥₹\s\u00a0\u202f']|(?:USD|EUR|GBP|CHF|JPY)(?=[\s\d.,-]|$)|(?<=[\d\s])%$")
+_PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-]?\d{1,3})?")
+# A comma that separates no thousands: other than three digits follow, or a point is before it.
+_PROVES_COMMA = re.compile(
+    r"[^\d]*\d+,(?:\d{1,2}|\d{4,})[^\d,.]*|[^\d]*\d{1,3}(?:\.\d{3})+,\d+[^\d,.]*"
+)
+_PROVES_POINT = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+\.\d+[^\d,.]*|[^\d]*\d+\.\d+[^\d,.]*")
+
+
+def known_texts(
+    column: pd.Series, na: Iterable[str] | None = None, *, words: bool = False
+) -> pd.Series:
+    """The texts of a column without blanks around them, NaN where one stands for a missing value.
+
+    `na` are more texts that stand for one beside those of `MISSING`; where it is empty, only empty
+    texts do. `words`: the column holds words, of which "none" may be one.
+    """
+    more = None if na is None else frozenset(text.casefold() for text in na)
+    missing = MISSING | (more or frozenset()) if more is None or more else frozenset({""})
+    if words and not (more and "none" in more):
+        missing = missing - {"none"}
+    plain = column.astype(object).map(lambda v: str(v) if isinstance(v, list | dict) else v)
+    return mapped(plain, lambda value: None if _blank(value, missing) else str(value).strip())
+
+
+def _blank(value: object, missing: frozenset[str]) -> bool:
+    return (
+        value is None
+        or value is pd.NA
+        or value != value
+        or str(value).strip().casefold() in missing
+    )
+
+
+def mapped(column: pd.Series, of: Callable[[object], object]) -> pd.Series:
+    """A function of each value, called once for each different value."""
+    codes, values = pd.factorize(column, use_na_sentinel=True)
+    found = np.array([*(of(value) for value in values), None], dtype=object)
+    return pd.Series(found[codes], index=column.index, name=column.name, dtype=object)
+
+
+def decimal_of(texts: Iterable[str]) -> str | None:
+    """Which mark these texts prove to come before the decimals; None: neither, or both."""
+    texts = list(texts)
+    comma = any(_PROVES_COMMA.fullmatch(text) for text in texts)
+    point = any(_PROVES_POINT.fullmatch(text) for text in texts)
+    if comma == point:
+        return None
+    return "," if comma else "."
+
+
+def as_numbers(texts: pd.Series, decimal: str = ".", thousands: str | None = None) -> pd.Series:
+    """Texts as floats, NaN where one is no number: 82.1%, $34,453, (12), 1.234,56 are."""
+    found = mapped(texts, lambda text: _number(str(text), decimal, thousands))
+    return found.astype(np.float64)
+
+
+def _number(text: str, decimal: str, thousands: str | None) -> float:
+    """One number, or NaN."""
+    text = text.strip().replace("−", "-")
+    if len(text) > 2 and text[0] == "(" and text[-1] == ")":  # as book-keepers write a loss
+        text = f"-{text[1:-1]}"
+    text = _MARKS.sub("", text)
+    if thousands and thousands != decimal:
+        text = text.replace(thousands, "")
+    if decimal == ",":
+        if not _COMMA.fullmatch(text):
+            return np.nan
+        return _finite(text.replace(".", "").replace(",", "."))
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    return _finite(text) if _PLAIN.fullmatch(text) else np.nan
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if np.isfinite(number) else np.nan
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain number."""
+    return _PLAIN.fullmatch(text.strip()) is not None
+
+
+def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
+    """The number of each of two texts that say yes and no; None where these do not."""
+    texts = set(texts)
+    small = {text.casefold() for text in texts}
+    if len(small) != 2 or not any(small <= pair for pair in _TRUE):
+        return None
+    return {text: float(text.casefold() in _YES) for text in texts}
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date, a month, a quarter or a time of day."""
+    return _DATE.fullmatch(text.strip()) is not None
+
+
+def sentinels_in(values: NDArray[np.float64]) -> list[float]:
+    """The numbers among the values that seem to stand for a missing one.
+
+    Such a number is known as one, is the smallest or the largest of all, and lies farther from the
+    nearest other value than those lie from each other.
+    """
+    known = np.unique(values[np.isfinite(values)])
+    found: list[float] = []
+    while len(known) > 2:
+        for at in (0, -1):
+            others = np.delete(known, at)
+            gap = abs(known[at] - others[at])
+            if known[at] in SENTINELS and gap > max(others[-1] - others[0], 1.0):
+                found.append(float(known[at]))
+                known = others
+                break
+        else:
+            break
+    return found

@@ -1,0 +1,62 @@
+"""A browser for the tests of the report, and what they read from its pages."""
+
+import os
+import shutil
+from contextlib import contextmanager
+
+import pandas as pd
+import pytest
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+@contextmanager
+def chromium_or_skip():
+    """Chromium, driven by Playwright; without them the tests are skipped, except where they must
+    run.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sync_playwright = None
+    if sync_playwright is None or CHROMIUM is None:
+        what = "Playwright" if sync_playwright is None else "Chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{what} is missing, and here the report must be tested in a browser")
+        pytest.skip(f"{what} is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield browser
+        browser.close()
+
+
+def number(page, selector):
+    return int(page.locator(selector).inner_text().replace(",", ""))
+
+
+def slide(page, threshold):
+    """Set the slider, and wait for the frame in which the page follows."""
+    page.locator("#slider").fill(str(threshold))
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def column(page, key):
+    """A column of the page of the table of points that is shown."""
+    place = (
+        page.locator("#points th")
+        .evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
+        .index(key)
+    )
+    return page.locator(f"#points tbody tr td:nth-child({place + 1})").all_inner_texts()
+
+
+def download(page, button):
+    with page.expect_download() as waiting:
+        page.locator(button).click()
+    return pd.read_csv(waiting.value.path())

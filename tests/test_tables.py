@@ -1,0 +1,562 @@
+"""Tables as people have them: what a look at one decides, and that nothing is silently wrong."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from clustertrust import CAKE
+from clustertrust.cli import cli
+from clustertrust.files.delimited import EXACT
+from clustertrust.tables import TablePlan, Wishes, look
+from clustertrust.tables.values import as_numbers, decimal_of, is_date, sentinels_in
+
+FAST = ["-k", "3", "--runs", "4"]
+RNG = np.random.default_rng(0)
+
+
+def run(*args, code=0, stdin=None):
+    result = CliRunner().invoke(cli, [str(arg) for arg in args], input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def clouds(n=60, d=3):
+    """Three clouds, row by row in turn, and which is which."""
+    which = np.arange(n) % 3
+    X = pd.DataFrame(RNG.normal(size=(n, d)) + 8 * which[:, None], columns=[*"abcdefgh"[:d]])
+    return X, which
+
+
+def results(path):
+    return pd.read_csv(path, **EXACT)
+
+
+def uses(plan):
+    return {column.name: column.use for column in plan.columns}
+
+
+def kinds(plan):
+    return {column.name: column.kind for column in plan.columns}
+
+
+# The cases that were silently wrong
+
+
+def test_wine_is_standardised_by_itself_and_said(folder):
+    wine = load_wine(as_frame=True)
+    wine.data.to_csv("wine.csv", index=False)
+    result = run("score", "wine.csv", "-k", "3", "--runs", "6", "--out", "s.csv")
+    found = pd.read_csv("s.csv")
+    assert adjusted_rand_score(wine.target, found["label"]) > 0.85
+    assert found["score"].mean() < 0.5
+    assert "Scale: standard, the columns differ in range by a factor of" in result.stdout
+    result = run("score", "wine.csv", "-k", "3", "--runs", "6", "--scale", "none", "--out", "n.csv")
+    assert adjusted_rand_score(wine.target, pd.read_csv("n.csv")["label"]) < 0.5
+
+
+def test_a_column_of_ids_is_no_feature(folder):
+    X, which = clouds()
+    X.insert(0, "id", [f"{i:03}" for i in range(1, 61)])
+    X.to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--out", "s.csv")
+    found = pd.read_csv("s.csv", dtype={"id": str})
+    assert adjusted_rand_score(which, found["label"]) == 1
+    assert found["id"].tolist() == X["id"].tolist()  # as written, in the first column
+    run("score", "x.csv", *FAST, "--keep", "id", "--out", "k.csv")
+    assert adjusted_rand_score(which, pd.read_csv("k.csv")["label"]) < 1
+
+
+def test_one_column_of_few_values_gets_a_word_and_no_scores(folder):
+    years = pd.DataFrame({"rank": np.repeat([7, 8, 9], 111), "name": [f"n{i}" for i in range(333)]})
+    years.to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST, code=1).stderr
+    assert "Only the column 'rank' with 3 different values is left" in told
+    assert told.splitlines()[-1] == "Try: clustertrust score x.csv -k 3 --runs 4 --keep rank"
+    run(*told.splitlines()[-1].split()[2:])  # it works when pasted
+
+
+def test_a_column_that_misses_most_is_set_aside_unless_asked_for(folder):
+    X, _ = clouds()
+    X["budget"] = np.where(np.arange(60) < 5, np.arange(60.0), np.nan)
+    X.to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST, "--json")
+    plan = TablePlan.from_json(json.loads(told.stdout)["plan"])
+    assert uses(plan)["budget"] == "aside"
+    assert "55 of its 60 values are missing" in plan.summary()
+    result = run("score", "x.csv", *FAST, "--impute", "mean")
+    assert "Note: More than 5% of the values are missing in budget 92%" in result.stderr
+
+
+@pytest.mark.parametrize("sentinel", [-999, 9999, -99.9])
+def test_sentinels_are_missing_values(folder, sentinel):
+    X, _ = clouds()
+    X.loc[[3, 8], "b"] = sentinel
+    X.to_csv("x.csv", index=False)
+    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    assert f"Note on b: {sentinel:g} in 2 rows is taken as missing" in result.stdout
+    filled = X.assign(b=X["b"].replace(sentinel, X["b"][X["b"] != sentinel].mean()))
+    expected = CAKE(3, n_runs=4, random_state=0).fit(filled)
+    assert_allclose(results("s.csv")["score"], expected.scores_, atol=1e-9)
+    told = run("score", "x.csv", *FAST, "--na", "none").stdout
+    assert "taken as missing" not in told
+
+
+def test_a_frame_is_only_warned_of(folder):
+    wine = load_wine(as_frame=True).data
+    with pytest.warns(UserWarning, match=r"'proline' makes up 99.8% of the squared distances"):
+        cake = CAKE(3, n_runs=4, random_state=0).fit(wine)
+    assert_array_equal(cake.scores_, CAKE(3, n_runs=4, random_state=0).fit(wine.to_numpy()).scores_)
+
+
+# What columns are
+
+
+def frame(n=40):
+    X, which = clouds(n)
+    return X.assign(
+        **{
+            "Unnamed: 0": range(1, n + 1),
+            "customerID": RNG.permutation(n) + 7000,
+            "uuid": [f"{i:032x}" for i in RNG.permutation(n)],
+            "when": pd.date_range("2026-01-01", periods=n).strftime("%d.%m.%Y"),
+            "year": RNG.integers(2007, 2010, n),
+            "share": [f"{value:.1f}%" for value in RNG.uniform(0, 100, n)],
+            "price": [f"${value:,}" for value in RNG.integers(1000, 99_999, n)],
+            "sold": [f"{value:,}" for value in RNG.integers(10_000, 99_999, n)],
+            "weight": [
+                f"{v:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".")
+                for v in RNG.uniform(1000, 9000, n)
+            ],
+            "loyal": np.where(which == 0, "Yes", "no"),
+            "city": np.array(["Rome", "Oslo", "Lima"])[RNG.integers(0, 3, n)],
+            "comment": [f"something else {i}" for i in range(n)],
+            "unit": "cm",
+            "nothing": np.nan,
+        }
+    )
+
+
+def test_each_kind_is_known():
+    plan = look(frame())
+    assert kinds(plan) == {
+        **dict.fromkeys("abc", "number"),
+        "Unnamed: 0": "id",
+        "customerID": "id",
+        "uuid": "id",
+        "when": "date",
+        "year": "date",
+        "share": "number",
+        "price": "number",
+        "sold": "number",
+        "weight": "number",
+        "loyal": "truth value",
+        "city": "category",
+        "comment": "id",
+        "unit": "constant",
+        "nothing": "empty",
+    }
+    used = ["a", "b", "c", "share", "price", "sold", "weight", "loyal"]
+    assert [column.name for column in plan.used] == [*used, "city"]
+    assert plan.id == "uuid"
+    for column in plan.columns:
+        assert column.use in ("number", "category", "id") or column.reason
+
+
+def test_numbers_mean_what_is_written():
+    data = frame()
+    found = look(data).apply(data)
+    assert_allclose(found["price"], data["price"].str.replace(r"[$,]", "", regex=True).astype(int))
+    assert_allclose(found["sold"], data["sold"].str.replace(",", "").astype(int))
+    german = data["weight"].str.replace(".", "").str.replace(",", ".").astype(float)
+    assert_allclose(found["weight"], german)
+    assert_allclose(found["share"], data["share"].str.rstrip("%").astype(float))
+    assert_array_equal(found["loyal"], data["loyal"] == "Yes")
+    for city in ("Rome", "Oslo", "Lima"):
+        assert_array_equal(found[f"city={city}"], data["city"] == city)
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "number"),
+    [
+        ("14,990", ".", 14990),
+        ("82.1%", ".", 82.1),
+        ("$34,453", ".", 34453),
+        ("€ 1.234,56", ",", 1234.56),
+        ("(1,200)", ".", -1200),
+        ("−3.5", ".", -3.5),
+        ("1e3", ".", 1000),
+        ("12 345", ".", 12345),
+        ("1e99999", ".", np.nan),
+        ("12,34,5", ".", np.nan),
+        ("3 apples", ".", np.nan),
+        ("", ".", np.nan),
+    ],
+)
+def test_texts_as_numbers(text, decimal, number):
+    assert_array_equal(as_numbers(pd.Series([text], dtype=object), decimal), [number])
+
+
+@pytest.mark.parametrize(
+    ("texts", "mark"),
+    [
+        (["14,990", "3,120"], None),
+        (["1,5", "14,990"], ","),
+        (["1.234,56"], ","),
+        (["1,234.56"], "."),
+        (["abc"], None),
+    ],
+)
+def test_what_proves_a_decimal_mark(texts, mark):
+    assert decimal_of(texts) == mark
+
+
+def test_dates_and_no_dates():
+    dates = ["2026-01-02", "2/3/99", "3 Mar 2020", "Jan 5, 2020", "12:30", "2001-02-03T04:05:06Z"]
+    assert all(map(is_date, [*dates, "2020Q1", "1999-07"]))
+    assert not any(map(is_date, ["3.14", "12-inch", "", "May be", "1.234,56", "100"]))
+
+
+def test_sentinels_lie_far_away():
+    assert sentinels_in(np.array([1.0, 2, 3, -999])) == [-999]
+    assert sentinels_in(np.array([900.0, 950, 999, 1000])) == []
+    assert sentinels_in(np.array([-1000.0, -999, 0, 5])) == []
+    assert sentinels_in(np.array([1.0, 2, 5, -999, 9999])) == [9999, -999]
+
+
+def test_none_is_a_word_among_words():
+    data = pd.DataFrame(
+        {"pain": ["None", "some", "much"] * 20, "x": ["None", *map(str, range(59))]}
+    )
+    plan = look(data)
+    assert plan.columns[0].levels == ("None", "much", "some")
+    assert (kinds(plan)["x"], plan.columns[1].n_missing) == ("number", 1)
+
+
+def test_numbers_that_count_rows_of_groups_are_ids():
+    data = pd.DataFrame(
+        {"no": [*range(1, 51)] * 2, "x": RNG.normal(size=100), "y": 1 - RNG.random(100)}
+    )
+    assert kinds(look(data))["no"] == "id"
+
+
+def test_more_texts_can_be_missing(folder):
+    X, _ = clouds()
+    X = X.assign(d=["gone", *map(str, range(59))])
+    X.loc[1, "a"] = 77
+    X.to_json("x.json", orient="records")
+    told = json.loads(run("score", "x.json", *FAST, "--na", "gone,77", "--json").stdout)
+    found = {column["name"]: column.get("n_missing", 0) for column in told["plan"]["columns"]}
+    assert found == {"a": 1, "b": 0, "c": 0, "d": 1}
+
+
+def test_what_was_said_counts():
+    data = frame()
+    plan = look(data, Wishes(use=("a", "city"), id="comment"))
+    assert [column.name for column in plan.used] == ["a", "city"]
+    assert plan.id == "comment"
+    plan = look(data, Wishes(drop=("a",), keep=("year",), encode="drop"))
+    assert uses(plan) | {"a": "aside", "year": "number", "city": "aside"} == uses(plan)
+    assert look(data, Wishes(scale="minmax")).scale == "minmax"
+
+
+def test_rows_that_are_no_points():
+    data, _ = clouds(12)
+    data = data.round(2).astype(object)
+    data.insert(0, "item", [f"i{j}" for j in range(12)])
+    units = pd.DataFrame([["", "cm", "kg", "s"]], columns=data.columns)
+    total = pd.DataFrame([["Total", 1e3, 2e3, 3e3]], columns=data.columns)
+    table = pd.concat([units, data, total], ignore_index=True)
+    plan = look(table)
+    assert plan.rows == ((0, "left out: units"), (13, "left out: total row"))
+    why = plan.rows_out(plan.apply(table), plan.rows)
+    assert why.tolist() == ["left out: units", *[""] * 12, "left out: total row"]
+
+
+def test_a_plan_survives_json_and_names_what_is_wrong():
+    plan = look(frame())
+    kept = json.loads(json.dumps(plan.to_json()))
+    assert TablePlan.from_json(kept) == plan
+    data = frame()
+    pd.testing.assert_frame_equal(TablePlan.from_json(kept).apply(data), plan.apply(data))
+    kept["columns"][0]["use"] = "twice"
+    with pytest.raises(ValueError, match=r"column 'a' of the plan: use='twice' is not known"):
+        TablePlan.from_json(kept)
+    with pytest.raises(ValueError, match="has 'colums', which is not known"):
+        TablePlan.from_json({"columns": [], "colums": []})
+    with pytest.raises(ValueError, match="JSON object with a list of columns"):
+        TablePlan.from_json([1])
+
+
+# Scales
+
+
+def scored(*options):
+    run("score", "x.csv", *FAST, *options, "--out", "s.csv")
+    return results("s.csv")["score"]
+
+
+@pytest.mark.parametrize(
+    ("name", "scaler"), [("standard", StandardScaler()), ("minmax", MinMaxScaler())]
+)
+def test_scales_are_scikit_learns(folder, name, scaler):
+    X = pd.DataFrame(load_iris().data, columns=[*"abcd"])
+    X.to_csv("x.csv", index=False)
+    expected = CAKE(3, n_runs=4, random_state=0).fit(scaler.fit_transform(X))
+    assert_allclose(scored("--scale", name), expected.scores_, atol=1e-9)
+
+
+def test_robust_scales_hold_outliers(folder):
+    X, which = clouds(90)
+    X["b"] *= 100
+    X.loc[5, "b"] = 1e9
+    X.to_csv("x.csv", index=False)
+    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    assert "Scale: robust" in result.stdout
+    found = pd.read_csv("s.csv")
+    others = np.arange(90) != 5
+    assert adjusted_rand_score(which[others], found["label"][others]) == 1
+    middle = X.median()
+    spread = (X.quantile(0.75) - X.quantile(0.25)) / 1.349
+    expected = CAKE(3, n_runs=4, random_state=0).fit(((X - middle) / spread).clip(-5, 5))
+    assert_allclose(found["score"], expected.scores_, atol=1e-9)
+
+
+def test_columns_in_one_unit_stay(folder):
+    X = pd.DataFrame(load_iris().data, columns=[*"abcd"])
+    X.to_csv("x.csv", index=False)
+    assert_array_equal(scored(), CAKE(3, n_runs=4, random_state=0).fit(X).scores_)
+
+
+def test_a_category_weighs_as_much_as_a_number(folder):
+    n = 600
+    X = pd.DataFrame({"a": RNG.normal(size=n) * 50, "b": RNG.normal(size=n)})
+    X["c"] = np.array([*"pqrst"])[RNG.integers(0, 5, n)]
+    X.to_csv("x.csv", index=False)
+    from clustertrust.cli.options import Columns
+    from clustertrust.cli.points import read_points
+
+    plain = dict.fromkeys(("format", "separator", "header", "array", "use_rep", "id", "impute"))
+    points = read_points("x.csv", Columns(**plain, use=(), drop=(), drop_missing=False))
+    squares = {
+        name: points.X.filter(regex=f"^{name}").var(ddof=0).sum() for name in ("a", "b", "c")
+    }
+    assert squares == pytest.approx({"a": 1, "b": 1, "c": 1})
+
+
+# Models and plans do the same again
+
+
+def mixed(n=90):
+    X, which = clouds(n)
+    X["b"] *= 1000
+    X["kind"] = np.array(["x", "y", "z"])[which]
+    X["paid"] = [f"${value:,}" for value in RNG.integers(1000, 9999, n)]
+    X["name"] = [f"n{i}" for i in range(n)]
+    X.loc[4, "a"] = np.nan
+    return X
+
+
+def test_predict_does_what_score_did(folder):
+    data = mixed()
+    data.to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--model", "m", "--out", "s.csv")
+    data.iloc[::-1, ::-1].assign(more="text").to_csv("new.csv", index=False)
+    run("predict", "m", "new.csv", "--out", "p.csv")
+    score, judged = pd.read_csv("s.csv"), pd.read_csv("p.csv").iloc[::-1].reset_index(drop=True)
+    assert_array_equal(judged["name"], score["name"])
+    assert_array_equal(judged["label"], score["label"])
+    assert set(judged["more"]) == {"text"}
+    assert run("predict", "m", "new.csv", "--scale", "none", code=2)
+    data.drop(columns="kind").to_csv("few.csv", index=False)
+    assert "fitted on: kind" in run("predict", "m", "few.csv", code=1).stderr
+    data.assign(kind="w").to_csv("odd.csv", index=False)
+    assert "categories that its plan does not know (w)" in run("predict", "m", "odd.csv").stderr
+
+
+def test_a_plan_is_written_edited_and_given_back(folder):
+    mixed().to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--save-plan", "plan.json", "--out", "a.csv")
+    run("score", "x.csv", *FAST, "--plan", "plan.json", "--out", "b.csv")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    plan = json.loads(Path("plan.json").read_text())
+    for column in plan["columns"]:
+        column["use"] = "number" if column["name"] in "abc" else "aside"
+    Path("plan.json").write_text(json.dumps(plan | {"scale": "none"}))
+    run("score", "x.csv", *FAST, "--plan", "plan.json", "--out", "c.csv")
+    data = mixed_numbers("x.csv")
+    expected = CAKE(3, n_runs=4, random_state=0).fit(data.to_numpy())
+    assert_allclose(results("c.csv")["score"], expected.scores_, atol=1e-9)
+    assert "leave out --id" in run("score", "x.csv", *FAST, "--plan", "plan.json", "--id", "name", code=2).stderr  # fmt: skip
+    Path("plan.json").write_text("{}")
+    assert "cannot be used" in run("score", "x.csv", *FAST, "--plan", "plan.json", code=1).stderr
+
+
+def mixed_numbers(path):
+    X = pd.read_csv(path)[[*"abc"]]
+    return X.fillna(X.mean())
+
+
+# What comes out
+
+
+def test_the_users_columns_come_first_and_as_they_were(folder):
+    lines = ["id,size,note,label", *(f'{i:03},{i % 7}.50,"n, {i}",x{i % 2}' for i in range(30))]
+    Path("x.csv").write_text("\n".join(lines))
+    run("score", "x.csv", "-k", "2", "--runs", "3", "--keep", "size", "--out", "s.csv")
+    found = pd.read_csv("s.csv", dtype=str)
+    assert list(found.columns[:5]) == ["id", "size", "note", "label_input", "label"]
+    assert found["id"][7] == "007"
+    assert found["size"][1] == "1.50"
+    assert found["note"][3] == "n, 3"
+    run("score", "x.csv", "-k", "2", "--runs", "3", "--keep", "size", "--only-scores", "--out", "o.csv")  # fmt: skip
+    assert list(pd.read_csv("o.csv").columns[:3]) == ["note", "label", "score"]
+
+
+def test_the_page_has_the_users_columns(folder):
+    from clustertrust.report import build_report
+    from clustertrust.report.packing import unpack_index
+
+    data = mixed(30)
+    data.to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--out", "s.csv", "--report", "r.html")
+    run("report", "s.csv", "--data", "x.csv", "--out", "again.html")
+    for page in ("r.html", "again.html"):
+        text = Path(page).read_text(encoding="utf-8")
+        packed = json.loads(re.search(r'id="contents"[^>]*>(.*?)</script>', text, re.S)[1])
+        own = {column["name"]: column["texts"] for column in packed["original"]}
+        assert list(own) == list(data.columns)
+        assert unpack_index(own["paid"], 30) == data["paid"].tolist()
+        assert packed["id_name"] == "name"
+    table = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.2]})
+    with pytest.raises(ValueError, match="original"):
+        build_report(table, original=data)
+    with pytest.raises(TypeError, match="original is a list"):
+        build_report(table, original=[1, 2])
+
+
+def test_rows_left_out_say_why(folder):
+    X, _ = clouds()
+    X.loc[7, ["a", "b"]] = np.nan
+    X.to_csv("x.csv", index=False)
+    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    found = pd.read_csv("s.csv")
+    assert found["reason"][7] == "left out: missing values"
+    assert np.isnan(found["score"][7])
+    assert found["score"].notna().sum() == 59
+    assert "1 of 60 rows have no score (left out: missing values)." in result.stdout
+
+
+# All problems at once
+
+
+def test_all_problems_are_in_one_message(folder):
+    mixed().to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST, "--id", "nane", "--drop", "kinds,b", code=1).stderr
+    assert "(1) --id nane: there is no such column; did you mean 'name'?" in told
+    assert "(2) --drop kinds: there is no such column; did you mean 'kind'?" in told
+    command = told.splitlines()[-1]
+    assert command == "Try: clustertrust score x.csv -k 3 --runs 4 --id name --drop kind,b"
+    run(*command.split()[2:])
+
+
+# Reading
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+def test_encodings_are_found(folder, encoding):
+    X, _ = clouds()
+    X = X.assign(Größe=[f"Maß {i} é" for i in range(60)])
+    X.to_csv("x.csv", index=False, encoding=encoding)
+    run("score", "x.csv", *FAST, "--out", "s.csv")
+    assert pd.read_csv("s.csv")["Größe"][3] == "Maß 3 é"
+    run("score", "x.csv", *FAST, "--encoding", encoding)
+    assert "'nonsense' is not known" in run("score", "x.csv", *FAST, "--encoding", "nonsense", code=1).stderr.replace("nonsense is", "'nonsense' is")  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_separators_are_found(folder, separator, suffix):
+    X, _ = clouds()
+    X.to_csv(f"x{suffix}", index=False, sep=separator)
+    run("score", f"x{suffix}", *FAST, "--out", "s.csv")
+    assert_array_equal(results("s.csv")["score"], CAKE(3, n_runs=4, random_state=0).fit(X).scores_)  # fmt: skip
+    name = {"\t": "tab", " ": "space"}.get(separator, separator)
+    run("score", f"x{suffix}", *FAST, "--separator", name)
+
+
+def test_a_semicolon_wins_over_commas_inside_amounts(folder):
+    X, _ = clouds()
+    X["a"] = [f"${30_000 + 1_000 * a:,.0f}" for a in X["a"]]
+    X.to_csv("x.csv", index=False, sep=";")
+    assert "a semicolon separates the fields" in run("score", "x.csv", *FAST).stdout
+
+
+def test_row_numbers_are_not_proposed_for_clustering(folder):
+    pd.DataFrame({"year": np.repeat([2007, 2008, 2009], 20)}).to_csv("x.csv")
+    assert run("score", "x.csv", *FAST, code=1).stderr.rstrip().endswith("--keep year")
+
+
+def test_decimal_commas_are_found_and_thousands_stay(folder):
+    X, _ = clouds()
+    X["n"] = RNG.integers(10_000, 99_999, 60)
+    text = X.assign(n=[f"{n:,}".replace(",", ".") for n in X["n"]])
+    text.to_csv("x.csv", index=False, sep=";", decimal=",")
+    run("score", "x.csv", *FAST, "--scale", "none", "--out", "s.csv")
+    expected = CAKE(3, n_runs=4, random_state=0).fit(X.to_numpy())
+    assert_allclose(results("s.csv")["score"], expected.scores_, atol=1e-9)
+
+
+def test_titles_and_names_of_rows(folder):
+    X, _ = clouds()
+    text = "Clouds of 2026\nmeasured by us\n\n" + X.to_csv(index=False)
+    Path("x.csv").write_text(text)
+    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    assert "Read: 3 lines above the names left out." in result.stdout
+    assert len(pd.read_csv("s.csv")) == 60
+    run("score", "x.csv", *FAST, "--skip-rows", "3", "--out", "s.csv")
+    assert len(pd.read_csv("s.csv")) == 60
+    body = X.to_csv(header=False)
+    Path("r.csv").write_text("a,b,c\n" + body)  # as R's write.table has it
+    run("score", "r.csv", *FAST, "--out", "s.csv")
+    assert_array_equal(results("s.csv")["score"], CAKE(3, n_runs=4, random_state=0).fit(X).scores_)  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".xlsx", ".ods"])
+def test_records_and_spreadsheets(folder, suffix):
+    X, _ = clouds()
+    X = X.assign(name=[f"n{i}" for i in range(60)])
+    path = f"x{suffix}"
+    if suffix.startswith(".json"):
+        X.to_json(path, orient="records", lines=suffix == ".jsonl", double_precision=15)
+    else:
+        pytest.importorskip({".xlsx": "openpyxl", ".ods": "odf"}[suffix])
+        title = pd.DataFrame([["Clouds", *[None] * 3], [None] * 4])
+        cells = pd.concat([title, pd.DataFrame([X.columns, *X.to_numpy()])])
+        cells.to_excel(path, index=False, header=False)
+    run("score", path, *FAST, "--out", f"s{suffix}", "--model", "m")
+    run("predict", "m", path, "--out", "p.csv")
+    assert pd.read_csv("p.csv")["name"].tolist() == X["name"].tolist()
+    expected = CAKE(3, n_runs=4, random_state=0).fit(X[[*"abc"]]).score_samples(X[[*"abc"]])
+    assert_allclose(results("p.csv")["score"], expected, atol=1e-9)
+
+
+def test_no_message_has_a_temporary_name(folder):
+    Path("x.csv").write_bytes(b"a,b\n\x00\x01,2\n")
+    told = run("score", "x.csv", *FAST, code=1).stderr
+    assert told.startswith("Error: x.csv holds bytes that are no text")
+    assert not re.search("BytesIO|object at|clustertrust-", told)
