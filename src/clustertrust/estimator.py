@@ -181,8 +181,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         50,000 points while n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise
         "rms".
     metric, metric_params : str or callable, dict, optional
-        For "exact" and "graph": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters.
-        "precomputed" is for :func:`confidence`.
+        For "exact" and "graph": any metric of :func:`sklearn.metrics.pairwise_distances` and its
+        parameters. "precomputed" is for :func:`confidence`.
     kernel, kernel_params : str or callable, dict, optional
         For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
@@ -356,10 +356,9 @@ class CAKE(ClusterMixin, BaseEstimator):
         warn_of_scales(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
+        fields = model.training_fields(X, known, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
-        self._keep(
-            X, model, model.confidence(model.training_fields(X, known), frame=frame, numbered=True)
-        )
+        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
         return self
 
     def _forget(self) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
+from clustertrust.notes import is_stable, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
 from clustertrust.results import Confidence
 
@@ -63,6 +64,7 @@ class Summary:
     reasons : points by reason
     ambiguous : the points with the lowest scores
     threshold : above this a score is kept
+    notes : what the numbers do not say by themselves
     """
 
     scores: pd.Series
@@ -70,6 +72,7 @@ class Summary:
     reasons: pd.Series
     ambiguous: pd.DataFrame
     threshold: float
+    notes: tuple[str, ...] = ()
 
     def text(self, headline: str) -> str:
         """Return the summary in words, below a headline."""
@@ -81,6 +84,7 @@ class Summary:
         return "\n\n".join(
             [
                 headline,
+                *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
                 f"By reason (core: a score above {self.threshold:g})\n{counted}",
@@ -103,6 +107,7 @@ def summary_of(
         _by_reason(table["reason"]),
         _ambiguous(table, check_count("points", points, at_least=0)),
         threshold,
+        notes_on(table),
     )
 
 
@@ -218,6 +223,7 @@ class Tally:
     clusters: pd.DataFrame | None = None
     reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
+    stable: int = 0
     rows: int = 0
     left_out: int = 0
 
@@ -229,6 +235,7 @@ class Tally:
         self.bins += np.bincount(
             (table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1
         )
+        self.stable += int(is_stable(table["stability"]).sum())
         dropped = not_kept(table["score"], self.threshold).astype(float)
         # A point that only one run assigns has a silhouette but no score, so each column has its
         # own count.
@@ -259,4 +266,5 @@ class Tally:
         )
         means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
-        return Summary(quantiles, means, reasons[reasons > 0], self.worst, self.threshold)
+        notes = note_on_runs(self.stable, int(sums["known stability"].sum()))
+        return Summary(quantiles, means, reasons[reasons > 0], self.worst, self.threshold, notes)

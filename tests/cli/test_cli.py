@@ -37,7 +37,8 @@ def test_the_summary_is_the_librarys(folder, library):
     result = run("score", "plain.csv", *FAST, "--threshold", "0.7")
     assert "up to 0.7" in result.stdout
     named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
-    assert result.stdout == summarize(named, threshold=0.7) + "\n"
+    expected = summarize(named, threshold=0.7).replace("resample=0.8", "--resample 0.8")
+    assert result.stdout == expected + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
 
 
@@ -100,6 +101,19 @@ def test_notes_name_options_that_there_are(folder):
         "score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3"
     ).stderr
     assert "agree by construction; set --resample to make them differ." in told
+
+
+def test_runs_that_do_not_differ_are_noted(folder, library):
+    assert (library.stability_ == 1).mean() > 0.9
+    printed = run("score", "plain.csv", *FAST).stdout
+    assert (
+        "so the score there is geometry alone. Vary the data of the runs (--resample 0.8)"
+        in printed
+    )
+    (note,) = json.loads(run("score", "plain.csv", *FAST, "--json").stdout)["notes"]
+    assert f"Note: {note}\n" in printed
+    run("score", "plain.csv", *FAST, "--model", "model")
+    assert "Note: " not in run("predict", "model", "plain.csv").stdout
 
 
 def test_standard_input_and_output(folder, library):

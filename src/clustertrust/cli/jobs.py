@@ -29,6 +29,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    with_options,
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -152,7 +153,7 @@ def score(request: ScoreRequest) -> None:
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, threshold, name_of(data))
-    summary = summary_of(found, threshold=threshold)
+    summary = with_options(summary_of(found, threshold=threshold))
     if request.as_json:
         printed = {
             "input": data,
@@ -198,7 +199,8 @@ def predict(model: str, request: Request) -> None:
             write_scores(
                 at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
             )
-    summary = summary_of(found, threshold=threshold)
+    # Runs are judged by the points that they were made of, not by these.
+    summary = replace(summary_of(found, threshold=threshold), notes=())
     if request.as_json:
         printed = {
             "input": data,
