@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
 from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._parallel import count_threads
@@ -31,17 +31,16 @@ from clustertrust.distances.dissimilarity import (
     Cosine,
     Dissimilarity,
     Euclidean,
-    Pairwise,
-    as_truths,
     cluster_means,
     cluster_moments,
-    fixed_parameters,
-    is_name,
 )
 from clustertrust.distances.graph_shares import N_NEIGHBORS, N_STEPS, GraphShares
 from clustertrust.distances.kernel_means import KernelMeans
 from clustertrust.distances.links import DistanceWalk, NearestWalk, Walk, WeightWalk
+from clustertrust.distances.metrics import fitted_metric, is_name
+from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.on_gpu import CentersOnGpu, EuclideanOnGpu, KernelMeansOnGpu
+from clustertrust.distances.pairwise import Pairwise
 from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 
@@ -221,6 +220,11 @@ class GeometryOptions:
         return self.method == "graph" and is_name(self.kernel, "precomputed")
 
     @property
+    def is_mixed(self) -> bool:
+        """Return whether X is a table of numbers and categories, which Gower's distance takes."""
+        return self.takes_metric and is_name(self.metric, "gower")
+
+    @property
     def has_closed_form(self) -> bool:
         """Return whether a cluster's mean and variance, or mean direction, give its distances."""
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
@@ -244,7 +248,11 @@ class GeometryOptions:
                     "whose links count; leave it out."
                 )
             return check_square("X", X, n, sparse_too=self.method == "graph")
-        X = check_matrix(X, squares=not self.takes_metric or self.metric in SQUARING)
+        if self.is_mixed:
+            X = as_mixed(X, self.metric_params)[1]
+        else:
+            squares = not self.takes_metric or self.metric in SQUARING
+            X = check_matrix(X, squares=squares)
         if X.shape[0] != n:
             raise ValueError(
                 f"X has {X.shape[0]} points and labels has {n}; both must describe the same "
@@ -261,22 +269,22 @@ class GeometryOptions:
             or metric == "euclidean"
             or self.has_closed_form
             or self.is_precomputed
+            or self.is_mixed
         ):
             return
         if sparse.issparse(X) and metric not in PAIRWISE_DISTANCE_FUNCTIONS:
             raise ValueError(
                 f"metric={metric!r} needs dense data; use X.toarray() or another metric."
             )
-        params = fixed_parameters(X, metric) | (self.metric_params or {})
         try:
-            pairwise_distances(as_truths(X[:1], metric), metric=metric, **params)
+            fitted_metric(metric, self.metric_params, X).between(X[:1], X[:1])
         except ValueError as error:
             if "'metric' parameter" not in str(error):
                 raise
             raise ValueError(
                 f"metric={metric!r} is not known; choose one that "
                 "sklearn.metrics.pairwise_distances has, such as 'manhattan', 'cosine' or "
-                "'correlation'."
+                "'correlation', or 'gower' for tables with categories."
             ) from error
 
     def resolved(self, n: int, d: int) -> str:
@@ -296,9 +304,8 @@ def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
         if options.on_gpu:
             return EuclideanOnGpu(X, cells, precision=options.precision, n_jobs=options.n_jobs)
         return Euclidean(X, cells, n_jobs=options.n_jobs)
-    return Pairwise(
-        X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs
-    )
+    metric = fitted_metric(options.metric, options.metric_params, X)
+    return Pairwise(X, cells, metric=metric, n_jobs=options.n_jobs)
 
 
 def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
@@ -349,8 +356,8 @@ def graph(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     elif options.is_precomputed and sparse.issparse(X):
         walk = DistanceWalk(X)
     else:
-        how = {"metric": options.metric, "metric_params": options.metric_params}
-        walk = NearestWalk(X, params["n_neighbors"], **how, n_jobs=options.n_jobs)
+        metric = fitted_metric(options.metric, options.metric_params, X)
+        walk = NearestWalk(X, params["n_neighbors"], metric=metric, n_jobs=options.n_jobs)
     return GraphShares(cells, walk, n_steps=params["n_steps"], n_jobs=options.n_jobs)
 
 

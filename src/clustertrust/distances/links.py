@@ -11,11 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_distances
 
-from clustertrust._parallel import blocks, one_thread
+from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
-from clustertrust.distances.dissimilarity import as_truths, fixed_parameters, is_name
+from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.distances.neighbours import Neighbours, smallest
 
 __all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "nearest_linked"]
@@ -46,17 +45,12 @@ class NearestWalk:
         X: Any,
         k: int,
         *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
+        metric: Metric = EUCLIDEAN,
         n_jobs: int | None = None,
     ) -> None:
         n = X.shape[0]
         self.k = k
-        self._among = (
-            Neighbours(X, n_jobs)
-            if is_name(metric, "euclidean")
-            else _ByMetric(X, metric, metric_params)
-        )
+        self._among = Neighbours(X, n_jobs) if metric.is_euclidean else _ByMetric(X, metric)
         links = _to_nearest(*_others(*self._among.nearest(X, min(k, n - 1) + 1)), n)
         self._scales = _Scales.of_links(links)
         self.steps = self._scales.steps(links.both_ways(np.minimum), own=True)
@@ -121,24 +115,19 @@ class _ByMetric:
     """The training points X, and a metric other than the Euclidean."""
 
     X: Any
-    metric: Any
-    params: dict[str, Any] | None
+    metric: Metric
 
     def nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
         """Return the distances to the k nearest points and their positions: (b, k)."""
-        n = self.X.shape[0]
-        with one_thread():
-            found = [smallest(self._distances(X[rows]), k) for rows in blocks(X.shape[0], 24 * n)]
+        if not self.metric.is_precomputed:
+            return self.metric.nearest(X, self.X, k)
+        found = []
+        for rows in blocks(X.shape[0], 24 * X.shape[1]):
+            distances = np.asarray(X[rows], dtype=np.float64)
+            _check(distances, None, "distance")
+            found.append(smallest(distances, k))
         away, near = zip(*found, strict=True)
         return np.concatenate(away), np.concatenate(near)
-
-    def _distances(self, X: Any) -> Floats:
-        if is_name(self.metric, "precomputed"):
-            _check(np.asarray(X), np.asarray(X), "distance")
-            return np.asarray(X, dtype=np.float64)
-        params = fixed_parameters(self.X, self.metric) | (self.params or {})
-        rows, points = (as_truths(part, self.metric) for part in (X, self.X))
-        return np.asarray(pairwise_distances(rows, points, metric=self.metric, **params))
 
 
 @dataclass(frozen=True)
