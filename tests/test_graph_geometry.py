@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from silhouette_cases import FULL, GAPS, X, halved_canberra
 from sklearn.datasets import make_moons
-from sklearn.neighbors import kneighbors_graph
+from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 from strategies import few
 
 from clustertrust import CAKE, audit, build_ensemble, confidence
@@ -222,6 +222,42 @@ def test_audit_on_points_and_graphs():
         assert_array_equal(found.suggested[[3, 50]], SIDE[[3, 50]])
         expected = silhouettes(data, given[:, None], geometry="graph", **how)[:, 0]
         assert_allclose(found.silhouette_mean, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"clusterer": "leiden"},
+        {"clusterer": "spectral", "n_clusters": 2},
+        {"clusterer": "hdbscan", "geometry": "graph", "graph_params": {"n_steps": 3}},
+    ],
+    ids=lambda options: options["clusterer"],
+)
+def test_a_sparse_graph_is_clustered_and_scored(options, tmp_path):
+    """Nothing but distances to neighbours, through a file and for new points too."""
+    search = NearestNeighbors(n_neighbors=12).fit(MOONS)
+    how = {"metric": "precomputed", "resample": 0.8, "left_out": "predict", "n_runs": 4}
+    how |= {"agreement": "jaccard"}
+    cake = CAKE(random_state=0, **how, **options).fit(search.kneighbors_graph(mode="distance"))
+    assert cake.geometry_method_ == "graph"
+    new = search.kneighbors_graph(MOONS[:30] + 0.01, mode="distance")
+    assert_array_equal(cake.predict(new), cake.labels_[:30])
+    scores = cake.score_samples(new)
+    assert_allclose(scores, cake.scores_[:30], atol=0.35)
+    cake.save(tmp_path / "model")
+    assert_array_equal(CAKE.load(tmp_path / "model").score_samples(new), scores)
+    cake.report(tmp_path / "report.html")
+
+
+def test_given_distances_with_a_graph_through_a_file(tmp_path):
+    D = cdist(MOONS, MOONS)
+    how = {"clusterer": "spectral", "metric": "precomputed", "geometry": "graph"}
+    cake = CAKE(2, n_runs=3, random_state=0, **how).fit(D)
+    known = silhouettes(MOONS, cake.ensemble_, geometry="graph")
+    assert_allclose(cake.silhouette_mean_, known.mean(axis=1), atol=1e-9)
+    cake.save(tmp_path / "model")
+    again = CAKE.load(tmp_path / "model")
+    assert_array_equal(again.score_samples(D[:9]), cake.score_samples(D[:9]))
 
 
 def test_confidence_takes_a_graph():

@@ -299,15 +299,10 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     return X
 
 
-def check_square(name: str, matrix: Any, n: int, *, sparse_too: bool = False) -> Any:
-    """Return a precomputed (n, n) matrix, unchanged where it is an array already (memory-mapped
-    ones stay so), or sparse and `sparse_too`.
+def check_square(name: str, matrix: Any, n: int) -> Any:
+    """Return a precomputed (n, n) matrix, unchanged where it is sparse, or an array already
+    (memory-mapped ones stay so).
     """
-    if sparse.issparse(matrix) and not sparse_too:
-        raise TypeError(
-            f"{name} must be a dense array; use X.toarray(), or geometry='graph' for a sparse "
-            "graph of neighbours."
-        )
     if not sparse.issparse(matrix):
         matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
     if matrix.shape != (n, n):

@@ -200,9 +200,10 @@ class CAKE(ClusterMixin, BaseEstimator):
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
         "precomputed" is for :func:`confidence`.
     graph_params : dict, optional
-        For "graph": "n_neighbors" (15) of each point, and "n_steps" (4) of the walks. With
-        :func:`confidence`, a sparse X may hold all distances to neighbours
-        (`metric="precomputed"`), or all weights of links (`kernel="precomputed"`).
+        For "graph": "n_neighbors" (15) of each point, and "n_steps" (4) of the walks. X may be a
+        sparse graph of distances to neighbours (`metric="precomputed"`, with "leiden", "spectral"
+        or "hdbscan"; "auto" is "graph" then), and for :func:`confidence` one of weights
+        (`kernel="precomputed"`).
     normalization : {"clip", "affine"}
         How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
         (x + 1) / 2.

@@ -242,12 +242,8 @@ class GeometryOptions:
     def check_points(self, X: Any, n: int) -> Any:
         """Return X as the geometry needs it, points or a square matrix; try the metric on a row."""
         if self.is_precomputed:
-            if sparse.issparse(X) and "n_neighbors" in (self.graph_params or {}):
-                raise ValueError(
-                    "graph_params['n_neighbors'] is not used where X is a sparse graph, all of "
-                    "whose links count; leave it out."
-                )
-            return check_square("X", X, n, sparse_too=self.method == "graph")
+            self.check_given(X)
+            return check_square("X", X, n)
         if self.is_mixed:
             X = as_mixed(X, self.metric_params)[1]
         else:
@@ -260,6 +256,21 @@ class GeometryOptions:
             )
         self.try_metric(X)
         return X
+
+    def check_given(self, X: Any) -> None:
+        """Raise for a sparse graph that the geometry cannot use."""
+        if not sparse.issparse(X):
+            return
+        if self.method not in ("graph", "auto"):
+            raise TypeError(
+                f"X is a sparse graph, and geometry={self.method!r} needs all distances; give a "
+                "dense matrix (X.toarray() only if it is complete), or geometry='graph'."
+            )
+        if "n_neighbors" in (self.graph_params or {}):
+            raise ValueError(
+                "graph_params['n_neighbors'] is not used where X is a sparse graph, all of "
+                "whose links count; leave it out."
+            )
 
     def try_metric(self, X: Any) -> None:
         """Try the metric on one point, so that a bad one fails before the work starts."""
@@ -287,10 +298,12 @@ class GeometryOptions:
                 "'correlation', or 'gower' for tables with categories."
             ) from error
 
-    def resolved(self, n: int, d: int) -> str:
-        """Return the method; `auto` is resolved for n points with d columns."""
+    def resolved(self, n: int, d: int, *, is_graph: bool = False) -> str:
+        """Return the method; `auto` is resolved for n points with d columns, or for a graph."""
         if self.method != "auto":
             return self.method
+        if is_graph:
+            return "graph"
         return choose_geometry(n, d, self.metric, on_gpu=self.on_gpu)
 
 
@@ -497,7 +510,7 @@ def build_geometry(
 ) -> tuple[str, Dissimilarity]:
     """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
     n, d = X.shape
-    method = options.resolved(n, d)
+    method = options.resolved(n, d, is_graph=options.is_precomputed and sparse.issparse(X))
     if options.method == "exact" and not options.has_closed_form and not options.on_gpu:
         warn_of_long_work(n, d, count_threads(options.n_jobs))
     if method == "centroid":
