@@ -41,6 +41,7 @@ class Points:
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names
+    view : where to draw the points, if X holds distances
     """
 
     X: Any
@@ -52,6 +53,7 @@ class Points:
     plan: TablePlan | None = None
     why: pd.Series | None = None
     original: pd.DataFrame | None = None
+    view: Any = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
