@@ -61,7 +61,9 @@ def test_a_square_table_is_clustered(squares, name):
 def test_a_model_labels_rows_of_distances(squares):
     options = ("--out", "scores.csv", "--report", "page.html", "--plot", "p.png")
     run("score", "both.csv", "--distances", *K, "--model", "m", *options)
-    assert "principal coordinate" in (squares / "page.html").read_text(encoding="utf-8")
+    assert "principal coordinates of their distances" in (squares / "page.html").read_text(
+        encoding="utf-8"
+    )
     new = pd.DataFrame(D[:5], index=[f"new-{i}" for i in range(5)], columns=IDS)
     new[new.columns[::-1]].to_csv("new.csv")
     run("predict", "m", "new.csv", "--out", "labels.csv")
