@@ -19,8 +19,24 @@ from clustertrust import CAKE
 from clustertrust.displays import ScoreScatterDisplay
 
 DOCS = Path(__file__).parent.parent / "docs"
-TYPED = """Copenhagen Kopenhagen Copenhaagen Copenhegen Kobenhavn Stockholm Stokholm Stockholme
-Stocholm Helsinki Helsinky Hellsinki Helsingfors Reykjavik Rejkjavik Reykjavic""".split()
+TYPED = [
+    "Copenhagen",
+    "Kopenhagen",
+    "Copenhaagen",
+    "Copenhegen",
+    "Kobenhavn",
+    "Stockholm",
+    "Stokholm",
+    "Stockholme",
+    "Stocholm",
+    "Helsinki",
+    "Helsinky",
+    "Hellsinki",
+    "Helsingfors",
+    "Reykjavik",
+    "Rejkjavik",
+    "Reykjavic",
+]
 
 
 def edits(a: str, b: str) -> int:

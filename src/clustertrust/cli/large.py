@@ -30,6 +30,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    watched,
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -170,13 +171,13 @@ def score_large(request: ScoreRequest, planned: Planned) -> None:
             scale="standard" if standardize else "none",
             missing=("mean" if impute else plan.missing),
         )
-    data, method, paths, threshold = request.data, request.method, request.paths, request.threshold
+    data, method, paths = request.data, request.method, request.paths
     table, preparation = prepared(
         source, Ways(request.columns.drop_missing, impute, standardize), method.n_jobs
     )
     params = method.building() | method.scoring()
-    settings_of_fit = Settings.of(CAKE(**params, verbose=True, checkpoint=request.checkpoint))
-    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
+    settings_of_fit = Settings.of(CAKE(**params, verbose=watched(), checkpoint=request.checkpoint))
+    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, watched())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
@@ -187,9 +188,11 @@ def score_large(request: ScoreRequest, planned: Planned) -> None:
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
-        tally = Tally(threshold)
         points = replace(_points(source, streamed.built.sample, preparation), plan=plan)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
+        # the rows are written as they are scored: the sample stands for all
+        threshold = request.threshold_for(scored.scores)
+        tally = Tally(threshold, fitted=request.threshold is None)
         with staged(paths) as at:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
@@ -221,7 +224,7 @@ def score_large(request: ScoreRequest, planned: Planned) -> None:
                 shown = (
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
-                write_page(at["--report"], scored, points, settings, threshold, shown)
+                write_page(at["--report"], scored, points, settings, request.threshold, shown)
     _print_outcome(request, scored, tally, points, settings)
 
 
@@ -385,4 +388,4 @@ def _points(source: Source, sample: SampledRows, preparation: Preparation | None
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]
     X = pd.DataFrame(sample.X, columns=names, index=ids)
     unscaled = X if preparation is None else preparation.unscale(X)
-    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation)
+    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation, sampled=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class Points:
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names
+    folder : where the file is; None for standard input
+    sampled : whether these are some rows of a larger file
     view : where to draw the points, if X holds distances
     """
 
@@ -53,6 +56,8 @@ class Points:
     plan: TablePlan | None = None
     why: pd.Series | None = None
     original: pd.DataFrame | None = None
+    folder: Path | None = None
+    sampled: bool = False
     view: Any = None
 
 
@@ -135,6 +140,7 @@ def read_points(
         plan,
         why,
         None if is_unnamed(table) else _as_written(path, columns, table, frame),
+        None if path == "-" else Path(path).parent,
     )
 
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
-from clustertrust._views import principal_components
-from clustertrust.cli.points import Points
+from clustertrust._types import Ints
+from clustertrust._views import View, principal_view
+from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
 from clustertrust.tables import TablePlan
@@ -99,7 +101,7 @@ def write_page(
     scored: Confidence,
     points: Points,
     settings: Mapping[str, Any],
-    threshold: float,
+    threshold: float | None,
     name: str,
 ) -> None:
     """Write a page to explore the scores."""
@@ -107,7 +109,7 @@ def write_page(
 
     write_report(
         path,
-        scored.to_frame(threshold),
+        scored.to_frame(),
         points.unscaled,
         votes=votes_of(scored),
         settings=settings,
@@ -115,6 +117,8 @@ def write_page(
         threshold=threshold,
         embedding=_standardised_view(points) if points.view is None else points.view,
         original=own_columns(points),
+        folder=points.folder,
+        rows=_places(points),
     )
 
 
@@ -123,12 +127,19 @@ def own_columns(points: Points) -> pd.DataFrame | None:
     return None if points.original is None else points.original[points.kept]
 
 
-def _standardised_view(points: Points) -> pd.DataFrame | None:
+def _places(points: Points) -> Ints | None:
+    """Return where each point stands in the file of scores; None: its name says it."""
+    if points.ids.name == ROW:
+        return None
+    places = np.flatnonzero(points.kept)
+    return np.full(len(places), -1) if points.sampled else places
+
+
+def _standardised_view(points: Points) -> View | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
     if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
         return None
-    names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
-    return pd.DataFrame(principal_components(points.X.to_numpy())[0], columns=names)
+    return principal_view(points.X.to_numpy(), f"{points.X.shape[1]} standardised columns")
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:
