@@ -225,9 +225,8 @@ def run(name: str, size: Size) -> pd.DataFrame | None:
 
 def wide(table: pd.DataFrame, value: str) -> pd.DataFrame:
     """One column a method, one row a table."""
-    return table.pivot_table(index="dataset", columns="method", values=value, sort=False)[
-        list(METHODS)
-    ]
+    by_name = table.pivot(index="dataset", columns="method", values=value)
+    return by_name.loc[table["dataset"].unique(), list(METHODS)]
 
 
 def _bold(values: pd.Series, digits: int = 2) -> list[str]:
