@@ -225,7 +225,7 @@ def run(name: str, size: Size) -> pd.DataFrame | None:
 
 def wide(table: pd.DataFrame, value: str) -> pd.DataFrame:
     """One column a method, one row a table."""
-    by_name = table.pivot(index="dataset", columns="method", values=value)
+    by_name = table.pivot_table(index="dataset", columns="method", values=value, dropna=False)
     return by_name.loc[table["dataset"].unique(), list(METHODS)]
 
 
