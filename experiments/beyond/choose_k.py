@@ -46,7 +46,7 @@ FILE, R_FILE = RESULTS / "choose_k.csv", RESULTS / "k_rivals.csv"
 
 def all_sets() -> Iterator[tuple[str, Set]]:
     """Every set with its group; real sets as far as their packages are installed."""
-    for made in k_sets.held_out(EACH):
+    for made in sorted(k_sets.held_out(EACH), key=number_of):  # families in turn
         yield "generated", made
     for name in heldout.REAL:
         found = heldout.load(name)
@@ -55,8 +55,13 @@ def all_sets() -> Iterator[tuple[str, Set]]:
             continue
         rows = np.random.default_rng([4, 0]).permutation(len(found.X))[:POINTS]
         yield "real", found._replace(X=found.X[rows], y=found.y[rows])
-    for made in k_sets.shapes(SHAPES_EACH):
+    for made in sorted(k_sets.shapes(SHAPES_EACH), key=number_of):
         yield "shapes", made
+
+
+def number_of(made: Set) -> int:
+    """The number of a set in its family."""
+    return int(made.name.split()[-1])
 
 
 # The usual ways
