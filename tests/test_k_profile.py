@@ -361,3 +361,22 @@ def test_bad_ranges(ks, kind, message):
 def test_bad_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         choose_k(BLOBS, range(2, 5), **settings)
+
+
+def test_the_legend_hides_no_line():
+    """Every line stays below the legend, whatever the axes."""
+    from matplotlib.figure import Figure
+
+    k = np.arange(2, 8)
+    numbers = {"scores": np.full(6, 0.95), "score_errors": np.zeros(6), "low": np.full(6, 0.9)}
+    numbers |= {name: np.ones(6) for name in ("high", "stability", "geometry", "weakest")}
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for ax in figure.subplots(1, 2):
+        shown = KProfileDisplay(
+            n_clusters=k, **numbers, null_scores=np.full(6, 0.99), null_errors=None, best=3
+        ).plot(ax)
+        figure.draw_without_rendering()
+        box = ax.get_legend().get_window_extent().transformed(ax.transData.inverted())
+        assert box.y0 > 1.0
+        assert max(ax.get_yticks()) <= 1.02  # a score is at most 1
+        assert shown.lines_["stability"].get_ydata().max() == 1

@@ -30,7 +30,7 @@ from clustertrust.cli.options import (
 from clustertrust.cli.outputs import check_outputs
 from clustertrust.cli.request import Request, ScoreRequest
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "check_column_options", "check_streams"]
 
 
 class OneFile(click.Path):
@@ -183,8 +183,8 @@ def score(
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     outputs |= {"--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels, "--plan": columns.plan})
-    _check_columns(columns)
-    _check_streams(out, as_json)
+    check_column_options(columns)
+    check_streams(out, as_json)
     typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
     if labels is not None and labels_column is not None:
         raise click.UsageError("--labels and --labels-column both give labels; choose one.")
@@ -265,8 +265,8 @@ def predict(
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
-    _check_columns(columns)
-    _check_streams(out, as_json)
+    check_column_options(columns)
+    check_streams(out, as_json)
     planned = ("use", "keep", "scale", "standardize", "encode", "plan")
     given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
     if given:
@@ -316,7 +316,7 @@ def report(
     paths = {
         "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
     }
-    _check_columns(columns)
+    check_column_options(columns)
     from clustertrust.cli import jobs
 
     loaded()
@@ -423,8 +423,8 @@ def choose_k(
     """
     outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
-    _check_columns(columns)
-    _check_streams(out, as_json)
+    check_column_options(columns)
+    check_streams(out, as_json)
     refused = [
         _typed(ctx, name)
         for name in ("effort", "n_surrogates", "level")
@@ -469,7 +469,8 @@ def demo(out: str | None) -> None:
     jobs.demo(out)
 
 
-def _check_columns(columns: Columns) -> None:
+def check_column_options(columns: Columns) -> None:
+    """Raise for options of columns that exclude each other."""
     if columns.impute is not None and columns.drop_missing:
         raise click.UsageError(
             "--impute and --drop-missing are two ways to treat missing values; choose one."
@@ -485,7 +486,8 @@ def _check_columns(columns: Columns) -> None:
         )
 
 
-def _check_streams(out: str | None, as_json: bool) -> None:
+def check_streams(out: str | None, as_json: bool) -> None:
+    """Raise if two outputs would be printed."""
     if out == "-" and as_json:
         raise click.UsageError(
             "--out - and --json would both print to standard output; choose one."

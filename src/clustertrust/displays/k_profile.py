@@ -9,12 +9,15 @@ import numpy as np
 
 from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
 from clustertrust._types import Floats
-from clustertrust.displays.shared import Display, require_matplotlib
+from clustertrust.displays.shared import Display, legend_on_top, require_matplotlib
 from clustertrust.k_profile.record import KProfile
 
 __all__ = ["KProfileDisplay"]
 
 STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
+
+
+TOP = 1.02  # of the axis of scores, below the legend
 
 
 class KProfileDisplay(Display):
@@ -119,7 +122,7 @@ class KProfileDisplay(Display):
             self._draw_beyond(ax, k)
         ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, 1.05), title=self._title())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.legend(fontsize="small")
+        legend_on_top(ax, columns=2)
         return self
 
     def _draw_beyond(self, ax: Any, k: Any) -> None:
