@@ -120,7 +120,7 @@ class KProfileDisplay(Display):
         )
         if self.beyond is not None:
             self._draw_beyond(ax, k)
-        ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, 1.05), title=self._title())
+        ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, TOP), title=self._title())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_on_top(ax, columns=2)
         return self
