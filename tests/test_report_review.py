@@ -119,6 +119,10 @@ def test_keys_answer_undo_and_reach_the_file(visit, reviewed):
     page.keyboard.press("w")
     page.keyboard.press("u")
     assert asked_about(page) == names[order[6]]
+    page.keyboard.press("o")
+    page.keyboard.press("Escape")  # out of the list of clusters alone
+    assert page.locator("#review").is_visible()
+    assert page.evaluate("document.activeElement.id") == "answer-other"
     page.keyboard.press("o")  # a list of clusters, its rival first in focus
     rival = cake.confidence_.rival[order[6]]
     assert page.evaluate("document.activeElement.textContent") == str(rival)
@@ -209,6 +213,9 @@ def test_skipped_points_can_be_asked_again(visit, reviewed):
         page.keyboard.press(key)
     assert page.locator("#review-title").inner_text() == "All questions are answered"
     assert page.locator("#answer-right").is_disabled()
+    cells = np.array([row.inner_text().split("\t") for row in page.locator(".answers tr").all()])
+    assert cells[0].tolist() == ["cluster", "right", "wrong", "skipped"]
+    assert cells[1:, 1:].astype(int).sum(axis=0).tolist() == [1, 0, 2]
     page.locator("#review-again").click()
     page.keyboard.press("w")
     page.keyboard.press("r")
