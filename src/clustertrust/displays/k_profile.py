@@ -17,9 +17,6 @@ __all__ = ["KProfileDisplay"]
 STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
 
 
-TOP = 1.02  # of the axis of scores, below the legend
-
-
 class KProfileDisplay(Display):
     """The probability of each k as bars, and what each signal says as lines.
 
