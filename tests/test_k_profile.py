@@ -367,14 +367,16 @@ def test_the_legend_hides_no_line():
     """Every line stays below the legend, whatever the axes."""
     from matplotlib.figure import Figure
 
-    k, ones = np.arange(2, 8), np.ones(6)
-    support = dict.fromkeys(("separation", "likelihood", "stability"), ones)
-    numbers = {"probability": ones / 6, "support": support, "weakest": ones, "beyond": ones}
+    k = np.arange(2, 8)
+    support = {"separation": np.ones(6), "likelihood": np.full(6, 0.95)}
+    numbers = {"probability": np.full(6, 1 / 6), "weakest": np.ones(6), "beyond": np.full(6, 0.99)}
     figure = Figure(figsize=(10, 4), layout="constrained")
     for ax in figure.subplots(1, 2):
-        shown = KProfileDisplay(n_clusters=k, **numbers, best=3, plausible=[3]).plot(ax)
+        shown = KProfileDisplay(
+            n_clusters=k, support=support, **numbers, best=3, plausible=(3, 4)
+        ).plot(ax)
         figure.draw_without_rendering()
         box = ax.get_legend().get_window_extent().transformed(ax.transData.inverted())
         assert box.y0 > 1.0
-        assert max(ax.get_yticks()) <= 1.05  # nothing here is more than 1
-        assert shown.lines_["stability"].get_ydata().max() == 1
+        assert max(ax.get_yticks()) <= 1.02  # a score is at most 1
+        assert shown.lines_["separation"].get_ydata().max() == 1
