@@ -15,9 +15,7 @@ from clustertrust.k_profile.record import KProfile
 __all__ = ["KProfileDisplay"]
 
 STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
-
-
-TOP = 1.02  # of the axis of scores, below the legend
+TOP = 1.02  # of the axis, below the legend
 
 
 class KProfileDisplay(Display):
