@@ -49,7 +49,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
         method = request.method.building() | method
     else:
         method = {"labels": Path(request.labels).name} | method
-    names = [] if sparse.issparse(points.X) else [str(name) for name in points.X.columns]
+    unnamed = sparse.issparse(points.X) or request.distances
+    names = [] if unnamed else [str(name) for name in points.X.columns]
     settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
     settings |= (
         {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
