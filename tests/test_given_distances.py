@@ -216,7 +216,7 @@ def test_a_large_matrix_is_checked_in_every_tile(monkeypatch):
 
 def test_what_cannot_go_with_given_distances_is_refused():
     refused = {
-        "geometry='exact' or 'auto'": {"geometry": "rms"},
+        "geometry='exact' or 'graph' or 'auto'": {"geometry": "rms"},
         "fits Gaussians": {"fusion": "refined"},
         "takes no parameters": {"metric_params": {"p": 1}},
     }
@@ -261,6 +261,8 @@ def test_tags():
     assert get_tags(cake()).input_tags.pairwise
     assert not get_tags(CAKE(3)).input_tags.pairwise
     assert get_tags(KMedoids(metric="precomputed")).input_tags.pairwise
+    assert get_tags(cake("leiden")).input_tags.sparse
+    assert not get_tags(cake("kmedoids")).input_tags.sparse
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1
@@ -442,7 +444,9 @@ def test_a_graph_is_checked():
     with pytest.raises(ValueError, match="'hdbscan', 'leiden', 'spectral'"):
         build_ensemble(graph, "kmedoids", n_clusters=3, metric="precomputed")
     with pytest.raises(ValueError, match="give the dense matrix"):
-        cake("leiden").fit(graph)
+        cake("kmedoids").fit(graph)
+    with pytest.raises(TypeError, match="geometry='exact' needs all distances"):
+        cake("leiden", geometry="exact").fit(graph)
 
 
 def test_a_stored_zero_is_a_distance():

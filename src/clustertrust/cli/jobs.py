@@ -30,6 +30,7 @@ from clustertrust.cli.printing import (
     score_settings,
     summary_fields,
     watched,
+    with_options,
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -173,7 +174,7 @@ def score(request: ScoreRequest) -> None:
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
-    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
+    summary = with_options(summary_of(found, threshold=threshold, fitted=request.threshold is None))
     if request.as_json:
         printed = {
             "input": data,
@@ -221,7 +222,10 @@ def predict(model: str, request: Request) -> None:
             write_scores(
                 at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
             )
-    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
+    # Runs are judged by the points that they were made of, not by these.
+    summary = replace(
+        summary_of(found, threshold=threshold, fitted=request.threshold is None), notes=()
+    )
     if request.as_json:
         printed = {
             "input": data,
