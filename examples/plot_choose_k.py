@@ -38,7 +38,7 @@ def main() -> None:
     for ax, (title, X) in zip(axes, data().items(), strict=True):
         profile = choose_k(X, KS, CAKE(n_runs=RUNS, random_state=0))
         KProfileDisplay.from_profile(profile, ax=ax)
-        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
+        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=9)
         if ax is not axes[0]:
             ax.get_legend().remove()
         print(f"{title}\n{profile.summary()}\n")

@@ -21,6 +21,8 @@ from clustertrust.cli.options import (
     Method,
     Numbers,
     Sections,
+    TableChoice,
+    TableOption,
     column_options,
     method_options,
     profile_options,
@@ -127,6 +129,11 @@ json_option = click.option(
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
 @click.option(
+    "--distances",
+    is_flag=True,
+    help="DATA is a square table of distances, with or without names; k-medoids by default.",
+)
+@click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
@@ -161,6 +168,7 @@ def score(
     save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
+    distances: bool,
     memory: int | None,
     checkpoint: str | None,
     scheduler: str | None,
@@ -176,7 +184,8 @@ def score(
     Folders, and files larger than --memory allows, are read in blocks. One look at the table
     decides what is done with each column: ids, dates and constant columns are set aside, categories
     become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
-    of FILE sets the format of --out and --report. DATA and --labels are never overwritten.
+    of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
+    --distances, DATA holds the distances of all pairs of points instead.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     outputs |= {"--save-plan": save_plan}
@@ -202,13 +211,16 @@ def score(
 
     loaded()
     jobs.check_tools(data, columns, paths)
+    if distances:
+        if labels_column is not None or save_plan is not None or scheduler is not None:
+            raise click.UsageError(
+                "With --distances every column is a point; leave out --labels-column, --save-plan "
+                "and --scheduler. --labels takes labels from a file of their own."
+            )
+        jobs.check_square_options(columns)
+        method = jobs.for_distances(method, typed)
     if labels is None and labels_column is None:
-        for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
-            if value == "precomputed":
-                raise click.UsageError(
-                    f"{option} precomputed is for given partitions: clusterers need the points. "
-                    "Add --labels."
-                )
+        _check_given(method, distances)
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
@@ -226,7 +238,26 @@ def score(
                 typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,
+                distances=distances,
             )
+        )
+
+
+def _check_given(method: Method, distances: bool) -> None:
+    """Raise for a matrix in place of points where something is clustered."""
+    if method.metric == "precomputed" and not distances:
+        raise click.UsageError(
+            "--metric precomputed: to cluster a square table of distances, give --distances."
+        )
+    if method.metric == "gower":
+        raise click.UsageError(
+            "--metric gower is for Python: CAKE(k, clusterer='kmedoids', metric='gower').fit(frame)"
+            ". The command makes numbers of categories."
+        )
+    if method.kernel == "precomputed":
+        raise click.UsageError(
+            "--kernel precomputed is for given partitions: clusterers need the points. Add "
+            "--labels."
         )
 
 
@@ -354,7 +385,17 @@ def report(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. --no-null is some forty times faster and says less.",
+    help="Compare with data without clusters. With --no-null the answer is never 1.",
+)
+@click.option(
+    "--effort",
+    cls=TableOption,
+    metavar="NAME",
+    type=TableChoice("k_profile.chance:EFFORTS"),
+    default="quick",
+    show_default=True,
+    help="How they are compared. full: scored as the data are, which takes some forty times as"
+    " long.",
 )
 @click.option(
     "--surrogates",
@@ -394,6 +435,7 @@ def choose_k(
     plot: str | None,
     save_plan: str | None,
     null: bool,
+    effort: str,
     n_surrogates: int,
     level: float,
     max_points: int,
@@ -403,16 +445,19 @@ def choose_k(
 ) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    Each number is compared with data without clusters. The recommendation is 1 if no number stands
-    out from one cloud. DATA is read as by `clustertrust score`, but not in blocks. The suffix of
-    FILE sets the format of --out and --plot; .json holds what --json prints.
+    Each number gets a probability from three signals: separation, likelihood and stability. The
+    recommendation is 1 if no number stands out from one cloud of points. DATA is read as by
+    `clustertrust score`, but not in blocks. The suffix of FILE sets the format of --out and --plot;
+    .json holds what --json prints.
     """
     outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
     check_column_options(columns)
     check_streams(out, as_json)
     refused = [
-        _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
+        _typed(ctx, name)
+        for name in ("effort", "n_surrogates", "level")
+        if not null and _is_given(ctx, name)
     ]
     if refused:
         raise click.UsageError(
@@ -426,7 +471,7 @@ def choose_k(
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
-    asked = choosing.Asked(ks, null, n_surrogates, level, max_points)
+    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points)
     request = Request(
         data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
     )
