@@ -34,7 +34,7 @@ def data() -> dict[str, np.ndarray]:
 
 def main() -> None:
     """Profile each data set, draw and print."""
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained", sharey=True)
     for ax, (title, X) in zip(axes, data().items(), strict=True):
         profile = choose_k(X, KS, CAKE(n_runs=RUNS, random_state=0))
         KProfileDisplay.from_profile(profile, ax=ax)
