@@ -36,7 +36,7 @@ from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
-from clustertrust.tables import warn_of_scales
+from clustertrust.tables import warn_of_columns
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
 
@@ -342,7 +342,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = check_matrix(X, estimator=self)
         settings.check_points(X)
-        warn_of_scales(X, names)
+        warn_of_columns(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().

@@ -265,7 +265,7 @@ def predict(
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
     _check_columns(columns)
     _check_streams(out, as_json)
-    planned = ("use", "keep", "scale", "standardize", "encode", "plan")
+    planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
     given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
     if given:
         raise click.UsageError(

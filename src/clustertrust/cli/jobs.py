@@ -129,7 +129,10 @@ def score(request: ScoreRequest) -> None:
     cake = None
     if not has_labels:
         params = method.building() | method.scoring()
-        cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint).fit(points.X)
+        cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
+            cake.fit(points.X)
         scored = cake.confidence_
     else:
         scored = _score_given(request, points, labels)
@@ -212,7 +215,11 @@ def predict(model: str, request: Request) -> None:
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    print_summary(request, summary.text(f"{line}; scored by {model}"), points)
+    text = summary.text(f"{line}; scored by {model}")
+    filled = [f"{name} {count}" for name, count in points.n_filled.items()]
+    if filled:
+        text += f"\n\nMissing values: {listed(filled)}; they take the means that the model stored."
+    print_summary(request, text, replace(points, plan=None))
 
 
 def report(scores: str, request: Request, title: str | None) -> None:

@@ -92,7 +92,7 @@ class Planned:
 
 
 def _look(request: ScoreRequest, names: list[str]) -> TablePlan:
-    """The plan of a table in blocks, made from its first rows."""
+    """Return the plan of a table in blocks, made from its first rows."""
     data, columns = request.data, request.columns
     choice = columns.choice(names)
     check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
@@ -115,7 +115,7 @@ def _look(request: ScoreRequest, names: list[str]) -> TablePlan:
 
 
 def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
-    """The plan of a column, where the first rows of sorted ones prove nothing about the others."""
+    """Return the plan of a column; first rows that are sorted prove nothing about the others."""
     steps = column.reason == COUNTING[1] and not pd.api.types.is_integer_dtype(series.dtype)
     sorted_rows = column.numeric and (column.kind == "constant" or steps)
     if column.use in ("aside", "id") and sorted_rows and not column.said:

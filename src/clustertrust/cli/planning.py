@@ -16,7 +16,7 @@ from clustertrust.cli.scaling import Preparation
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
 from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
-from clustertrust.tables.values import known_texts
+from clustertrust.tables.values import as_categories, in_order
 
 __all__ = ["FittedTable", "TableProblem", "check_plan", "is_unnamed", "plan_table", "wishes_of"]
 
@@ -89,6 +89,7 @@ def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> Wishes:
         use=tuple(choice["use"]),
         drop=tuple(choice["drop"]),
         keep=tuple(choice["keep"]),
+        category=tuple(choice["category"]),
         scale="standard" if columns.standardize else columns.scale,
         encode=columns.encode,
         missing=columns.missing_rule() or "auto",
@@ -149,8 +150,8 @@ def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> Co
     """Return a category with its values, if the plan does not list them."""
     if column.levels:
         return column
-    texts = known_texts(frame[column.name], plan.na, words=True)
-    return replace(column, levels=tuple(sorted(texts.dropna().unique())))
+    texts = as_categories(frame[column.name], plan.na)
+    return replace(column, levels=tuple(sorted(texts.dropna().unique(), key=in_order)))
 
 
 def _plan_for_new_rows(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Points:
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names
+    n_filled : how many values were filled in, by column
     """
 
     X: Any
@@ -52,6 +54,7 @@ class Points:
     plan: TablePlan | None = None
     why: pd.Series | None = None
     original: pd.DataFrame | None = None
+    n_filled: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
@@ -118,6 +121,7 @@ def read_points(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
+    lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
     values, preparation = _filled(X.to_numpy()[kept], plan, fitted, source_name)
     # Columns of arrays have no names that a model could ask for.
     plain = is_unnamed(table) and X.shape[1] == table.data.shape[1]
@@ -133,6 +137,7 @@ def read_points(
         plan,
         why,
         None if is_unnamed(table) else _as_written(path, columns, table, frame),
+        {plan.used[at].name: int(n) for at, n in zip(plan.sources, lost, strict=True) if n},
     )
 
 
@@ -206,6 +211,7 @@ def _sparse_points(
         "--use": columns.use,
         "--drop": columns.drop,
         "--keep": columns.keep,
+        "--category": columns.category,
         "--impute": columns.impute,
         "--plan": columns.plan,
         "--drop-missing": columns.drop_missing,

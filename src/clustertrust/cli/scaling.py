@@ -76,7 +76,7 @@ class Preparation:
 
 
 def fit_preparation(plan: TablePlan, values: NDArray) -> Preparation:
-    """What is done to the columns of a plan, measured on the rows (rows, features) of a table."""
+    """Return what is done to the columns of a plan, measured on (rows, features) values."""
     plain = all(column.use == "number" for column in plan.used)
     standardize = plan.scale == "standard"
     impute = plan.missing != "drop"

@@ -52,7 +52,7 @@ def save(path: Path, cake: CAKE, points: Points) -> None:
 
 
 def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
-    """What a model's file keeps of what was done to the columns."""
+    """Return what a model's file keeps of what was done to the columns."""
     if preparation is None:
         return None
     # rows are those of one table
@@ -116,7 +116,7 @@ def write_page(
 
 
 def own_columns(points: Points) -> pd.DataFrame | None:
-    """The rows of the user's own table that are clustered, where its columns have names."""
+    """Return the rows of the user's own table that are clustered, where its columns have names."""
     return None if points.original is None else points.original[points.kept]
 
 

@@ -303,7 +303,7 @@ class FrameSource(FileSource):
                 yield Block(numbers_of(frame[self.columns], str(path)), ids)
 
     def head(self, rows: int) -> pd.DataFrame:
-        """The first rows as they are read, text too."""
+        """Return the first rows as they are read, text too."""
         for path in self.paths:
             for frame in self._guarded(path, rows):
                 if not frame.empty:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -12,7 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, warn_user
-from clustertrust.tables.values import as_numbers, is_number, known_texts, mapped
+from clustertrust.tables.values import (
+    as_categories,
+    as_numbers,
+    is_number,
+    known_texts,
+    mapped,
+)
 
 __all__ = [
     "ENCODINGS",
@@ -69,6 +75,7 @@ class ColumnPlan:
     numeric : whether it could be used as a number
     n_missing : how many values are missing in the table that was looked at
     said : whether the user decided it
+    check : why a person should check what is done with it; `otherwise` then says what to say
     """
 
     name: str
@@ -82,6 +89,7 @@ class ColumnPlan:
     numeric: bool = False
     n_missing: int = 0
     said: bool = False
+    check: str = ""
 
     @property
     def features(self) -> list[str]:
@@ -152,11 +160,11 @@ class TablePlan:
             column.said or (column.use, column.kind) == ("number", "number")
             for column in self.columns
         )
-        odd = any(column.missing or column.n_missing for column in self.used)
+        odd = any(column.missing or column.n_missing or column.check for column in self.used)
         return all(told) and not odd and self.scale == "none" and not (self.rows or self.reading)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The columns that are clustered, as numbers; NaN where a value is missing.
+        """Return the columns that are clustered, as numbers; NaN where a value is missing.
 
         Parameters
         ----------
@@ -176,13 +184,13 @@ class TablePlan:
         return pd.DataFrame(np.hstack(parts), columns=self.features, index=frame.index)
 
     def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-        """The features of one column, (rows, features)."""
+        """Return the features of one column, (rows, features)."""
         if column.use == "category":
-            return one_hot(known_texts(series, self.na, words=True), column)
+            return one_hot(as_categories(series, self.na), column)
         return numbers_of(series, column, self)[:, None]
 
     def rows_out(self, X: pd.DataFrame, rows: Sequence[tuple[int, str]] = ()) -> pd.Series:
-        """For each row of what `apply` gave why it is left out; an empty text where it is not.
+        """Return why each row of the result of `apply` is left out, an empty text if it is not.
 
         `rows` are those that are left out for another reason, as in the attribute.
         """
@@ -197,37 +205,46 @@ class TablePlan:
         return why
 
     def summary(self, most: int = 12) -> str:
-        """The plan in a few lines."""
+        """Return the plan in a few lines."""
+        names = _listed([column.name for column in self.used], most)
         lines = [f"Read: {note}." for note in self.reading]
-        used = [column for column in self.columns if column.use in ("number", "category")]
-        names = _listed([column.name for column in used], most)
-        lines.append(f"Clustered: {len(used)} of {len(self.columns)} columns ({names}).")
+        lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
             if found:
                 lines.append(f"{word}: {_listed(found, most)}.")
-        aside = [column for column in self.columns if column.use == "aside" and not column.said]
-        for column in aside[:most]:
-            otherwise = f" To use it: {column.otherwise}." if column.otherwise else ""
-            lines.append(f"Set aside: {column.name}, {column.reason}.{otherwise}")
-        if len(aside) > most:
-            lines.append(f"Set aside: {len(aside) - most} more columns.")
-        lines += [f"Note on {column.name}: {column.reason}." for column in used if column.reason][
-            :most
-        ]
+        lines += self._set_aside(most)
+        noted = [column for column in self.used if column.reason]
+        lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
         for reason in dict.fromkeys(reason for _, reason in self.rows):
             count = sum(other == reason for _, other in self.rows)
             lines.append(f"Rows {reason}: {count}.")
-        lost = [f"{column.name} {column.n_missing}" for column in used if column.n_missing]
+        lost = [f"{column.name} {column.n_missing}" for column in self.used if column.n_missing]
         if lost:
             lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
-        lines.append(
-            f"Scale: {self.scale}" + (f", {self.scale_reason}." if self.scale_reason else ".")
-        )
-        return "\n".join(lines)
+        lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
+        return "\n".join([*lines, *self._to_check(most)])
+
+    def _set_aside(self, most: int) -> list[str]:
+        """Return a line for each reason why columns are set aside."""
+        aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        lines = []
+        for (reason, option), names in _grouped((c, c.reason) for c in aside).items():
+            otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
+            lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
+        more = [f"Set aside for other reasons: {len(lines) - most} more."] * (len(lines) > most)
+        return lines[:most] + more
+
+    def _to_check(self, most: int) -> list[str]:
+        """Return a line for each reason why a person should check columns."""
+        doubted = ((column, column.check) for column in self.columns if column.check)
+        return [
+            f"Please check {_listed(names, most)}: {reason}, say {_named(option, names, most)}."
+            for (reason, option), names in _grouped(doubted).items()
+        ]
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON holds it."""
+        """Return the plan as JSON holds it."""
         kept = {name: value for name, value in asdict(self).items() if name not in _PASSING}
         kept["columns"] = [
             {
@@ -241,7 +258,7 @@ class TablePlan:
 
     @classmethod
     def from_json(cls, kept: Any) -> TablePlan:
-        """A plan that `to_json` gave, and that a person may have edited; what is wrong is named."""
+        """Read a plan that `to_json` gave and a person may have edited; raise if it is wrong."""
         if not isinstance(kept, dict) or not isinstance(kept.get("columns"), list):
             raise ValueError("A plan is a JSON object with a list of columns, as it was written.")
         _check_keys(kept, cls, "The plan")
@@ -263,6 +280,7 @@ class TablePlan:
 
 SCALES = ("none", "standard", "robust", "minmax")
 _PASSING = ("warnings", "problems")
+_WITHOUT_NAMES = {"encode": "encode='onehot'"}  # an option that is said of all columns
 _RULES = {
     "auto": "they take the column's mean; rows with more than half missing are left out",
     "mean": "they take the column's mean",
@@ -294,7 +312,7 @@ def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
 
 
 def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.float64]:
-    """A column as floats, NaN where a value is missing.
+    """Return a column as floats, NaN where a value is missing.
 
     `how` has `na`, `decimal` and `thousands`.
     """
@@ -323,7 +341,7 @@ def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.fl
 
 
 def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each category; a row whose category is missing or new has NaN."""
+    """Return a column of 0 and 1 for each category; NaN if a category is missing or new."""
     codes = pd.Index(column.levels).get_indexer(pd.Index(texts))
     new = sorted(set(texts[codes < 0].dropna()))
     if new:
@@ -340,4 +358,23 @@ def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
 
 def _listed(names: Sequence[object], most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more
+    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
+
+
+def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str], list[str]]:
+    """Return names of columns by their reason and by the option that says otherwise."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column, reason in columns:
+        found.setdefault((reason, column.otherwise.partition("=")[0]), []).append(column.name)
+    return found
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _named(option: str, names: Sequence[str], most: int) -> str:
+    """Return a parameter with names as its value; too many are left to the reader."""
+    if option in _WITHOUT_NAMES:
+        return _WITHOUT_NAMES[option]
+    return f"{option}={list(names)!r}" if len(names) <= most else f"{option}=… with their names"
