@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
@@ -189,3 +190,81 @@ def test_a_first_point_among_names_is_pointed_at(folder):
     cities.columns = ["a", "b", "c", "Rome"]
     cities.to_csv("z.csv", index=False)
     assert "Please check: if it is the first point" in run("score", "z.csv", *FAST).stdout
+
+
+def survey(rows=60):
+    """Two clear groups, as a person might have written them down."""
+    which = np.arange(rows) % 2
+    rng = np.random.default_rng(3)
+    size, cost = rng.normal(170, 5, rows) + 40 * which, rng.normal(2e4, 900, rows) + 2e4 * which
+    return which, size, cost
+
+
+def excel(size, cost):
+    """Semicolons, decimal commas, amounts, a title, a line of units, a total row."""
+    lines = ["Survey 2026;;", ";;", "person;size;cost", ";cm;EUR"]
+    for i, (s, c) in enumerate(zip(size, cost, strict=True)):
+        amount = f"{c:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".")
+        lines.append(f"P{i:03};{s:.1f};{amount} €".replace(".", ",", 1))
+    return "\n".join([*lines, "Total;;1.800.000,00 €"])
+
+
+def questions(size, cost):
+    """Question marks, dashes and n/a among the numbers, and a column of remarks."""
+    rows = [
+        f"{i},{s:.2f},{c:.0f},said no {i}" for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    rows[4], rows[9], rows[30] = "4,?,20100,", "9,171.2,-,said", "30,n/a,20100,none"
+    return "\n".join(["id,size,cost,remark", *rows])
+
+
+def sentinels(size, cost):
+    """-999 for a size, 999999 for a cost."""
+    rows = [f"{s:.2f}\t{c:.0f}" for s, c in zip(size, cost, strict=True)]
+    rows[4], rows[9] = "-999\t20100", "171.2\t999999"
+    return "\n".join(["size\tcost", *rows])
+
+
+def rownames(size, cost):
+    """Names of rows without a name of their own, as R writes them."""
+    rows = [f'"{i}" {s:.2f} {c:.0f}' for i, (s, c) in enumerate(zip(size, cost, strict=True), 1)]
+    return "\n".join(['"size" "cost"', *rows])
+
+
+def dollars(size, cost):
+    """Dollars with commas, quoted; shares; a date; a constant; an empty column."""
+    rows = [
+        f'{i % 28 + 1}/3/2026,{s:.2f},"${c:,.0f}",{s / 4:.1f}%,cm,'
+        for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    return "\n".join(["date,size,cost,share,unit,comment", *rows])
+
+
+def bars(size, cost):
+    """Bars, blanks around the fields, yes and no, a column of codes."""
+    rows = [
+        f" {s:.2f} | {c:.0f} | {'yes' if i % 2 else 'no'} | {i * 7 % 4}"
+        for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    return "\n".join([" size | cost | member | code ", *rows])
+
+
+def windows(size, cost):
+    """Windows line ends, blank lines, a byte-order mark, umlauts in names."""
+    rows = [f"{s:.2f},{c:.0f},Zürich" for s, c in zip(size, cost, strict=True)]
+    return "\ufeff" + "\r\n".join(["größe,kosten,ort", *rows, "", ""])
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [excel, questions, sentinels, rownames, dollars, bars, windows],
+    ids=lambda f: f.__name__,
+)
+def test_files_as_people_write_them_give_their_groups_at_the_first_command(folder, shape):
+    which, size, cost = survey()
+    Path("x.csv").write_bytes(shape(size, cost).encode())
+    run("score", "x.csv", "-k", "2", "--runs", "3", "--out", "s.csv")
+    found = pd.read_csv("s.csv").dropna(subset="score")
+    assert len(found) == 60
+    assert adjusted_rand_score(which, found["label"]) > 0.85
+    assert found["score"].mean() > 0.4

@@ -223,7 +223,7 @@ class TablePlan:
         if lost:
             lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
         lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
-        return "\n".join([*lines, *self._to_check(most)])
+        return "\n".join([*lines, *self.to_check(most)])
 
     def _set_aside(self, most: int) -> list[str]:
         """Return a line for each reason why columns are set aside."""
@@ -235,7 +235,7 @@ class TablePlan:
         more = [f"Set aside for other reasons: {len(lines) - most} more."] * (len(lines) > most)
         return lines[:most] + more
 
-    def _to_check(self, most: int) -> list[str]:
+    def to_check(self, most: int = 12) -> list[str]:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
