@@ -104,7 +104,7 @@ def read_points(
         return _sparse_points(table, columns, fitted, source_name)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
-    frame = table.data.set_axis([str(name) for name in table.data.columns], axis=1)
+    frame = table.data.set_axis(_names(table.data), axis=1)
     plan = plan_table(table, frame, columns, source_name, fitted)
     try:
         check_whole_numbers(frame[[column.name for column in plan.used]])
@@ -168,7 +168,14 @@ def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) 
     if "as_written" not in FORMATS[format].options:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
     texts = read_file(path, columns, as_written=True).data
-    return texts.set_axis([str(name) for name in texts.columns], axis=1)
+    return texts.set_axis(_names(texts), axis=1)
+
+
+def _names(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns as text, without blanks around them if they still differ."""
+    names = [str(name) for name in frame.columns]
+    short = [name.strip() for name in names]
+    return short if len(set(short)) == len(names) and all(short) else names
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:

@@ -17,7 +17,13 @@ __all__ = ["SEPARATORS", "Layout", "encoding_of", "layout_of", "titles_above"]
 # Words that may be typed for a separator.
 SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 SEPARATORS |= {"space": r"\s+", "spaces": r"\s+", " ": r"\s+", "whitespace": r"\s+"}
-_TOLD = {"\t": "a tab", ";": "a semicolon", "|": "a bar", r"\s+": "blanks", ",": "a comma"}
+_FOUND = {
+    "\t": "a tab separates",
+    ";": "a semicolon separates",
+    "|": "a bar separates",
+    r"\s+": "blanks separate",
+    ",": "a comma separates",
+}
 LINES = 100  # of the file, to know it by
 MOST_TITLES = 40  # lines of prose above the names
 BOMS = (
@@ -68,7 +74,7 @@ def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
     notes = [] if encoding.startswith("utf-8") or reading.encoding else [f"as {encoding} text"]
     separator = given or _separator(lines[:LINES], default)
     if given is None and separator != default:
-        notes.append(f"{_TOLD[separator]} separates the fields")
+        notes.append(f"{_FOUND[separator]} the fields")
     counts = _counts(lines[:LINES], separator)
     skip = reading.skip_rows
     if skip is None:

@@ -124,7 +124,9 @@ def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) 
     if odd:
         shown = ", ".join(f"{value:g}" for value in odd)
         count = int(np.isin(numbers_of(series, replace(column, missing=()), how), odd).sum())
-        reason = f"{shown} in {count} rows is taken as missing (na=['none'] keeps it)"
+        reason = (
+            f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
+        )
     return replace(column, reason=reason)
 
 

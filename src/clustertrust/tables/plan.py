@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
@@ -207,7 +208,7 @@ class TablePlan:
     def summary(self, most: int = 12) -> str:
         """Return the plan in a few lines."""
         names = _listed([column.name for column in self.used], most)
-        lines = [f"Read: {note}." for note in self.reading]
+        lines = [f"Read: {'; '.join(self.reading)}."] if self.reading else []
         lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
@@ -216,9 +217,10 @@ class TablePlan:
         lines += self._set_aside(most)
         noted = [column for column in self.used if column.reason]
         lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
-        for reason in dict.fromkeys(reason for _, reason in self.rows):
-            count = sum(other == reason for _, other in self.rows)
-            lines.append(f"Rows {reason}: {count}.")
+        if self.rows:
+            counts = Counter(reason.removeprefix(LEFT_OUT) for _, reason in self.rows)
+            shown = ", ".join(f"{count} ({reason})" for reason, count in counts.items())
+            lines.append(f"Rows left out: {shown}.")
         lost = [f"{column.name} {column.n_missing}" for column in self.used if column.n_missing]
         if lost:
             lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
