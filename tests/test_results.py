@@ -256,7 +256,7 @@ def test_votes_begin_with_the_label_also_in_a_tie():
             [[0, 0, 1, 1, 1]] * 3,
             2,
             "geometry",
-            "Boundary between 1 and 0 (no run votes for 0, which lies about",
+            "Boundary between 1 and 0: all runs put it into 1, but 0 lies about as near.",
         ),
         (
             [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from clustertrust.answers import LearnedConfidence
     from clustertrust.auditing import Audit, audit
     from clustertrust.ensemble import Ensemble, build_ensemble
     from clustertrust.estimator import CAKE, confidence
@@ -29,6 +30,7 @@ __all__ = [
     "Ensemble",
     "Explanation",
     "KProfile",
+    "LearnedConfidence",
     "NullReference",
     "align_labels",
     "audit",
@@ -41,6 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "answers": ("LearnedConfidence",),
     "auditing": ("Audit", "audit"),
     "ensemble": ("Ensemble", "build_ensemble"),
     "estimator": ("CAKE", "confidence"),

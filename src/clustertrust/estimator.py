@@ -525,7 +525,7 @@ class CAKE(ClusterMixin, BaseEstimator):
         *,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
-        threshold: float = THRESHOLD,
+        threshold: float | None = None,
         embedding: Any = None,
     ) -> None:
         """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.

@@ -20,12 +20,16 @@ from clustertrust._validation import check_same_length
 
 __all__ = [
     "INSIDE",
+    "NEAR",
+    "NEARLY_ALL",
     "REASONS",
     "SENTENCES",
     "STABLE",
     "THRESHOLD",
     "above",
     "doubts",
+    "first_threshold",
+    "lies_near",
     "margins",
     "reasons",
 ]
@@ -41,6 +45,8 @@ STABLE = 0.8
 # and Rousseeuw, "Finding Groups in Data" (1990), read silhouettes up to 0.25 as no substantial
 # structure. The rule uses the silhouette itself, not S̃, so the normalisation changes no reason.
 INSIDE = 0.25
+# From this share of the votes on, a boundary is one of distances: the runs do not doubt it.
+NEARLY_ALL = 0.95
 
 REASONS = (
     "core",
@@ -66,6 +72,9 @@ SENTENCES = {
     "unassigned": "it has no cluster, or fewer than two runs assign it.",
 }
 
+# Of a boundary where the runs agree: their votes do not divide it, distances do.
+NEAR = "the runs agree on it, but another cluster lies about as near to it as its own."
+
 
 def above(scores: Any, threshold: float) -> Bools:
     """Return which scores are kept: score > threshold, strictly, as in Eq. (11); never NaN.
@@ -73,6 +82,44 @@ def above(scores: Any, threshold: float) -> Bools:
     Every part of the package uses this rule.
     """
     return np.asarray(scores) > threshold
+
+
+def first_threshold(scores: Any) -> float:
+    """Return a threshold to start with: half of the median score, rounded down to two digits.
+
+    Silhouettes are low in many dimensions, so that no fixed number fits all data: half of what is
+    typical for these data drops the points that stand out as weak, and few others. It lies between
+    0 and 0.5. It is no guarantee; :func:`clustertrust.calibration.risk_threshold` gives one.
+
+    Parameters
+    ----------
+    scores : (n,) numbers, NaN: no score
+
+    Returns
+    -------
+    float
+        `THRESHOLD` if there is no score at all.
+
+    Examples
+    --------
+    >>> from clustertrust.reasons import first_threshold
+    >>> first_threshold([0.1, 0.7, 0.9])
+    0.35
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    known = values[~np.isnan(values)]
+    if known.size == 0:
+        return THRESHOLD
+    # a hair more, because 0.7 / 2 is 0.35 in print and less in binary
+    return float(np.floor(50 * np.median(known) + 1e-9) / 100)
+
+
+def lies_near(stability: Any, votes: Any) -> Any:
+    """Return whether a boundary is one of distances: the runs agree, or nearly all vote alike.
+
+    `votes` is the share of votes for the label.
+    """
+    return (np.asarray(stability) >= STABLE) | (np.asarray(votes) >= NEARLY_ALL)
 
 
 def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.reasons import SENTENCES, THRESHOLD, margins, reasons
+from clustertrust.reasons import SENTENCES, THRESHOLD, lies_near, margins, reasons
 
 __all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
 
@@ -153,6 +153,19 @@ class Explanation:
             )
         return lines
 
+    def _between(self) -> str:
+        """Return how a boundary arises: by votes that are divided, or by distances alone."""
+        name = f"Boundary between {self.label} and {self.rival}"
+        ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
+        if lies_near(self.stability, ours):
+            runs = "all runs put" if ours == 1 else f"{ours:.0%} of the runs put"
+            other = "another cluster" if theirs > 0 else self.rival
+            return f"{name}: {runs} it into {self.label}, but {other} lies about as near."
+        shares = f"{ours:.0%} and {theirs:.0%} of the votes"
+        if theirs == 0:
+            shares = f"no run votes for {self.rival}, which lies about as near"
+        return f"{name} ({shares}): {SENTENCES['boundary']}"
+
     def _verdict(self) -> str:
         """Return the reason as a sentence, with the names of the clusters."""
         if self.agreement == "given" and self.label is None:
@@ -166,14 +179,11 @@ class Explanation:
             return (
                 f"{name} of {self.label}: its score is above the threshold of {self.threshold:g}."
             )
-        if self.reason == "boundary" and self.rival is not None:
-            ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
-            shares = f"{ours:.0%} and {theirs:.0%} of the votes"
-            if theirs == 0:
-                shares = f"no run votes for {self.rival}, which lies about as near"
-            name = f"{name} between {self.label} and {self.rival} ({shares})"
         sentence = f"{name}: {SENTENCES[self.reason]}"
+        if self.reason == "boundary" and self.rival is not None:
+            sentence = self._between()
         if self.suggested not in (None, self.label):
+            name = sentence.partition(":")[0]
             sentence = f"{name}: the runs suggest {self.suggested} instead."
         if self.reason == "stable but isolated" and self.rival is None:
             sentence = (
@@ -346,7 +356,7 @@ class Confidence:
         *,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
-        threshold: float = THRESHOLD,
+        threshold: float | None = None,
         embedding: Any = None,
     ) -> None:
         """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
@@ -365,7 +375,7 @@ class Confidence:
         index = self.row_names()
         write_report(
             path,
-            pd.DataFrame(self.to_columns(threshold), index=index),
+            pd.DataFrame(self.to_columns(), index=index),
             X,
             votes=pd.DataFrame(
                 self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))

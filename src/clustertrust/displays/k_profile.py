@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, SKY, VERMILION
 from clustertrust._types import Floats
 from clustertrust.displays.shared import Display, require_matplotlib
 from clustertrust.k_profile.profile import KProfile
@@ -100,21 +101,19 @@ class KProfileDisplay(Display):
                 k,
                 self.low,
                 self.high,
-                color="#0072B2",
+                color=BLUE,
                 alpha=0.15,
                 linewidth=0,
                 label="middle half of the scores",
             )
         }
-        bars = ax.errorbar(
-            k, self.scores, np.nan_to_num(self.score_errors), color="#0072B2", marker="o"
-        )
+        bars = ax.errorbar(k, self.scores, np.nan_to_num(self.score_errors), color=BLUE, marker="o")
         bars.set_label("mean score")
         self.lines_ = {"scores": bars.lines[0]}
         styles = {
-            "stability": ("--", "#009E73"),
-            "geometry": (":", "#CC79A7"),
-            "weakest": ("-.", "#56B4E9"),
+            "stability": ("--", GREEN),
+            "geometry": (":", PINK),
+            "weakest": ("-.", SKY),
         }
         for name, (style, colour) in styles.items():
             label = "weakest cluster" if name == "weakest" else name
@@ -125,13 +124,13 @@ class KProfileDisplay(Display):
             null = self.null_scores
             error = np.zeros(len(null)) if self.null_errors is None else self.null_errors
             self.bands_["null"] = ax.fill_between(
-                k, null - error, null + error, color="#999999", alpha=0.3, linewidth=0
+                k, null - error, null + error, color=MISSING, alpha=0.3, linewidth=0
             )
-            (self.lines_["null"],) = ax.plot(k, null, color="#666666", label="one cloud cut into k")
+            (self.lines_["null"],) = ax.plot(k, null, color=GREY, label="one cloud cut into k")
         self.best_ = (
             None
             if self.best == 1
-            else ax.axvline(self.best, color="#D55E00", linewidth=1, zorder=0)
+            else ax.axvline(self.best, color=VERMILION, linewidth=1, zorder=0)
         )
         found = "no k stands out from one cloud" if self.best == 1 else f"recommended: {self.best}"
         ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, 1.02), title=found)

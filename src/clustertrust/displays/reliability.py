@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Floats
 from clustertrust.calibration import Calibrator, Reliability, reliability
-from clustertrust.displays.shared import Display, require_matplotlib
+from clustertrust.displays.shared import MISSING_COLOR, Display, require_matplotlib
 
 __all__ = ["ReliabilityDisplay"]
 
@@ -105,7 +105,7 @@ class ReliabilityDisplay(Display):
         """Draw on `ax`, or on a new figure, and return itself."""
         require_matplotlib()
         ax = self._start(ax, (4.6, 4.4))
-        (self.diagonal_,) = ax.plot([0, 1], [0, 1], color="#999999", linewidth=1, zorder=0)
+        (self.diagonal_,) = ax.plot([0, 1], [0, 1], color=MISSING_COLOR, linewidth=1, zorder=0)
         errors = np.abs(np.vstack([self.observed - self.low, self.high - self.observed]))
         measured = f"ECE {self.expected_calibration_error:.3f}, Brier {self.brier_score:.3f}"
         label = f"{self.name}: {measured}" if self.name else measured

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from clustertrust._palette import BLUE, GREY, MISSING, SKY, VERMILION
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.estimator import CAKE
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 
 SCORE_COLORS = "viridis"
-CLUSTER_COLORS = ("#0072B2", "#56B4E9")
-ALL_COLOR = "#4D4D4D"
-MISSING_COLOR = "#999999"
-LOW_COLOR = "#D55E00"
+CLUSTER_COLORS = (BLUE, SKY)
+ALL_COLOR = GREY
+MISSING_COLOR = MISSING
+LOW_COLOR = VERMILION
 NOT_ASSIGNED = "not assigned"
 
 # Above this, PDF and SVG files store points as pixels, and a note mentions overlap

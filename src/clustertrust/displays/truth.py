@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clustertrust._palette import BLACK, BLUE, ORANGE, PINK
 from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_flag
 from clustertrust.displays.shared import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # Four that differ in lightness as well as in hue, so that they stay apart in grey.
-CURVE_COLORS = ("#0072B2", "#E69F00", "#000000", "#CC79A7")
+CURVE_COLORS = (BLUE, ORANGE, BLACK, PINK)
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
 _MOST_LABELLED = 12  # bins, up to which accuracies and scores are written beside the bars

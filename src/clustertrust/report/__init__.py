@@ -18,7 +18,7 @@ import pandas as pd
 from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
-from clustertrust.reasons import THRESHOLD, check_threshold
+from clustertrust.reasons import check_threshold, first_threshold
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
@@ -31,6 +31,7 @@ from clustertrust.report.details import (
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
+from clustertrust.report.profiles import cluster_profiles
 from clustertrust.report.questions import fingerprint, pack_questions, question_order
 from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
@@ -51,7 +52,7 @@ def write_report(
     votes: pd.DataFrame | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     embedding: Any = None,
     original: pd.DataFrame | None = None,
 ) -> None:
@@ -75,8 +76,9 @@ def write_report(
     settings : dict, optional
         Names and values to print at the end of the page, to reproduce the scores.
     title : str, optional
-    threshold : float
-        The initial threshold of the page: points with a score above this are kept.
+    threshold : float, optional
+        The initial threshold of the page: points with a score above this are kept. None: half of
+        the median score, :func:`clustertrust.reasons.first_threshold`.
     embedding : (n, 2) array or frame, optional
         Coordinates for the scatter, instead of those from X.
     original : (n, c) pandas DataFrame, optional
@@ -118,7 +120,7 @@ def build_report(
     votes: pd.DataFrame | None = None,
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     embedding: Any = None,
     original: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
-    if not 0 <= check_threshold(threshold) <= 1:
+    if threshold is not None and not 0 <= check_threshold(threshold) <= 1:
         raise ValueError(
             f"threshold={threshold!r} must be a number from 0 to 1, the range of the page's slider."
         )
@@ -164,7 +166,8 @@ def build_report(
         rows["rival"] = pack_codes(clusters.code(*points.rivals), k)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
-        "threshold": float(threshold),
+        "threshold": first_threshold(scores) if threshold is None else float(threshold),
+        "threshold_origin": "threshold at first: half of it" if threshold is None else "",
         "n": len(numeric),
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
@@ -179,6 +182,7 @@ def build_report(
         else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
+        "profiles": cluster_profiles(matrix, columns, None, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
         "original": [] if original is None else pack_original(original, numeric),

@@ -11,7 +11,17 @@ from scipy import sparse
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_same_length
 from clustertrust._views import View
-from clustertrust.reasons import BOUNDARY, CORE, REASONS, SENTENCES, UNASSIGNED, doubts
+from clustertrust.reasons import (
+    BOUNDARY,
+    CORE,
+    NEAR,
+    NEARLY_ALL,
+    REASONS,
+    SENTENCES,
+    STABLE,
+    UNASSIGNED,
+    doubts,
+)
 from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
@@ -101,8 +111,9 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
     low, high = (
         (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
     )
-    if view.is_plane:
-        low, high = np.zeros(2), np.ones(2)
+    if view.is_plane:  # round numbers around what is there
+        high = np.ceil(10 * high - 1e-6) / 10
+        low = np.minimum(np.floor(10 * low + 1e-6) / 10, high - 0.1)
     flat = high <= low
     share = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
     share[~there] = np.nan
@@ -149,11 +160,12 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
     found = doubts(numbers["stability"], placement)
     found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    packed = {
+    packed: dict[str, Any] = {
         "of": pack(found, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
     }
+    packed |= {"near": NEAR, "stable": STABLE, "nearly_all": NEARLY_ALL}
     return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 

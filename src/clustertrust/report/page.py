@@ -9,6 +9,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from clustertrust._palette import css_variables
 from clustertrust.reasons import INSIDE, STABLE
 
 __all__ = ["render"]
@@ -23,9 +24,12 @@ SCRIPTS = (
     "histogram.js",
     "points.js",
     "point.js",
+    "coloring.js",
+    "address.js",
     "interval.js",
     "answers.js",
     "review_card.js",
+    "profile.js",
     "review_clusters.js",
     "review.js",
     "main.js",
@@ -41,7 +45,7 @@ def render(contents: dict[str, Any]) -> str:
     in an element that browsers do not run, and the script puts them on the page as text, never as
     markup.
     """
-    style = "\n".join(_asset(name) for name in STYLES)
+    style = "\n".join([css_variables(), *(_asset(name) for name in STYLES)])
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
     allowed = f"script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {

@@ -86,24 +86,32 @@ function reasonOf({ all, reasons: { of, core, unassigned } }, i, threshold) {
   return of[i] !== unassigned && isKept(all.score[i], threshold) ? core : of[i];
 }
 
-// The same in words; a boundary is between two clusters, with their shares of the votes where these are known.
-function reasonText(data, row, threshold) {
+// The same in words, a name and a sentence; a boundary is between two clusters.
+function reasonParts(data, row, threshold) {
   const { points, reasons: { names, sentences, boundary } } = data;
   const code = reasonOf(data, data.position(row), threshold);
-  let head = names[code][0].toUpperCase() + names[code].slice(1);
-  if (code === boundary && points.rival?.[row] >= 0) {
-    head += ` between ${clusterName(data, points.label[row])} and ${clusterName(data, points.rival[row])}`;
-    if (points.consensus_strength && points.margin) {
-      const ours = points.consensus_strength[row];
-      const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
-      head += theirs > 0
-        ? ` (${percent(ours)} and ${percent(theirs)} of the votes)`
-        : ` (no run votes for ${clusterName(data, points.rival[row])}, which lies about as near)`;
-    }
+  if (code !== boundary || !(points.rival?.[row] >= 0)) return [capital(names[code]), sentences[code]];
+  const [own, rival] = [clusterName(data, points.label[row]), clusterName(data, points.rival[row])];
+  const head = `Boundary between ${own} and ${rival}`;
+  if (!points.consensus_strength || !points.margin) return [head, sentences[boundary]];
+  const ours = points.consensus_strength[row];
+  const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
+  if (isNear(data, row)) {
+    const runs = ours >= 1 ? "all runs put" : `${percent(ours)} of the runs put`;
+    return [head, `${runs} it into ${own}, but ${theirs > 0 ? "another cluster" : rival} lies about as near.`];
   }
-  return `${head}: ${sentences[code]}`;
+  const votes = theirs > 0 ? `${percent(ours)} and ${percent(theirs)} of the votes` : `no run votes for ${rival}, which lies about as near`;
+  return [`${head} (${votes})`, sentences[boundary]];
 }
 
+const reasonText = (data, row, threshold) => reasonParts(data, row, threshold).join(": ");
+
+// Whether a boundary is one of distances: the runs agree on the point, or nearly all vote alike.
+function isNear({ points, reasons: { stable, nearly_all: nearlyAll } }, row) {
+  return points.stability[row] >= stable - 1e-6 || points.consensus_strength?.[row] >= nearlyAll - 1e-6;
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const clusterName = (data, code) => (code < 0 ? "none" : data.clusters[code]);
 const count = (n) => n.toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixed(digits));

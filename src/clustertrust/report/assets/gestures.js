@@ -9,7 +9,7 @@ const KEYS = {
   "=": (plot) => plot.zoom(0.8),
   "-": (plot) => plot.zoom(1.25),
   0: (plot) => plot.reset(),
-  Enter: (plot) => plot.on.select(plot.rowsInView(), "in view"),
+  Enter: (plot) => plot.on.select(plot, plot.inView()),
 };
 
 Scatter.prototype.listen = function () {
@@ -42,7 +42,7 @@ Scatter.prototype.listen = function () {
     if (!this.touches.delete(event.pointerId)) return;
     const { path, moved } = this;
     this.path = null;
-    if (path && moved) this.on.select(this.rowsInside(path), "in the lasso");
+    if (path && moved) this.on.select(this, { kind: "lasso", values: path.flatMap(([left, top]) => this.toShare(left, top)) });
     else if (!moved) this.click(where(event), event.pointerType === "touch" ? 22 : 12);
     this.drawOver();
   });
@@ -64,6 +64,20 @@ Scatter.prototype.listen = function () {
     event.preventDefault();
     act(this);
   });
+};
+
+// What is selected by a shape, by its kind; shapes are numbers, which fit into an address.
+const SHAPES = {
+  lasso: {
+    words: "in the lasso",
+    rows: (plot, values) => plot.rowsInside(Array.from({ length: values.length / 2 }, (_, j) => values.slice(2 * j, 2 * j + 2))),
+  },
+  view: { words: "in view", rows: (plot, [x0, x1, y0, y1]) => plot.rowsInView({ x0, x1, y0, y1 }) },
+};
+
+Scatter.prototype.inView = function () {
+  const { x0, x1, y0, y1 } = this.window;
+  return { kind: "view", values: [x0, x1, y0, y1] };
 };
 
 Scatter.prototype.labelAt = function (left, top) {

@@ -6,7 +6,8 @@ class Report {
     this.scores = data.points.score;
     this.groups = groupScores(data);
     this.scored = this.groups.reduce((sum, group) => sum + group.scores.length, 0);
-    Object.assign(this, { threshold: data.threshold, selection: null, selectionName: "", cluster: null, chosenBins: null });
+    Object.assign(this, { threshold: data.threshold, selection: null, selectionName: "", cluster: null, shape: null, chosenBins: null });
+    this.colour = "score";
     this.asker = null; // what had the focus before the panel on a point opened
     this.printing = matchMedia("print");
     // From the surest to the least sure, points without a score first.
@@ -19,6 +20,7 @@ class Report {
       scale: () => (this.printing.matches ? 3 : Math.min(3, window.devicePixelRatio || 1)),
     };
     this.plots = this.makePlots();
+    this.profile = new Profile($("profile-card"), data, (code) => this.chooseCluster(code));
     this.clusterTable = new ClusterTable($("clusters"), this.groups, (code) => this.chooseCluster(code));
     this.histogram = new Histogram($("histogram"), data.all.score, (threshold) => this.setThreshold(threshold));
     this.pointTable = new PointTable($("points"), data, (row, button) => this.look(row, button));
@@ -26,7 +28,35 @@ class Report {
     this.listen();
     this.describe();
     this.setThreshold(this.threshold);
+    this.restore();
     this.update();
+  }
+
+  // What the address says; what it says wrongly is left out.
+  restore() {
+    const { data } = this;
+    const { threshold, cluster, shape, point, colour, review } = readAddress();
+    if (threshold !== undefined && Number.isFinite(Number(threshold))) this.setThreshold(Number(threshold));
+    if (colour !== undefined && this.colours.includes(colour)) this.setColour(colour);
+    const code = data.clusters.indexOf(cluster);
+    if (code >= 0 && code !== this.cluster) this.chooseCluster(code);
+    else if (shape && this.plots[shape.plot]) this.selectShape(this.plots[shape.plot], shape);
+    const row = point === undefined ? -1 : data.drawn ? data.drawn.indexOf(Number(point)) : Number(point);
+    if (row >= 0 && row < data.m && Number.isInteger(row)) this.look(row, null);
+    if (review !== undefined && !this.review.open) this.review.enter();
+  }
+
+  // The address says what the page shows.
+  remember() {
+    const { data, shared, shape } = this;
+    writeAddress({
+      threshold: this.threshold === data.threshold ? null : this.threshold,
+      cluster: this.cluster === null || this.cluster < 0 ? null : data.clusters[this.cluster],
+      shape: shape && { kind: shape.kind, plot: this.plots.indexOf(shape.plot), values: shape.values },
+      point: shared.point < 0 ? null : data.position(shared.point),
+      colour: this.colour === "score" ? null : this.colour,
+      review: this.review.open ? "1" : null,
+    });
   }
 
   makePlots() {
@@ -35,7 +65,7 @@ class Report {
       hover: (row, left, top) => this.hover(row, left, top),
       pick: (row) => this.look(row, null),
       cluster: (code) => this.chooseCluster(code),
-      select: (mask, words) => this.select(mask, words, null),
+      select: (plot, shape) => this.selectShape(plot, shape),
       clear: () => this.letGo(),
     };
     const keys = "Arrows move, plus and minus zoom, Enter selects all in view; the table below lists the points.";
@@ -43,12 +73,14 @@ class Report {
       ...view, rims: true, clusters: data.clusters, sizes: data.clusters.map((_, code) => this.groups[code].size),
       description: `Scatter of the points by ${view.names[0]} and ${view.names[1]}. ${keys}`,
     };
+    const [across, up] = [points.geometry, points.stability].map((values) => (values ? shares(values) : null));
     const plane = {
-      x: points.geometry, y: points.stability, low: [0, 0], high: [1, 1], names: ["geometry", "stability"],
+      x: across?.shares, y: up?.shares, low: [across?.low, up?.low], high: [across?.high, up?.high], names: ["geometry", "stability"],
       description: `Scatter of the points by geometry and stability. ${keys}`,
     };
     const plots = [new Scatter($("scatter"), scatter, shared, on)];
     if (!view.is_plane && points.stability && points.geometry) {
+      $("plane").style.setProperty("--tall", `${Math.round(130 + 250 * (up.high - up.low))}px`); // no taller than what it shows
       plots.push(new Scatter($("plane"), plane, shared, on));
     } else {
       $("plane-card").hidden = true;
@@ -72,8 +104,20 @@ class Report {
     return this.select(mask, code < 0 ? "in no cluster" : `in cluster ${clusterName(this.data, code)}`, code);
   }
 
-  select(mask, words, cluster) {
+  selectShape(plot, shape) {
+    const { words, rows } = SHAPES[shape.kind];
+    this.select(rows(plot, shape.values), words, null, { ...shape, plot });
+  }
+
+  setColour(colour) {
+    this.colour = colour;
+    $("colour").value = colour;
+    this.later();
+  }
+
+  select(mask, words, cluster, shape = null) {
     const some = mask !== null && mask.includes(1);
+    this.shape = some ? shape : null;
     this.selection = this.shared.selection = some ? mask : null;
     this.selectionName = words;
     this.cluster = some ? cluster : null;
@@ -98,12 +142,14 @@ class Report {
     panel.scrollTop = 0;
     if (button) title.focus();
     this.plots.forEach((plot) => plot.drawOver());
+    this.remember();
   }
 
   closePoint() {
     this.shared.point = -1;
     $("point").hidden = true;
     this.plots.forEach((plot) => plot.drawOver());
+    this.remember();
     if (this.asker?.isConnected) this.asker.focus();
   }
 
@@ -123,7 +169,8 @@ class Report {
     if (row < 0) return;
     const { data } = this;
     const words = `cluster ${clusterName(data, data.points.label[row])}, score ${fixed(this.scores[row])}`;
-    tip.replaceChildren(element("b", {}, data.id(data.position(row))), element("br"), words);
+    const more = ["score", "cluster"].includes(this.colour) ? [] : [element("br"), `${this.colourName()}: ${this.coloured.tell(row)}`];
+    tip.replaceChildren(element("b", {}, data.id(data.position(row))), element("br"), words, ...more);
     const box = tip.getBoundingClientRect();
     tip.style.left = `${Math.min(left + 14, innerWidth - box.width - 8)}px`;
     tip.style.top = `${top + 18 + box.height > innerHeight ? top - box.height - 10 : top + 18}px`;
@@ -140,7 +187,7 @@ class Report {
 
   update() {
     const { threshold, shared } = this;
-    colorIndices(this.inOrder, threshold, shared.indices);
+    this.paint();
     this.showCounts();
     this.showChosen();
     this.showLegend();
@@ -151,7 +198,28 @@ class Report {
       const { parts } = describePoint(this.data, shared.point, threshold);
       $("point").replaceChildren($("point").firstChild, ...parts);
     }
+    this.profile.update(this.cluster);
     this.plots.forEach((plot) => plot.draw());
+    this.remember();
+  }
+
+  // The colour of each point.
+  paint() {
+    const { shared, data, colour, threshold } = this;
+    if (colour === "score") {
+      this.coloured = null;
+      shared.palette = shared.theme.palette;
+      colorIndices(this.inOrder, threshold, shared.indices);
+      return;
+    }
+    if (!this.coloured || this.painted !== colour || colour === "reason") this.coloured = colouring(data, colour, threshold);
+    this.painted = colour;
+    shared.palette = this.coloured.palette(shared.theme);
+    this.coloured.paint(shared.order, shared.indices);
+  }
+
+  colourName() {
+    return $("colour").selectedOptions[0].textContent;
   }
 
   showCounts() {
@@ -205,14 +273,20 @@ class Report {
   }
 
   showLegend() {
+    if (this.coloured) {
+      const there = new Set();
+      for (let row = 0; row < this.data.m; row++) there.add(this.coloured.of(row));
+      $("legend").replaceChildren(element("span", {}, this.colourName()), ...this.coloured.legend(this.shared.theme, there));
+      return;
+    }
     const [low, high] = ["dropped", "kept"].map((name) => element("span", { class: name }));
     low.style.width = `${100 * this.threshold}%`;
-    const key = (name, text) => element("span", { class: `key ${name}` }, text);
+    const mark = (name, text) => element("span", { class: `key ${name}` }, text);
     $("legend").replaceChildren(
       element("span", {}, "score 0"),
       element("span", { class: "ramp", "aria-hidden": "true" }, low, high),
       element("span", {}, "1"),
-      key("dropped", "dropped"), key("kept", "kept"), ...(this.scored < this.data.n ? [key("unscored", "no score")] : []),
+      mark("dropped", "dropped"), mark("kept", "kept"), ...(this.scored < this.data.n ? [mark("unscored", "no score")] : []),
     );
   }
 
@@ -231,8 +305,10 @@ class Report {
       const sorted = data.all.score.filter((score) => !Number.isNaN(score)).sort();
       facts.push(`median score ${fixed((sorted[(scored - 1) >> 1] + sorted[scored >> 1]) / 2, 2)}`);
     }
+    if (scored && data.threshold_origin) facts.push(data.threshold_origin);
     $("facts").textContent = facts.join(" · ");
     if (scored === data.n) $("show-unscored").remove();
+    this.colours = fillChoices($("colour"), colourChoices(data));
     $("notes").append(...data.notes.map((note) => element("p", { class: "hint" }, note)));
     for (const [list, pairs] of [[$("settings"), data.settings], [$("versions"), data.versions]]) {
       for (const [name, value] of pairs) list.append(element("dt", {}, name), element("dd", {}, value));
@@ -249,7 +325,8 @@ class Report {
     when("number", "input", () => { if (number.value !== "") this.setThreshold(Number(number.value)); });
     when("number", "change", () => { number.value = this.threshold; });
     when("lasso", "click", () => this.toggleLasso());
-    when("in-view", "click", () => this.select(plots[0].rowsInView(), "in view", null));
+    when("in-view", "click", () => this.selectShape(plots[0], plots[0].inView()));
+    when("colour", "change", () => this.setColour($("colour").value));
     when("zoom-in", "click", () => plots[0].zoom(0.7));
     when("zoom-out", "click", () => plots[0].zoom(1 / 0.7));
     when("zoom-reset", "click", () => plots[0].reset());
@@ -261,6 +338,7 @@ class Report {
     const listed = () => toCsv(data, [...pointTable.found].map(data.position), this.threshold);
     when("download-table", "click", () => saveFile(listed(), "points.csv"));
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.letGo(); });
+    window.addEventListener("hashchange", () => this.restore());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
     this.printing.addEventListener("change", () => this.restyle());
     window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));

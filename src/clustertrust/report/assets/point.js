@@ -15,7 +15,7 @@ function describePoint(data, row, threshold) {
   const parts = [
     element("p", { class: "verdict" },
       element("span", { class: `score large ${kind}` }, fixed(score)),
-      Number.isNaN(error) ? null : element("span", { class: "muted" }, `± ${fixed(error)}`),
+      Number.isNaN(error) || error < 0.0005 ? null : element("span", { class: "muted" }, `± ${fixed(error)}`),
       element("span", { class: "muted" }, kind === "unscored" ? "no score" : kind),
     ),
     element("p", {},

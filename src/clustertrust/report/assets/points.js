@@ -5,7 +5,7 @@ const COLUMNS = [
   { key: "id", text: "Point", about: "its id" },
   { key: "label", text: "Cluster", about: "consensus of the runs" },
   { key: "score", text: "Score", number: true, about: "0: ambiguous, 1: sure" },
-  { key: "standard_error", text: "±", number: true, about: "standard error of the score over the runs" },
+  { key: "standard_error", text: "±", number: true, about: "standard error of the score over the runs; empty: less than 0.0005" },
   { key: "stability", text: "Stability", number: true, about: "how far the runs agree on it" },
   { key: "geometry", text: "Geometry", number: true, about: "silhouette, mean less spread over the runs" },
   { key: "persistence", text: "Persistence", number: true, about: "posterior its label keeps when clusters take their own spread" },
@@ -18,13 +18,22 @@ class PointTable {
   constructor(table, data, look) {
     Object.assign(this, { table, data, look, page: 0, query: "", show: "dropped", sort: { key: "score", down: false } });
     const there = { ...data.points, id: true, votes: data.votes || data.points.consensus_strength, reason: data.reasons };
-    this.columns = COLUMNS.filter((column) => there[column.key]);
+    this.columns = COLUMNS.filter((column) => there[column.key] && this.says(column.key));
     this.head = this.columns.map(({ key, text, number, about }) => {
       const button = element("button", { type: "button", title: about ?? null, onclick: () => this.sortBy(key) }, text);
       return element("th", { scope: "col", "data-key": key, class: number ? "number" : "" }, button);
     });
     table.append(element("thead", {}, element("tr", {}, ...this.head)), element("tbody"));
     this.arrange();
+  }
+
+  // Whether a column differs from point to point: errors that all round to 0, or votes that all agree, say nothing.
+  says(key) {
+    const { points, m } = this.data;
+    if (key === "standard_error") return points.standard_error.some((error) => error >= 0.0005);
+    if (key !== "votes") return true;
+    for (let row = 0; row < m; row++) if (this.strength(row) < 1) return true;
+    return false;
   }
 
   // What a row is sorted by; text and numbers alike, NaN for nothing.
@@ -154,7 +163,43 @@ class PointTable {
     $("page").textContent = rows.length ? `${count(first + 1)} to ${count(first + rows.length)} of ${total}` : "0 of 0";
     $("previous").disabled = this.page === 0;
     $("next").disabled = first + PAGE >= this.found.length;
+    $("points-title").textContent = this.heading();
     $("listed").textContent = this.describe();
+    this.explain(rows);
+  }
+
+  // What is listed, and in which order.
+  heading() {
+    const { key, down } = this.sort;
+    const kinds = { all: "All points", kept: "Kept points", dropped: "Dropped points", unscored: "Points without a score" };
+    const chosen = { all: "Points", kept: "Kept points", dropped: "Dropped points", unscored: "Points without a score" };
+    const what = this.selection ? `${chosen[this.show]} ${this.selectionName}` : kinds[this.show];
+    if (this.show === "unscored") return what;
+    if (key === "score") return `${what}, the ${down ? "surest" : "most ambiguous"} first`;
+    return `${what}, by ${{ id: "name", label: "cluster", standard_error: "standard error" }[key] ?? key}`;
+  }
+
+  // What the reasons on this page of the table mean, once.
+  explain(rows) {
+    const { data } = this;
+    if (!data.reasons) return;
+    const { names, sentences, boundary, near } = data.reasons;
+    const found = new Map();
+    for (const row of rows) {
+      const code = this.reason(row);
+      if (code === boundary && isNear(data, row)) found.set(code + 0.5, ["Boundary, by distance", near]);
+      else found.set(code, [capital(names[code]), sentences[code]]);
+    }
+    const inOrder = [...found].sort((a, b) => a[0] - b[0]).flatMap(([, words]) => words);
+    $("reasons").replaceChildren(...inOrder.map((text, j) => element(j % 2 ? "dd" : "dt", {}, text)));
+  }
+
+  // The reason without what the columns beside it and the list below the table say.
+  brief(row) {
+    const [head] = reasonParts(this.data, row, this.threshold);
+    const { boundary } = this.data.reasons;
+    if (this.reason(row) !== boundary) return head;
+    return isNear(this.data, row) ? `${head}, by distance` : head.replace(/ \([^()]*\)$/, "");
   }
 
   describe() {
@@ -178,9 +223,10 @@ class PointTable {
       return wrap(button);
     }
     if (key === "label" || key === "rival") return wrap(clusterName(data, data.points[key][row]));
-    if (key === "reason") return wrap(reasonText(data, row, this.threshold));
+    if (key === "reason") return wrap(this.brief(row));
     if (key === "votes") return wrap(...voteBar(data, row));
     const value = data.points[key][row];
+    if (key === "standard_error" && value < 0.0005) return wrap(); // ± 0.000 is no news
     if (key !== "score") return wrap(fixed(value));
     const kind = Number.isNaN(value) ? "unscored" : isKept(value, this.threshold) ? "kept" : "dropped";
     return wrap(element("span", { class: `score ${kind}` }, fixed(value)));
@@ -191,6 +237,7 @@ class PointTable {
 function voteBar(data, row) {
   const votes = votesOf(data, row);
   if (!votes.length) return ["none"];
+  if (votes[0][1] >= 1 && votes[0][0] === data.points.label[row]) return [element("span", { class: "muted" }, "all")];
   const bar = element("span", { class: "votebar", "aria-hidden": "true" });
   for (const [cluster, share] of votes) {
     const part = element("span", { class: cluster === data.points.label[row] ? "own" : "" });

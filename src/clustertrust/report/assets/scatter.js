@@ -120,7 +120,7 @@ class Scatter {
   }
 
   fillPixels(width, height) {
-    const { x, y, pixels, shared: { order, indices, selection, theme: { palette, card } } } = this;
+    const { x, y, pixels, shared: { order, indices, selection, palette, theme: { card } } } = this;
     const { x0, x1, y0, y1 } = this.window;
     const radius = this.radius() * this.scale;
     const stamp = disc(radius, width), rim = this.plot.rims && x.length <= 1500 ? disc(radius + 0.8 * this.scale, width) : null;
@@ -186,7 +186,7 @@ class Scatter {
     }
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const tick of ticks(value(view.y0, 1), value(view.y1, 1), Math.max(2, this.height / 70))) {
+    for (const tick of ticks(value(view.y0, 1), value(view.y1, 1), Math.max(3, this.height / 70))) {
       const [, top] = this.toScreen(0, share(tick.value, 1));
       if (top < MARGIN.top || top > bottom) continue;
       context.fillRect(MARGIN.left - 4, Math.round(top), 4, 1);
@@ -252,15 +252,14 @@ class Scatter {
     return best < 0 ? -1 : order[best];
   }
 
-  rowsInside(path) {
-    const corners = path.map(([left, top]) => this.toShare(left, top));
+  // `corners` are shares of the axes.
+  rowsInside(corners) {
     const xs = corners.map((corner) => corner[0]), ys = corners.map((corner) => corner[1]);
     const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     return this.rowsWhere((x, y) => x >= x0 && x <= x1 && y >= y0 && y <= y1 && inPolygon(x, y, corners));
   }
 
-  rowsInView() {
-    const { x0, x1, y0, y1 } = this.window;
+  rowsInView({ x0, x1, y0, y1 } = this.window) {
     return this.rowsWhere((x, y) => x >= x0 && x <= x1 && y >= y0 && y <= y1);
   }
 
@@ -303,3 +302,15 @@ class Scatter {
 }
 
 const shorten = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…`);
+
+// Values as shares of an axis from a round number below the smallest to one above the largest.
+function shares(values) {
+  let least = Infinity, most = -Infinity;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  const high = Number.isFinite(most) ? Math.ceil(10 * most - 1e-6) / 10 : 1;
+  const low = Math.min(high - 0.1, Number.isFinite(least) ? Math.floor(10 * least + 1e-6) / 10 : 0);
+  return { low, high, shares: Float32Array.from(values, (value) => (value - low) / (high - low)) };
+}

@@ -1,0 +1,85 @@
+"""The colours of report, plots and pictures: told apart with every kind of colour vision.
+
+Blue is kept and vermilion is not, categories take the eight colours of Okabe and Ito (yellow
+darkened, so that it shows on white), numbers take viridis.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "CATEGORIES",
+    "DARK",
+    "GREEN",
+    "GREY",
+    "LIGHT",
+    "MISSING",
+    "NUMBERS",
+    "ORANGE",
+    "PINK",
+    "SKY",
+    "VERMILION",
+    "css_variables",
+]
+
+BLUE, SKY, VERMILION, ORANGE = "#0072B2", "#56B4E9", "#D55E00", "#E69F00"
+GREEN, PINK, YELLOW, GREY = "#009E73", "#CC79A7", "#C8B400", "#4D4D4D"
+MISSING, BLACK = "#999999", "#000000"
+
+# Of clusters, reasons and classes, in this order; the ninth has the first colour again.
+CATEGORIES = (BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW, GREY)
+
+# Nine stops of matplotlib's viridis, for values from low to high.
+NUMBERS = (
+    "#440154",
+    "#472d7b",
+    "#3b528b",
+    "#2c728e",
+    "#21918c",
+    "#28ae80",
+    "#5ec962",
+    "#addc30",
+    "#fde725",
+)
+
+# What the page names by its meaning. Letters on a card have a contrast of at least 4.5 to 1.
+LIGHT = {
+    "kept": BLUE,
+    "kept-soft": "#86C0E4",
+    "kept-text": "#005A8C",
+    "dropped": VERMILION,
+    "dropped-soft": "#F4B183",
+    "dropped-text": "#A84600",
+    "unscored": "#8A8F98",
+}
+DARK = {
+    "kept": SKY,
+    "kept-soft": "#2A6A94",
+    "kept-text": "#7CC4F0",
+    "dropped": "#FF8B3D",
+    "dropped-soft": "#A35A24",
+    "dropped-text": "#FFA366",
+    "unscored": "#808995",
+}
+# Grey is dark on white, and light in the dark.
+_DARK_CATEGORIES = (*CATEGORIES[:-1], "#B8C0CA")
+
+
+def css_variables() -> str:
+    """Return the colours as variables of a style sheet, for light and for dark screens."""
+    numbers = _declare({f"number-{j}": color for j, color in enumerate(NUMBERS)})
+    light = _declare(LIGHT | _numbered(CATEGORIES))
+    dark = _declare(DARK | _numbered(_DARK_CATEGORIES))
+    return (
+        f":root {{ {light} {numbers} }}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    )
+
+
+def _numbered(colors: tuple[str, ...]) -> dict[str, str]:
+    return {f"category-{j}": color for j, color in enumerate(colors)}
+
+
+def _declare(colors: dict[str, str]) -> str:
+    return " ".join(f"--{name}: {color};" for name, color in colors.items())
