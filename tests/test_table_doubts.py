@@ -56,6 +56,7 @@ RNG = np.random.default_rng(1)
         ("date", RNG.uniform(60, 70, N), "drop"),  # named as a date
         ("Freq", RNG.integers(0, 400, N), "drop"),  # named as a count
         ("species", RNG.choice(["x", "y"], N), "drop"),  # perhaps the answer
+        ("ill", RNG.choice(["yes", "no"], N), "drop"),  # the last column, and the only words
     ],
 )
 def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):

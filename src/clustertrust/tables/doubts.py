@@ -31,9 +31,7 @@ GROUPS = frozenset(
     "cat occupation job industry sector race religion ethnicity carrier vendor brand route tree "
     "animal patient person plant panel".split()
 )
-ANSWERS = frozenset(
-    "species class type diagnosis outcome result group variety cultivar category survived".split()  # noqa: SIM905
-)
+ANSWERS = frozenset(("species", "diagnosis", "outcome", "variety", "cultivar"))
 
 
 class Seen(NamedTuple):
@@ -176,8 +174,12 @@ def _counts_of_combinations(
     for column in plan.columns:
         if column.use == "id" or column.kind in ("id", "constant", "empty"):
             continue
-        few = frame[column.name].nunique() <= MOST_CODES
-        (others if few or column.name not in seen else counts).append(column.name)
+        if frame[column.name].nunique() <= MOST_CODES:
+            others.append(column.name)
+        elif column.name in seen:
+            counts.append(column.name)
+        else:  # such as dates, of which there are many combinations
+            return {}
     if len(counts) != 1 or len(others) < 2 or not _is_amount(seen[counts[0]]):
         return {}
     combinations = math.prod(frame[name].nunique() for name in others)
@@ -193,15 +195,15 @@ def _is_amount(seen: Seen) -> bool:
 
 
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt the only category beside numbers, if it is the last column or named as an answer."""
-    categories = [c for c in plan.used if c.use == "category"]
-    numbers = [c for c in plan.used if c.use == "number"]
-    if len(categories) != 1 or len(numbers) < 2 or categories[0].name not in seen:
+    """Doubt words that are named as an answer, or the only ones beside numbers, at the end."""
+    words = [column.name for column in plan.used if column.levels and column.name in seen]
+    if len(plan.used) - len(words) < 2:
         return {}
-    name = categories[0].name
-    if name != str(frame.columns[-1]) and seen[name].last_word not in ANSWERS:
-        return {}
-    return {name: Doubt("it is used like the others. If it is the known answer", "drop")}
+    found = [name for name in words if seen[name].last_word in ANSWERS]
+    if len(words) == 1 and words[0] == str(frame.columns[-1]):
+        found = words
+    doubt = Doubt("it is used like the others. If it is the known answer", "drop")
+    return dict.fromkeys(found, doubt)
 
 
 TABLE_RULES = (_counts_of_combinations, _answer)
