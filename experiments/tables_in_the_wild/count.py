@@ -11,13 +11,25 @@ HERE = Path(__file__).parent
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """The rows of a table of this folder."""
+    """Return the rows of a table of this folder."""
     with (HERE / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
+def named_in(text: str) -> list[str]:
+    """Return the columns of a list such as `a (why); b (why)`."""
+    return re.findall(r"(?:^|\); )(.*?) \((?=[^()]*(?:\)|$))", text)
+
+
+def is_pointed_at(wrong: dict[str, str], rows: list[dict[str, str]]) -> bool:
+    """Return whether the command asks to check a column, or says that it is set aside."""
+    table = wrong["table"].rpartition(":")[2]
+    row = next(row for row in rows if row["table"].endswith(f"/{table}"))
+    return wrong["column"] in [*named_in(row["check"]), *named_in(row["set_aside"])]
+
+
 def columns_of(row: dict[str, str]) -> int:
-    """How many columns of a table were decided on."""
+    """Return how many columns of a table were decided on."""
     named = [name for key in ("used", "categories", "names_rows") for name in row[key].split("; ")]
     return len([name for name in named if name]) + len(
         re.findall(r" \(.*?\)(?:; |$)", row["set_aside"])
@@ -37,6 +49,14 @@ def main() -> None:
     print(f"wrong: {len(wrong)} columns of {len({row['table'] for row in wrong})} tables")
     for kind, count in Counter(row["kind"] for row in wrong).most_common():
         print(f"  {kind}: {count}")
+    silent = [row for row in wrong if not is_pointed_at(row, rows)]
+    print(f"wrong without a line that points at them: {len(silent)}")
+    for row in silent:
+        print(f"  {row['table']} {row['column']}")
+    asked = sum(bool(row["check"]) for row in rows)
+    print(
+        f"asked to check: {sum(len(named_in(row['check'])) for row in rows)} columns of {asked} tables"
+    )
     print("scales: " + ", ".join(f"{scale} {count}" for scale, count in scales.most_common()))
     print(f"seconds: median {seconds[len(seconds) // 2]}, largest {seconds[-1]}")
 
