@@ -443,8 +443,10 @@ def test_what_cannot_be_audited_is_told(labels, given, error, told):
 
 
 def test_a_clusterer_needs_points():
-    with pytest.raises(ValueError, match="X is a precomputed matrix; leave clusterer out"):
+    with pytest.raises(ValueError, match="clusterer='kmeans' needs points with coordinates"):
         audit(cdist(X, X), Y, metric="precomputed", clusterer="kmeans")
+    with pytest.raises(ValueError, match="X is a precomputed kernel; leave clusterer out"):
+        audit(X @ X.T, Y, geometry="kernel", kernel="precomputed", clusterer="kmeans")
 
 
 def test_rows_that_are_named_otherwise_are_refused():

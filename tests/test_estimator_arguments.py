@@ -81,7 +81,6 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         ),
         ({"random_state": -1}, ValueError, "random_state=-1"),
         ({"random_state": [1, 2, 3]}, ValueError, "random_state has 3 seeds for n_runs=20"),
-        ({"metric": "precomputed"}, ValueError, r"confidence\(X, labels\)"),
         ({"geometry": "kernel", "kernel": "precomputed"}, ValueError, r"confidence\(X, labels\)"),
     ],
 )

@@ -205,6 +205,8 @@ def test_kernels_of_both_modules_are_the_same():
         "distances",
         "distances_from",
         "nearest_two",
+        "rounded_row",
+        "grow_tree",
     }
     assert names - inner == plain
     assert _numba.TILE == _numpy.TILE

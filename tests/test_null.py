@@ -418,7 +418,7 @@ def test_progress_is_told_where_somebody_watches(monkeypatch):
         ({"random_state": [1, 2]}, "random_state=.* must be a number or None"),
         ({"fusion": "sum"}, "fusion='sum' is not known"),
         ({"geometry": "rms", "metric": "manhattan"}, "metric is used only by geometry"),
-        ({"metric": "precomputed"}, "precomputed matrix is only for confidence"),
+        ({"metric": "precomputed"}, "Surrogates are points without clusters"),
         ({"n_clusters": 500}, "n_clusters=500 is more than the 120 points"),
         ({"on_failure": "ignore"}, "on_failure='ignore' is not known"),
         ({"clusterer": "k"}, "clusterer='k' is not known"),

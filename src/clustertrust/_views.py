@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
-__all__ = ["View", "data_view", "given_view", "principal_components"]
+__all__ = ["View", "data_view", "distance_view", "given_view", "principal_components"]
 
 
 _MORE, _STEPS = (
@@ -45,6 +45,8 @@ class View:
 
 def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
     """Return the given coordinates, one pair for each row of `data_name`."""
+    if isinstance(embedding, View):
+        return embedding
     xy = check_floats("embedding", embedding, "an (n, 2) array of numbers")
     if xy.ndim != 2 or xy.shape[1] != 2:
         raise ValueError(
@@ -74,6 +76,36 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
         xy,
         (columns[0], beside_name),
         f"The data have one column: it is drawn against the {beside_name}.",
+    )
+
+
+def distance_view(distances: Floats, landmarks: Ints) -> View:
+    """Draw points by the distances (n, L) from each to L of them, at positions `landmarks`.
+
+    Classical scaling (principal coordinates) of the landmarks; other points are placed by their
+    squared distances to them, as in de Silva and Tenenbaum (2004).
+    """
+    squares = np.asarray(distances, dtype=np.float64) ** 2
+    own = squares[landmarks]
+    mean = own.mean(axis=0)
+    products = -0.5 * (own - mean - mean[:, None] + mean.mean())
+    values, vectors = np.linalg.eigh((products + products.T) / 2)
+    top = np.argsort(values)[::-1][:2]
+    lengths, axes = np.maximum(values[top], 0.0), vectors[:, top]
+    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    axes = axes * np.where(largest < 0, -1.0, 1.0)  # the same sign everywhere
+    scale = np.divide(1.0, np.sqrt(lengths), out=np.zeros(len(top)), where=lengths > 0)
+    xy = np.zeros((len(squares), 2))
+    xy[:, : len(top)] = -0.5 * (squares - mean) @ (axes * scale)
+    total = max(float(np.abs(values).sum()), np.finfo(float).tiny)
+    shares = np.zeros(2)
+    shares[: len(top)] = lengths / total
+    x, y = (f"principal coordinate {j} ({share:.0%})" for j, share in enumerate(shares, start=1))
+    return View(
+        xy,
+        (x, y),
+        "Points are placed by two principal coordinates of their distances; points that are close "
+        "here may be apart in the others.",
     )
 
 

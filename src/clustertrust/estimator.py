@@ -20,8 +20,12 @@ from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
+from clustertrust.distances.metrics import has_no_points, is_name
+from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
+from clustertrust.distances.precomputed import check_given, check_given_rows
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.labels import check_rows
+from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.files.sources import Block, Source
 from clustertrust.files.tables import open_source
@@ -38,7 +42,7 @@ from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
 from clustertrust.tables import warn_of_columns
 
-__all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "confidence"]
+__all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "EXPECTED_FAILED_CHECKS_ON_DISTANCES", "confidence"]
 
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
@@ -48,6 +52,10 @@ RESULTS = tuple(
 
 # Checks of scikit-learn that CAKE does not pass, with the reason for each.
 EXPECTED_FAILED_CHECKS: dict[str, str] = {}
+# The same with metric="precomputed".
+EXPECTED_FAILED_CHECKS_ON_DISTANCES = {
+    "check_clustering": "it gives points (50, 2), whatever the pairwise tag says",
+}
 
 
 def confidence(
@@ -176,8 +184,12 @@ class CAKE(ClusterMixin, BaseEstimator):
         clusters in the space of a kernel. "auto": "exact" for up to 50,000 points while
         n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise "rms".
     metric, metric_params : str or callable, dict, optional
-        For "exact": any metric of :func:`sklearn.metrics.pairwise_distances` and its parameters.
-        "precomputed" is for :func:`confidence`.
+        The distance of the silhouettes, for "exact", and of the runs of "kmedoids",
+        "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
+        metric of :func:`sklearn.metrics.pairwise_distances` with its parameters; "gower" for
+        tables of numbers and categories, with ``{"categorical": [columns]}`` for columns of
+        numbers that are categories; "precomputed" if X holds distances. "agglomerative" has average
+        linkage then.
     kernel, kernel_params : str or callable, dict, optional
         For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
@@ -233,8 +245,9 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_runs_ : int
     confidence_ : Confidence, all of the above as one record
     model_ : Model, scores unseen points
-    X_fit_ : (n, d) the points of the fit; for data larger than memory and for Dask data, the sample
-        that the runs were fitted on
+    mixed_columns_ : for `metric="gower"`, how columns are encoded: their ranges and categories
+    X_fit_ : (n, d) the points of the fit, or their distances (n, n); for data larger than memory
+        and for Dask data, the sample that the runs were fitted on
     n_features_in_, feature_names_in_ : as in other scikit-learn estimators
 
     References
@@ -310,13 +323,15 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, CSR matrix or frame; memory-mapped array, path; Dask array or frame
-            A path is that of a file that :func:`clustertrust.files.read_table` reads, or of a
-            folder of CSV, TSV, Parquet or Arrow files. Memory-mapped arrays and files larger than a
-            quarter of scikit-learn's `working_memory` are read in blocks of rows (see
-            :mod:`clustertrust.streaming`); `scores_`, `votes_` and so on are then arrays on disk,
-            and `ensemble_` has the labels of the sample that the runs were fitted on. For Dask data
-            they are Dask arrays; if a `dask.distributed` client is open, its workers fit the runs
-            and read the blocks.
+            With `metric="precomputed"` the (n, n) distances, which are not copied, memory-mapped or
+            not; with `metric="gower"` a frame, in which text, categories and truth values are
+            compared by match, and missing values are skipped. A path is that of a file that
+            :func:`clustertrust.files.read_table` reads, or of a folder of CSV, TSV, Parquet or
+            Arrow files. Memory-mapped arrays and files larger than a quarter of scikit-learn's
+            `working_memory` are read in blocks of rows (see :mod:`clustertrust.streaming`);
+            `scores_`, `votes_` and so on are then arrays on disk, and `ensemble_` has the labels of
+            the sample that the runs were fitted on. For Dask data they are Dask arrays; if a
+            `dask.distributed` client is open, its workers fit the runs and read the blocks.
         y : ignored, there for scikit-learn's conventions
 
         Returns
@@ -326,12 +341,13 @@ class CAKE(ClusterMixin, BaseEstimator):
         """
         self._forget()
         settings = Settings.of(self)
+        settings.recipe.check_place(X)
         if is_dask(X):
             refuse_gpu(self.device)
             return self._fit_stream(DaskPasses(X), settings.on("cpu"))
         settings = settings.on(resolve_device(self.device, X))
         X = to_host(X)
-        if isinstance(X, str | Path | Source | np.memmap):
+        if isinstance(X, str | Path | Source | np.memmap) and not settings.recipe.needs_all:
             source = open_source(X)
             if source.n_bytes > memory_budget():
                 refuse_gpu(self.device)
@@ -340,9 +356,10 @@ class CAKE(ClusterMixin, BaseEstimator):
                 )
             X = source.load()
         frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
-        X = check_matrix(X, estimator=self)
+        X = self._check(X, settings)
         settings.check_points(X)
-        warn_of_columns(X, names)
+        if not has_no_points(self.metric):
+            warn_of_columns(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
@@ -350,6 +367,27 @@ class CAKE(ClusterMixin, BaseEstimator):
             X, model, model.confidence(model.training_fields(X, known), frame=frame, numbered=True)
         )
         return self
+
+    def _check(self, X: Any, settings: Settings) -> Any:
+        """Return the data of a fit, checked: points, encoded rows of a table, or distances."""
+        if settings.recipe.is_precomputed:
+            return check_given(X, self)
+        if not settings.scoring.geometry.is_mixed:
+            return check_matrix(X, estimator=self)
+        columns, encoded = as_mixed(X, self.metric_params)
+        check_table(X, self)
+        self.mixed_columns_ = columns
+        return encoded
+
+    def _check_new(self, X: Any) -> Any:
+        """Return unseen points in the form of the data of the fit."""
+        geometry = self.model_.scoring.geometry
+        if geometry.is_precomputed:
+            return check_given_rows(X, self)
+        if geometry.is_mixed:
+            check_table(X, self, reset=False)
+            return self.mixed_columns_.encode(X)
+        return as_type(check_matrix(X, estimator=self, reset=False), self.X_fit_.dtype)
 
     def _forget(self) -> None:
         """Delete the results of an earlier fit, so that none is left if the next one fails."""
@@ -385,18 +423,21 @@ class CAKE(ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Declare that sparse input is accepted, except by persistence."""
+        """Declare that sparse input is accepted, except by persistence, and what rows are."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.fusion not in WITH_PERSISTENCE
+        mixed, given = is_name(self.metric, "gower"), is_name(self.metric, "precomputed")
+        tags.input_tags.sparse = self.fusion not in WITH_PERSISTENCE and not mixed and not given
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = mixed
         return tags
 
     def _place(self, X: Any) -> tuple[Any, Ints]:
         """Check unseen points and return their cluster in every run, (n_new, R)."""
         check_is_fitted(self)
-        X = as_type(check_matrix(to_host(X), estimator=self, reset=False), self.X_fit_.dtype)
+        X = self._check_new(to_host(X))
         if self.model_.scoring.refines:
             check_dense(X)
-        return X, self.model_.encode(self.ensemble_.place(X))
+        return X, self.model_.encode(place(self.ensemble_.placers, X))
 
     def _score_dask(self, X: Any, what: str) -> Any:
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
@@ -421,7 +462,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame; Dask array or frame
-            Columns as in the fit.
+            Columns as in the fit. With `metric="precomputed"` the distances to the training points,
+            (n_new, n).
 
         Returns
         -------
@@ -450,7 +492,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame; Dask array or frame
-            Columns as in the fit.
+            Columns as in the fit. With `metric="precomputed"` the distances to the training points,
+            (n_new, n).
 
         Returns
         -------
@@ -543,7 +586,10 @@ class CAKE(ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        if X is None and self.X_fit_.shape[0] == len(self.scores_):
+        without_points = has_no_points(self.metric)
+        if X is None and embedding is None and without_points:
+            embedding = self.model_.view()
+        if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
             names = getattr(self, "feature_names_in_", None)
             X = (
                 self.X_fit_
@@ -589,6 +635,8 @@ class CAKE(ClusterMixin, BaseEstimator):
         about = about_columns(
             self.n_features_in_, getattr(self, "feature_names_in_", None), preparation
         )
+        if self.model_.scoring.geometry.is_mixed:
+            about |= {"mixed": self.mixed_columns_.to_json()}
         save_model(path, StoredModel(params, self.X_fit_, self.model_, kept, about))
 
     @classmethod
@@ -618,6 +666,8 @@ class CAKE(ClusterMixin, BaseEstimator):
             ) from error
         cake._keep(stored.X, stored.model, stored.confidence)
         cake._set_columns(stored.about["n_features_in"], stored.about["feature_names"])
+        if "mixed" in stored.about:
+            cake.mixed_columns_ = MixedColumns.from_json(stored.about["mixed"])
         return cake
 
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:

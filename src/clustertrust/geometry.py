@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS, pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
 from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._parallel import count_threads
@@ -24,15 +24,14 @@ from clustertrust.distances.dissimilarity import (
     Cosine,
     Dissimilarity,
     Euclidean,
-    Pairwise,
-    as_truths,
     cluster_means,
     cluster_moments,
-    fixed_parameters,
-    is_name,
 )
 from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.metrics import fitted_metric, is_name
+from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.on_gpu import CentersOnGpu, EuclideanOnGpu, KernelMeansOnGpu
+from clustertrust.distances.pairwise import Pairwise
 from clustertrust.distances.sampled_means import SampledMeans
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 
@@ -177,6 +176,11 @@ class GeometryOptions:
         return is_name(self.kernel if self.method == "kernel" else self.metric, "precomputed")
 
     @property
+    def is_mixed(self) -> bool:
+        """Return whether X is a table of numbers and categories, which Gower's distance takes."""
+        return self.takes_metric and is_name(self.metric, "gower")
+
+    @property
     def has_closed_form(self) -> bool:
         """Return whether a cluster's mean and variance, or mean direction, give its distances."""
         return self.metric in ("sqeuclidean", "cosine") and not self.metric_params
@@ -195,7 +199,11 @@ class GeometryOptions:
         """Return X as the geometry needs it, points or a square matrix; try the metric on a row."""
         if self.is_precomputed:
             return check_square("X", X, n)
-        X = check_matrix(X, squares=not self.takes_metric or self.metric in SQUARING)
+        if self.is_mixed:
+            X = as_mixed(X, self.metric_params)[1]
+        else:
+            squares = not self.takes_metric or self.metric in SQUARING
+            X = check_matrix(X, squares=squares)
         if X.shape[0] != n:
             raise ValueError(
                 f"X has {X.shape[0]} points and labels has {n}; both must describe the same "
@@ -212,22 +220,22 @@ class GeometryOptions:
             or metric == "euclidean"
             or self.has_closed_form
             or self.is_precomputed
+            or self.is_mixed
         ):
             return
         if sparse.issparse(X) and metric not in PAIRWISE_DISTANCE_FUNCTIONS:
             raise ValueError(
                 f"metric={metric!r} needs dense data; use X.toarray() or another metric."
             )
-        params = fixed_parameters(X, metric) | (self.metric_params or {})
         try:
-            pairwise_distances(as_truths(X[:1], metric), metric=metric, **params)
+            fitted_metric(metric, self.metric_params, X).between(X[:1], X[:1])
         except ValueError as error:
             if "'metric' parameter" not in str(error):
                 raise
             raise ValueError(
                 f"metric={metric!r} is not known; choose one that "
                 "sklearn.metrics.pairwise_distances has, such as 'manhattan', 'cosine' or "
-                "'correlation'."
+                "'correlation', or 'gower' for tables with categories."
             ) from error
 
     def resolved(self, n: int, d: int) -> str:
@@ -247,9 +255,8 @@ def exact(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
         if options.on_gpu:
             return EuclideanOnGpu(X, cells, precision=options.precision, n_jobs=options.n_jobs)
         return Euclidean(X, cells, n_jobs=options.n_jobs)
-    return Pairwise(
-        X, cells, metric=options.metric, metric_params=options.metric_params, n_jobs=options.n_jobs
-    )
+    metric = fitted_metric(options.metric, options.metric_params, X)
+    return Pairwise(X, cells, metric=metric, n_jobs=options.n_jobs)
 
 
 def centroid(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from clustertrust._types import Arrays
 from clustertrust._validation import check_choice, warn_user
+from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
@@ -61,7 +62,8 @@ class StoredModel:
     X : the data of the fit, or the sample that the runs were fitted on
     model : the model that scores points
     confidence : the scores of the fit
-    about : description of the columns: `n_features_in`, `feature_names`, `preparation`
+    about : description of the columns: `n_features_in`, `feature_names`, `preparation`, and
+        `mixed` for tables with categories
     """
 
     params: dict[str, Any]
@@ -96,7 +98,9 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     frame_meta, frame_arrays = frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
     arrays |= {f"confidence/{name}": getattr(confidence, name) for name in (*_KINDS, "votes")}
-    arrays |= frame_arrays | _data_to_arrays(stored.X)
+    # Given distances are not needed again: unseen points bring their own.
+    given = stored.model.scoring.geometry.is_precomputed
+    arrays |= frame_arrays | _data_to_arrays(stored.X[:, :0] if given else stored.X)
     if confidence.persistence is not None:
         arrays["confidence/persistence"] = confidence.persistence
     if isinstance(stored.model.clusters, Totals):  # of more points than X has
@@ -118,8 +122,9 @@ def load_model(path: str | Path) -> StoredModel:
     meta, arrays = read_arrays(Path(path), "model")
     try:
         params = meta["params"]
-        X = _data_from_arrays(arrays)
-        _check_about(meta["about"], X.shape[1])
+        metric = params.get("metric")
+        X = _data_from_arrays(arrays, gaps=metric == "gower")
+        _check_about(meta["about"], X.shape[0] if metric == "precomputed" else X.shape[1])
         part = {
             name.removeprefix("ensemble/"): a
             for name, a in arrays.items()
@@ -154,6 +159,8 @@ def _check_about(about: dict[str, Any], n_features: int) -> None:
     if not all(isinstance(name, str) for name in names):
         raise ValueError("its feature_names are not all text")
     counts = {"n_features_in": about["n_features_in"], "feature_names": len(names) or n_features}
+    if "mixed" in about:
+        counts["mixed"] = len(MixedColumns.from_json(about["mixed"]).names)
     if preparation is not None:
         for name in ("means", "scales"):
             values = preparation[name]
@@ -228,7 +235,12 @@ def _model(
         totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
         return summed_model(totals, ensemble, scoring, match_runs(totals), reference)
     check_choice("geometry_method", method, GEOMETRIES)
-    X = scoring.check_points(X, len(ensemble.labels))
+    how = scoring.geometry
+    if how.is_precomputed or how.is_mixed:  # encoded already, or not stored
+        if X.shape[0] != len(ensemble.labels):
+            raise ValueError(f"it has {X.shape[0]} points, and labels of {len(ensemble.labels)}")
+    else:
+        X = scoring.check_points(X, len(ensemble.labels))
     return with_geometry(replace(match_ensemble(ensemble, scoring), reference=reference), X)
 
 
@@ -293,7 +305,10 @@ def _data_to_arrays(X: Any) -> Arrays:
     return {"X": X}
 
 
-def _data_from_arrays(arrays: Arrays) -> Any:
+def _data_from_arrays(arrays: Arrays, *, gaps: bool) -> Any:
+    """Return the data of the fit; `gaps` allows missing values."""
+    if "X" in arrays and gaps:
+        return expect(arrays, "X", (None, None))
     if "X" in arrays:
         return expect_finite(arrays, "X", (None, None), FARTHEST)
     data = expect_finite(arrays, "X/data", (None,), FARTHEST)

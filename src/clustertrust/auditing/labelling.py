@@ -152,7 +152,7 @@ def audit(
     _, seeds = draw_seeds(random_state, n_runs)
     kinds = np.arange(n_runs) % EVERY == 0 if methods else np.zeros(n_runs, dtype=bool)
     clustered = _cluster(
-        points, given, methods, [seeds[r] for r in np.flatnonzero(kinds)], n_jobs, verbose
+        points, given, methods, [seeds[r] for r in np.flatnonzero(kinds)], scoring, verbose
     )
     propagated, outcomes, partners = _propagate(
         points, given, [seeds[r] for r in np.flatnonzero(~kinds)], scoring
@@ -201,14 +201,15 @@ def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[tuple[str, Any],
     if clusterer is None:
         plain = not how.is_precomputed and (not how.takes_metric or how.metric == "euclidean")
         return (prepare("kmeans", k),) if plain else ()
-    if how.is_precomputed:
+    if how.method == "kernel" and how.is_precomputed:
         raise ValueError(
-            f"clusterer={clusterer!r} needs points, and X is a precomputed matrix; leave clusterer "
-            "out: all runs then propagate the labels."
+            f"clusterer={clusterer!r} needs points or distances, and X is a precomputed kernel; "
+            "leave clusterer out: all runs then propagate the labels."
         )
     given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
-    Recipe.of({"clusterer": given})
-    return tuple(prepare(one, k if _takes_number(one) else None) for one in given)
+    metric = how.metric if how.takes_metric else "euclidean"
+    Recipe.of({"clusterer": given, "metric": metric})
+    return tuple(prepare(one, k if _takes_number(one) else None, metric) for one in given)
 
 
 def _takes_number(clusterer: Any) -> bool:
@@ -221,7 +222,7 @@ def _cluster(
     given: _Given,
     methods: tuple[tuple[str, Any], ...],
     seeds: list[int],
-    n_jobs: int | None,
+    scoring: Scoring,
     verbose: bool,
 ) -> list[Run]:
     """Return runs of the clusterers on resamples of the labelled points, in the given names.
@@ -230,11 +231,20 @@ def _cluster(
     """
     if not methods:
         return []
-    params = {"resample": CLUSTERED, "left_out": "predict", "n_jobs": n_jobs, "verbose": verbose}
-    recipe = replace(Recipe.of(params), methods=methods)
+    how = scoring.geometry
+    params = {
+        "resample": CLUSTERED,
+        "left_out": "predict",
+        "n_jobs": how.n_jobs,
+        "verbose": verbose,
+    }
+    measured = {"metric": how.metric, "metric_params": how.metric_params}
+    recipe = replace(Recipe.of(params), methods=methods, **(measured if how.takes_metric else {}))
     labelled = given.labelled
     rest = np.flatnonzero(given.labels < 0)
     recipe.check_size(labelled.size)
+    if recipe.is_precomputed:  # columns are points too: those without a label go
+        X = X[:, labelled]
     found = run_all(X[labelled], recipe, list(enumerate(seeds)))
     recipe.warn_of(found)
     runs = []

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_distances
 
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust.distances.dissimilarity import as_truths, fixed_parameters, is_name
+from clustertrust.distances.metrics import fitted_metric, is_name
 from clustertrust.distances.neighbours import Neighbours, smallest
 from clustertrust.geometry import GeometryOptions
 
@@ -101,6 +100,5 @@ def _distances(X: Any, rows: slice, labelled: Ints, options: GeometryOptions) ->
             return values
         own = np.asarray(X.diagonal(), dtype=np.float64)
         return np.sqrt(np.maximum(own[rows, None] + own[labelled] - 2 * values, 0.0))
-    params = fixed_parameters(X, options.metric) | (options.metric_params or {})
-    points, others = (as_truths(part, options.metric) for part in (X[rows], X[labelled]))
-    return np.asarray(pairwise_distances(points, others, metric=options.metric, **params))
+    metric = fitted_metric(options.metric, options.metric_params, X)
+    return metric.between(X[rows], X[labelled])

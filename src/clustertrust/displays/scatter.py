@@ -31,6 +31,7 @@ from clustertrust.displays.shared import (
     scatter_look,
     written,
 )
+from clustertrust.distances.metrics import has_no_points
 from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
@@ -161,7 +162,9 @@ class ScoreScatterDisplay(Display):
         """
         confidence = confidence_of(cake)
         names = None
-        if X is None and embedding is None:
+        if X is None and embedding is None and has_no_points(cake.metric):
+            embedding = cake.model_.view()
+        elif X is None and embedding is None:
             X, names = cake.X_fit_, getattr(cake, "feature_names_in_", None)
         view = view_of(X, embedding, confidence.row_names(), names)
         return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)

@@ -3,8 +3,8 @@
 The clusters of all runs stand one below the other in K rows; points are columns. All kinds are a
 `Dissimilarity`:
 
-- `Euclidean`, `Pairwise`: mean distance to the members (the exact silhouette's), one pass for all
-  runs;
+- `Euclidean`, `Pairwise` (in `clustertrust.distances.pairwise`): mean distance to the members (the
+  exact silhouette's), one pass for all runs;
 - `Centers`: distance to a centre, or root-mean-square distance to the members, from centres and
   spreads;
 - `Cosine`: mean cosine distance, from mean directions;
@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -37,13 +36,8 @@ __all__ = [
     "Cosine",
     "Dissimilarity",
     "Euclidean",
-    "Pairwise",
-    "as_truths",
-    "check_entries",
     "cluster_means",
     "cluster_moments",
-    "fixed_parameters",
-    "is_name",
     "squared_distances",
 ]
 
@@ -156,85 +150,6 @@ class Dissimilarity(ABC):
         return np.asarray(sums / cells.sizes[:, None])
 
 
-class Pairwise(Dissimilarity):
-    """Mean distance to the members of each cluster, for any metric: one pass over the pairs serves
-    all runs.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        cells: Cells,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(cells, n_jobs)
-        self.X, self.metric = as_truths(X, metric), metric
-        self.params = fixed_parameters(X, metric) | dict(metric_params or {})
-
-    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Return the distances from unseen points."""
-        if is_name(self.metric, "precomputed"):
-            raise ValueError(
-                "metric='precomputed' cannot score unseen points: their distances are not known."
-            )
-        return self._split(
-            X.shape[0],
-            lambda rows: self._matrix_means(self._distances(X[rows])),
-            reduce,
-            24 * self.X.shape[0],
-        )
-
-    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
-        """Return the distances among the training points."""
-        return self._split(
-            self.X.shape[0],
-            lambda rows: self._matrix_means(self._own_distances(rows)),
-            reduce,
-            24 * self.X.shape[0],
-        )
-
-    def _distances(self, X: Any) -> NDArray:
-        return np.asarray(
-            pairwise_distances(as_truths(X, self.metric), self.X, metric=self.metric, **self.params)
-        )
-
-    def _own_distances(self, rows: slice) -> NDArray:
-        """Return the rows of the distance matrix.
-
-        Whatever the metric says, a point is at distance 0 from itself.
-        """
-        point = np.arange(rows.start, rows.stop)
-        if is_name(self.metric, "precomputed"):
-            matrix = np.asarray(self.X[rows])
-            fine = np.isfinite(matrix) & (matrix >= 0)
-            fine[np.arange(point.size), point] &= matrix[np.arange(point.size), point] == 0
-            what = (
-                "distance; distances are finite and not negative, and a point is at distance 0 "
-                "from itself"
-            )
-            check_entries(matrix, rows.start, fine, what)
-        else:
-            matrix = self._distances(self.X[rows])
-            matrix[np.arange(point.size), point] = 0.0
-        return matrix
-
-
-def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
-    """Raise for the first entry of rows of a precomputed matrix that is not fine.
-
-    Checked block by block as it is read, since the matrix may be larger than memory.
-    """
-    bad = np.argwhere(~fine)
-    if bad.size:
-        i, j = bad[0]
-        raise ValueError(
-            f"X[{first + i}, {j}] = {matrix[i, j]} in the precomputed matrix is not a valid {what}."
-        )
-
-
 class Euclidean(Dissimilarity):
     """Mean Euclidean distance to the members of each cluster, for dense data, in compiled loops.
 
@@ -280,34 +195,6 @@ class Euclidean(Dissimilarity):
             return np.asarray(sums[:, : block.stop - block.start] / cells.sizes[:, None])
 
         return self._split(X.shape[0], means, reduce, 0, points)
-
-
-def is_name(value: Any, name: str) -> bool:
-    """Return whether a metric or kernel, which may be a callable, is this name."""
-    return isinstance(value, str) and value == name
-
-
-def as_truths(X: Any, metric: Any) -> Any:
-    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for
-    every block.
-    """
-    return X.astype(bool) if isinstance(metric, str) and metric in PAIRWISE_BOOLEAN_FUNCTIONS else X
-
-
-def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
-    """Parameters that scikit-learn would otherwise take from each block of rows alone."""
-    if is_name(metric, "seuclidean"):
-        return {"V": np.var(X, axis=0, ddof=1, dtype=np.float64)}
-    if is_name(metric, "mahalanobis"):
-        covariance = np.atleast_2d(np.cov(X.T))
-        if np.linalg.matrix_rank(covariance) < len(covariance):
-            raise ValueError(
-                "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
-                "metric_params={'VI': …} or reduce the columns of X first (for example with "
-                "sklearn.decomposition.PCA)."
-            )
-        return {"VI": np.linalg.inv(covariance).T}
-    return {}
 
 
 class Centers(Dissimilarity):

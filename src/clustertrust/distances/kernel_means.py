@@ -18,10 +18,10 @@ from clustertrust.distances.dissimilarity import (
     Dissimilarity,
     Floats,
     Reduce,
-    check_entries,
-    is_name,
 )
+from clustertrust.distances.metrics import is_name
 from clustertrust.distances.neighbours import Neighbours
+from clustertrust.distances.precomputed import check_entries
 
 __all__ = ["KernelMeans"]
 

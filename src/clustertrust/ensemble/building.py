@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
-from clustertrust._validation import check_matrix, is_dask
+from clustertrust._validation import is_dask
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.ensemble.record import Ensemble, assemble
@@ -37,6 +37,8 @@ def build_ensemble(
     resample: float | str | None = None,
     left_out: str = "skip",
     on_failure: str = "raise",
+    metric: Any = "euclidean",
+    metric_params: dict[str, Any] | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -47,7 +49,7 @@ def build_ensemble(
 
     Parameters
     ----------
-    X : (n, d) array, CSR matrix or frame; Dask array or frame
+    X : (n, d) array, CSR matrix or frame; (n, n) distances; Dask array or frame
         For Dask data, the runs are fitted on a sample of rows, k-means continues over all blocks,
         and `labels` is a Dask array (see :mod:`clustertrust.streaming`). If a `dask.distributed`
         client is open, its workers fit the runs and read the blocks.
@@ -72,6 +74,9 @@ def build_ensemble(
         model places them.
     on_failure : {"raise", "drop"}
         Whether a failing run stops the build or is left out of the ensemble.
+    metric, metric_params : str or callable, dict, optional
+        The distance for "kmedoids", "agglomerative", "hdbscan", "spectral" and "leiden"; see
+        :class:`clustertrust.CAKE`. With "precomputed", X holds the distances.
     random_state : int, RandomState, sequence of R seeds or None
         The seed of run r depends only on `random_state` and r. None draws entropy once;
         `Ensemble.seeds` records the seeds.
@@ -111,6 +116,8 @@ def build_ensemble(
             "resample": resample,
             "left_out": left_out,
             "on_failure": on_failure,
+            "metric": metric,
+            "metric_params": metric_params,
             "random_state": random_state,
             "n_jobs": n_jobs,
             "verbose": verbose,
@@ -118,6 +125,7 @@ def build_ensemble(
             "device": device,
         }
     )
+    recipe.check_place(X)
     if is_dask(X):
         from clustertrust.streaming.dask_passes import build_on_dask  # here: it reads this module
 
@@ -129,7 +137,7 @@ def build_ensemble(
             "needs."
         )
     recipe = replace(recipe, device=resolve_device(device, X))
-    return build_runs(check_matrix(to_host(X)), recipe)
+    return build_runs(recipe.check_points(to_host(X)), recipe)
 
 
 def build_runs(X: Any, recipe: Recipe) -> Ensemble:

@@ -30,6 +30,8 @@ from sklearn.utils import check_random_state
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice, check_label_vector
+from clustertrust.distances.metrics import is_name
+from clustertrust.ensemble.by_distance import BY_DISTANCE, Measured, wants_distances
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
@@ -132,14 +134,18 @@ def parameter(estimator: Any, name: str) -> str | None:
     return prefixed if prefixed in known else None
 
 
-def prepare(clusterer: Any, n_clusters: int | None) -> tuple[str, Any]:
-    """Return the method's name, and the estimator or function with its number of clusters set."""
+def prepare(clusterer: Any, n_clusters: int | None, metric: Any = "euclidean") -> tuple[str, Any]:
+    """Return the method's name, and the estimator or function with its number of clusters set.
+
+    A name stands for an estimator by distance where the metric is not the Euclidean and there is
+    one.
+    """
     if isinstance(clusterer, str):
         check_choice("clusterer", clusterer, CLUSTERERS)
-        name, estimator = (
-            clusterer,
-            CLUSTERERS[clusterer](DEFAULT_CLUSTERS if n_clusters is None else n_clusters),
-        )
+        straight = isinstance(metric, str) and metric in ("euclidean", "l2")
+        known = CLUSTERERS if straight else CLUSTERERS | BY_DISTANCE
+        k = DEFAULT_CLUSTERS if n_clusters is None else n_clusters
+        name, estimator = clusterer, known[clusterer](k)
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise TypeError(
             f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a "
@@ -204,28 +210,40 @@ def fit_run(
     resample: float | str | None,
     left_out: str,
     shared: Ready | None = None,
+    measured: Measured | None = None,
 ) -> Run:
-    """Fit one run; all its randomness follows from `seed`. `shared` is X prepared for k-means."""
+    """Fit one run; all its randomness follows from `seed`.
+
+    `shared` is X prepared for k-means, `measured` X with its distances, if those are not the
+    Euclidean ones.
+    """
     began = time.perf_counter()
     is_function = not hasattr(estimator, "fit")
     rng = np.random.default_rng(seed) if is_function or resample is not None else None
     n = X.shape[0]
     sample = _sample(n, resample, rng)
     params = draw_params(estimator, vary, seed)
-    rows = X if sample is None else X[sample]
     with one_thread(), collected_warnings as caught:
         model: Any = None
         placer: Placer | None = None
         centers: NDArray | None = None
         found: Ints
         if is_function:
+            rows = _rows(X, sample, measured)
             found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
         else:
             model = _seeded(estimator, params, seed)
-            found, placer, centers = _fit(model, rows, shared if sample is None else None)
-        placer = Training(X, sample, found) if placer is None else placer
-        if len(found) != rows.shape[0]:
-            raise ValueError(f"{method} returned {len(found)} labels for {rows.shape[0]} points.")
+            if measured is not None and wants_distances(model):
+                found, placer = measured.fit(model, sample)
+            else:
+                rows = _rows(X, sample, measured)
+                found, placer, centers = _fit(model, rows, shared if sample is None else None)
+        size = n if sample is None else len(sample)
+        if len(found) != size:
+            raise ValueError(f"{method} returned {len(found)} labels for {size} points.")
+        if placer is None:
+            training = Training(X, sample, found)
+            placer = training if measured is None else measured.placer(sample, found)
         labels = found
         if sample is not None:
             labels = placer(X) if left_out == "predict" else np.full(n, -1)
@@ -243,6 +261,13 @@ def fit_run(
         seconds=time.perf_counter() - began,
         warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
     )
+
+
+def _rows(X: Any, sample: Ints | None, measured: Measured | None) -> Any:
+    """Return the rows to fit on; of given distances the columns too."""
+    if measured is not None and measured.metric.is_precomputed:
+        return measured.among(sample)
+    return X if sample is None else X[sample]
 
 
 def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
@@ -276,7 +301,9 @@ def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None,
     if shared is not None and shared.fit(model):
         centers = np.asarray(model.cluster_centers_, dtype=np.float64)
         return shared.nearest(centers), Nearest(centers, np.arange(len(centers))), centers
-    if isinstance(model, KMeans | MiniBatchKMeans | KMedoids):
+    if isinstance(model, KMeans | MiniBatchKMeans) or (
+        isinstance(model, KMedoids) and is_name(model.metric, "euclidean")
+    ):
         centers = np.asarray(model.fit(X).cluster_centers_, dtype=np.float64)
         by_center = Nearest(centers, np.arange(len(centers)))
         return by_center(X), by_center, centers

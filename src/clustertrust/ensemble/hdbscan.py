@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN
 from sklearn.utils.validation import validate_data
 
+from clustertrust._validation import check_choice
 from clustertrust.kernels import backend
 
 __all__ = ["PortableHDBSCAN"]
@@ -26,7 +28,7 @@ __all__ = ["PortableHDBSCAN"]
 class PortableHDBSCAN(ClusterMixin, BaseEstimator):
     """Dense regions as clusters, the rest as noise; the method finds the number of clusters.
 
-    The result is that of scikit-learn's HDBSCAN with Euclidean distances, except for ties:
+    The result is that of scikit-learn's HDBSCAN with the same distances, except for ties:
     distances that agree in nine digits count as equal, and edges of equal weight are ordered by the
     distance of their ends and then by the order of the rows. The result does not depend on the
     processor; it depends on the order of the rows only where distances are equal.
@@ -41,6 +43,10 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
     max_cluster_size : int or None
     cluster_selection_method : {"eom", "leaf"}
         These three are scikit-learn's.
+    metric : {"euclidean", "precomputed"}
+        "precomputed": X holds distances, (n, n) or a sparse graph of neighbours. Points whose
+        distance a graph does not store are farther apart than any that it does: twice as far as
+        the farthest.
 
     Attributes
     ----------
@@ -56,14 +62,17 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         cluster_selection_epsilon: float = 0.0,
         max_cluster_size: int | None = None,
         cluster_selection_method: str = "eom",
+        metric: str = "euclidean",
     ) -> None:
         self.min_cluster_size, self.min_samples = min_cluster_size, min_samples
         self.cluster_selection_epsilon = cluster_selection_epsilon
         self.max_cluster_size = max_cluster_size
         self.cluster_selection_method = cluster_selection_method
+        self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> PortableHDBSCAN:
-        """Find the clusters of X (n, d); y is ignored."""
+        """Find the clusters of X, points (n, d) or distances (n, n); y is ignored."""
+        check_choice("metric", self.metric, ("euclidean", "precomputed"))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         k = self.min_cluster_size if self.min_samples is None else self.min_samples
         if not 1 <= k <= X.shape[0]:
@@ -71,8 +80,7 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
                 f"min_samples={k} must be between 1 and the number of points, "
                 f"n_samples={X.shape[0]}."
             )
-        columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
-        ends, weights, lengths = backend().reachability_tree(columns, k)
+        ends, weights, lengths = self._tree(X, k)
         if not np.isfinite(weights).all():
             raise ValueError(
                 "X has values whose squared distances are too large for float64; divide X first."
@@ -90,10 +98,58 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         self.labels_, self.probabilities_ = model.labels_, model.probabilities_
         return self
 
+    def _tree(self, X: Any, k: int) -> tuple[NDArray, NDArray, NDArray]:
+        """Return the ends, weights and lengths of the edges of the spanning tree."""
+        if self.metric == "euclidean":
+            columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
+            ends, weights, lengths = backend().reachability_tree(columns, k)
+        elif issparse(X):
+            ends, weights, lengths = tree_of_graph(csr_array(X), k)
+        else:
+            ends, weights, lengths = backend().reachability_tree_of(X, k)
+        return ends, weights, lengths
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def tree_of_graph(graph: csr_array, k: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the least spanning tree of a symmetric sparse graph under mutual reachability.
+
+    A distance that is not stored is twice the largest that is; so are a point's distance to its
+    k-th neighbour if fewer are stored, and the edges that join parts without a link.
+    """
+    n = graph.shape[0]
+    wide = graph.data.astype(np.float64) * 1048577.0  # to 33 bits, as the kernels do
+    graph = csr_array((wide - (wide - graph.data), graph.indices, graph.indptr), shape=(n, n))
+    far = 2 * float(graph.data.max(initial=0.0)) or 1.0
+    row = np.repeat(np.arange(n), np.diff(graph.indptr))
+    link = row < graph.indices
+    ends = np.column_stack([row[link], graph.indices[link]]).astype(np.int64)
+    lengths = graph.data[link]
+    core = np.full(n, 0.0 if k == 1 else far)
+    for i in range(n if k > 1 else 0):
+        stored = graph.data[graph.indptr[i] : graph.indptr[i + 1]]
+        if stored.size >= k - 1:  # the point itself is the first
+            core[i] = np.partition(stored, k - 2)[k - 2]
+    weights = np.maximum(np.maximum(core[ends[:, 0]], core[ends[:, 1]]), lengths)
+    # Ranks instead of weights: no ties are left for a sort to decide.
+    order = np.lexsort((ends[:, 1], ends[:, 0], lengths, weights))
+    ends, weights, lengths = ends[order], weights[order], lengths[order]
+    ranks = csr_array((np.arange(1.0, len(ends) + 1), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    kept = np.sort(minimum_spanning_tree(ranks).data.astype(np.int64)) - 1
+    count, part = connected_components(ranks, directed=False)
+    first = np.unique(part, return_index=True)[1]
+    bridges = np.column_stack([np.full(count - 1, first[0]), first[1:]]).astype(np.int64)
+    apart = np.full(count - 1, far)
+    return (
+        np.concatenate([ends[kept], np.sort(bridges, axis=1)]),
+        np.concatenate([weights[kept], apart]),
+        np.concatenate([lengths[kept], apart]),
+    )
 
 
 def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_matrix:

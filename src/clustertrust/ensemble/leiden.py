@@ -12,6 +12,9 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from clustertrust.distances.metrics import Metric, fitted_metric, is_name
+from clustertrust.ensemble.graphs import neighbour_links
+
 __all__ = ["Leiden"]
 
 
@@ -26,6 +29,10 @@ class Leiden(ClusterMixin, BaseEstimator):
         Neighbours of each point in the graph; at most n - 1 are used.
     resolution : float
         Higher values give more and smaller communities.
+    metric, metric_params : str, callable or Metric; dict, optional
+        The distance between points, as in :func:`sklearn.metrics.pairwise_distances`.
+        "precomputed": X holds distances, (n, n) or a sparse graph of neighbours, of which at most
+        `n_neighbors` in each row are used, the nearest.
     random_state : int, RandomState or None
 
     Attributes
@@ -35,12 +42,19 @@ class Leiden(ClusterMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, n_neighbors: int = 15, resolution: float = 1.0, random_state: Any = None
+        self,
+        *,
+        n_neighbors: int = 15,
+        resolution: float = 1.0,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        random_state: Any = None,
     ) -> None:
         self.n_neighbors, self.resolution, self.random_state = n_neighbors, resolution, random_state
+        self.metric, self.metric_params = metric, metric_params
 
     def fit(self, X: Any, y: Any = None) -> Leiden:
-        """Find the communities of X (n, d); y is ignored."""
+        """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
         try:
             import igraph
             import leidenalg
@@ -48,8 +62,9 @@ class Leiden(ClusterMixin, BaseEstimator):
             raise ImportError(
                 'clusterer="leiden" needs igraph and leidenalg: pip install "clustertrust[leiden]"'
             ) from error
-        X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
-        near = kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1))
+        if not isinstance(self.metric, Metric):  # otherwise checked, and perhaps with gaps
+            X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
+        near = self._neighbours(X)
         source, target = near.maximum(near.T).nonzero()
         links = np.column_stack([source, target])[source < target]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -62,3 +77,16 @@ class Leiden(ClusterMixin, BaseEstimator):
         self.labels_ = np.asarray(found.membership, dtype=np.int32)
         self.quality_ = float(found.quality())
         return self
+
+    def _neighbours(self, X: Any) -> Any:
+        """Return the graph of nearest neighbours."""
+        if is_name(self.metric, "euclidean"):
+            return kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1))
+        known = isinstance(self.metric, Metric)
+        metric = self.metric if known else fitted_metric(self.metric, self.metric_params, X)
+        return neighbour_links(X, self.n_neighbors, metric)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_name(self.metric, "precomputed")
+        return tags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,10 +12,12 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type
 from clustertrust.distances.dissimilarity import squared_distances
+from clustertrust.distances.metrics import EUCLIDEAN, Metric
+from clustertrust.distances.precomputed import check_new_distances, nearest_column
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Nearest", "Placer", "Predict", "Training", "place"]
+__all__ = ["Columns", "Nearest", "Placer", "Predict", "Training", "place"]
 
 
 class Placer(Protocol):
@@ -25,11 +27,14 @@ class Placer(Protocol):
         """Label each row of X."""
 
 
-def nearest_point(points: Any, X: Any) -> Ints:
+def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
     """Return the position in `points` nearest to each row of X, the first on ties. O(n n' d).
 
-    It uses differences, so that data far from the origin lose no digits, except for sparse X.
+    The Euclidean distance comes from differences, so that data far from the origin lose no digits,
+    except for sparse X.
     """
+    if not metric.is_euclidean:
+        return metric.nearest(X, points, 1)[1][:, 0]
     points = points.toarray() if sparse.issparse(points) else np.asarray(points, dtype=np.float64)
     if X.shape[1] != points.shape[1]:  # compiled loops would read beyond the end
         raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {points.shape[1]}.")
@@ -52,10 +57,28 @@ class Nearest:
 
     centers: Floats
     labels: Ints
+    metric: Metric = field(default=EUCLIDEAN)
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        return self.labels[nearest_point(self.centers, X)]
+        return self.labels[nearest_point(self.centers, X, self.metric)]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The label of the nearest training point, by rows of given distances to them.
+
+    `columns` are positions among the n training points (None: all), `labels` their labels.
+    """
+
+    columns: Ints | None
+    labels: Ints
+    n: int
+
+    def __call__(self, X: Any) -> Ints:
+        """Label each row of distances (n_new, n); -1 where a sparse row has none to the columns."""
+        found = nearest_column(check_new_distances(X, self.n), self.columns)
+        return np.where(found < 0, -1, self.labels[found])
 
 
 @dataclass(frozen=True)
@@ -68,10 +91,12 @@ class Training:
     X: Any
     rows: Ints | None
     labels: Ints
+    metric: Metric = field(default=EUCLIDEAN)
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        return self.labels[nearest_point(self.X if self.rows is None else self.X[self.rows], X)]
+        points = self.X if self.rows is None else self.X[self.rows]
+        return self.labels[nearest_point(points, X, self.metric)]
 
 
 @dataclass(frozen=True)
@@ -98,12 +123,14 @@ def place(placers: list[Placer], X: Any) -> Ints:
 
     Runs that use all training points share one search.
     """
-    found: Ints | None = None
+    found: dict[bool, Ints] = {}  # an ensemble has at most one metric besides the Euclidean
     columns = []
     for placer in placers:
         if isinstance(placer, Training) and placer.rows is None:
-            found = nearest_point(placer.X, X) if found is None else found
-            columns.append(placer.labels[found])
+            metric = placer.metric
+            if metric.is_euclidean not in found:
+                found[metric.is_euclidean] = nearest_point(placer.X, X, metric)
+            columns.append(placer.labels[found[metric.is_euclidean]])
         else:
             columns.append(placer(X))
     return np.column_stack(columns).astype(np.int32)

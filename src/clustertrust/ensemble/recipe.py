@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
 import joblib
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,7 +24,22 @@ from clustertrust._validation import (
     check_count,
     check_flag,
     check_list,
+    check_matrix,
+    is_dask,
     warn_user,
+)
+from clustertrust.distances.metrics import Metric, fitted_metric, has_no_points, is_name
+from clustertrust.distances.mixed import as_mixed
+from clustertrust.distances.precomputed import check_given
+from clustertrust.ensemble.by_distance import (
+    BY_DISTANCE,
+    TAKES_GRAPH,
+    Measured,
+    check_methods,
+    check_room,
+    hold,
+    wants_distances,
+    warn_of_coordinates,
 )
 from clustertrust.ensemble.clusterers import (
     Run,
@@ -46,6 +63,8 @@ DEFAULTS: dict[str, Any] = {
     "clusterer": "kmeans",
     "n_clusters": None,
     "n_runs": 20,
+    "metric": "euclidean",
+    "metric_params": None,
     "vary": None,
     "resample": None,
     "left_out": "skip",
@@ -72,7 +91,10 @@ class Recipe:
     n_jobs, verbose : runs at a time, and whether to show a progress bar
     checkpoint : folder that keeps finished runs
     device : where runs of k-means are fitted: "cpu" or "cuda", once that is settled
+    metric, metric_params : the distance between points
     shared : the data prepared once for all runs of k-means, if that was done
+    measure : the metric with all that it takes from the data, if it is not the Euclidean
+    held : all distances by it, for runs in this process, where they fit into memory
     """
 
     methods: tuple[tuple[str, Any], ...]
@@ -86,7 +108,11 @@ class Recipe:
     verbose: bool
     checkpoint: Any
     device: str = "auto"
+    metric: Any = "euclidean"
+    metric_params: dict[str, Any] | None = None
     shared: Ready | None = None
+    measure: Metric | None = None
+    held: Any = field(default=None, repr=False)
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Recipe:
@@ -98,7 +124,9 @@ class Recipe:
             raise ValueError("clusterer=[] is empty; give at least one.")
         if n_clusters is not None:
             n_clusters = check_count("n_clusters", n_clusters, at_least=1)
-        methods = tuple(prepare(one, n_clusters) for one in given)
+        metric = params["metric"]
+        methods = tuple(prepare(one, n_clusters, metric) for one in given)
+        check_methods(methods, metric)
         vary = _check_vary(params["vary"], methods)
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
             raise ValueError(
@@ -119,7 +147,8 @@ class Recipe:
         if not (isinstance(n_runs, str) and n_runs == "auto"):
             n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
         check_flag("verbose", params["verbose"])
-        names = ("on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device")
+        names = ["on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device"]
+        names += ["metric", "metric_params"]
         rest = {name: params[name] for name in names}
         return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
 
@@ -131,13 +160,64 @@ class Recipe:
             )
         return self.n_runs
 
+    @property
+    def is_precomputed(self) -> bool:
+        """Return whether X holds distances instead of points."""
+        return is_name(self.metric, "precomputed")
+
+    @property
+    def needs_all(self) -> bool:
+        """Return whether rows are read all at once: of distances, and of tables with categories."""
+        return has_no_points(self.metric)
+
+    def check_place(self, X: Any) -> None:
+        """Raise if X is where runs by this metric cannot be fitted: Dask, a file, a GPU."""
+        if is_name(self.metric, "euclidean"):
+            return
+        if self.needs_all and is_dask(X):
+            raise TypeError(
+                f"metric={self.metric!r} needs all rows at once, and X is a Dask collection; give "
+                "X.compute()."
+            )
+        if self.needs_all and isinstance(X, str | Path):
+            how = "np.load(path, mmap_mode='r')" if self.is_precomputed else "pd.read_csv(path)"
+            raise TypeError(
+                f"metric={self.metric!r} takes an array or a frame, and X is a path; give {how}."
+            )
+        if self.device == "cuda" and self.is_precomputed:
+            raise ValueError(
+                "device='cuda' computes distances from points, and metric='precomputed' has none; "
+                "leave device out."
+            )
+
+    def check_points(self, X: Any) -> Any:
+        """Return X as the runs need it: points, encoded rows of a table, or distances."""
+        if self.is_precomputed:
+            X = check_given(X)
+            self.check_graph(X)
+            return X
+        if is_name(self.metric, "gower"):
+            return as_mixed(X, self.metric_params)[1]
+        return check_matrix(X)
+
+    def check_graph(self, X: Any) -> None:
+        """Raise for a sparse graph of distances and a clusterer that needs all of them."""
+        lost = [name for name, _ in self.methods if name in BY_DISTANCE and name not in TAKES_GRAPH]
+        if lost and sparse.issparse(X):
+            raise ValueError(
+                f"clusterer={lost[0]!r} needs all distances, and X is a sparse graph; choose one "
+                f"of {list(TAKES_GRAPH)}, or give the dense matrix."
+            )
+
+    def _size(self, n: int) -> int:
+        """Return the number of points that a run is fitted on."""
+        if self.resample is None or isinstance(self.resample, str):
+            return n
+        return int(np.floor(self.resample * n + 1e-9))
+
     def check_size(self, n: int) -> None:
         """Raise if there are fewer points to fit on than clusters asked for."""
-        size = (
-            n
-            if self.resample in (None, "bootstrap")
-            else int(np.floor(float(self.resample) * n + 1e-9))
-        )
+        size = self._size(n)
         if size < 2:
             raise ValueError(
                 f"resample={self.resample!r} leaves {size} of {n} points; give a larger share."
@@ -162,7 +242,7 @@ class Recipe:
             "vary": {name: [repr(value) for value in values] for name, values in self.vary.items()},
             "resample": self.resample,
             "left_out": self.left_out,
-        }
+        } | ({} if is_name(self.metric, "euclidean") else {"metric": repr(self.metric)})
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Fit run r."""
@@ -176,16 +256,31 @@ class Recipe:
             resample=self.resample,
             left_out=self.left_out,
             shared=self.shared,
+            measured=None if self.measure is None else Measured(X, self.measure, self.held),
         )
 
     def for_data(self, X: Any) -> Recipe:
-        """Return the recipe with X prepared, if this process fits k-means runs on all of X."""
+        """Return the recipe with the metric settled, and with what runs in this process share.
+
+        That is X prepared for k-means runs on all of X, and the distances for runs by distance.
+        """
         wanted = self.resample is None and any(
             type(estimator) is KMeans for _, estimator in self.methods
         )
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
-        return replace(self, shared=ready(X)) if wanted and here else self
+        recipe = replace(self, shared=ready(X)) if wanted and here else self
+        if is_name(self.metric, "euclidean") or self.measure is not None:
+            return recipe
+        measure = fitted_metric(self.metric, self.metric_params, X)
+        recipe = replace(recipe, measure=measure)
+        by_distance = [one for _, one in self.methods if wants_distances(one)]
+        if self.is_precomputed or not by_distance:
+            return recipe
+        held = hold(X, measure, self.n_jobs) if here else None
+        if held is None:
+            check_room(by_distance, self._size(X.shape[0]))
+        return replace(recipe, held=held)
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Return a text: which run failed and why."""
@@ -196,6 +291,7 @@ class Recipe:
 
     def warn_of(self, runs: Sequence[Run]) -> None:
         """Warn once, for all runs, of what did not go well."""
+        warn_of_coordinates(self.methods, self.metric)
         if not self.vary and self.resample is None and len(self.methods) < len(runs):
             fixed = [name for name, estimator in self.methods if not is_random(estimator)]
             if fixed:

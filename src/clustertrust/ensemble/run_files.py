@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from clustertrust._types import Arrays
+from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.ensemble.clusterers import Run
-from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
+from clustertrust.ensemble.placing import Columns, Nearest, Placer, Predict, Training
 from clustertrust.storage import (
     DAMAGE,
     FARTHEST,
@@ -33,7 +35,9 @@ _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cho
 
 def can_be_stored(placer: Placer | None) -> bool:
     """Return whether a stored run can still place unseen points."""
-    return isinstance(placer, Nearest | Training) or (
+    if isinstance(placer, Nearest | Training):
+        return isinstance(placer.metric.name, str)
+    return isinstance(placer, Columns) or (
         isinstance(placer, Predict) and type(placer.model) is GaussianMixture
     )
 
@@ -53,7 +57,9 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {"labels": run.labels}
     if run.centers is not None:
         arrays["centers"] = run.centers
-    placer = run.placer
+    placer = run.placer if can_be_stored(run.placer) else None
+    if isinstance(placer, Nearest | Training) and not placer.metric.is_euclidean:
+        meta["metric"] = _metric_to_json(placer.metric)
     if isinstance(placer, Nearest):
         meta["placer"] = "nearest"
         arrays |= {"nearest_centers": placer.centers, "nearest_labels": placer.labels}
@@ -62,7 +68,13 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
         arrays["training_labels"] = placer.labels
         if placer.rows is not None:
             arrays["training_rows"] = placer.rows
-    elif isinstance(placer, Predict) and can_be_stored(placer):
+    elif isinstance(placer, Columns):
+        meta["placer"] = "columns"
+        meta["n"] = placer.n
+        arrays["columns_labels"] = placer.labels
+        if placer.columns is not None:
+            arrays["columns"] = placer.columns
+    elif isinstance(placer, Predict):
         meta["placer"] = "mixture"
         meta["covariance_type"] = placer.model.covariance_type
         arrays |= {f"mixture_{name}": getattr(placer.model, name) for name in _MIXTURE}
@@ -78,11 +90,15 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
         raise ValueError(f"its method is {meta['method']!r} and its params {meta['params']!r}")
     placer: Placer | None = None
     d = None if X is None else X.shape[1]
+    metric = _metric_from_json(meta["metric"]) if "metric" in meta else EUCLIDEAN
     if meta["placer"] == "nearest":
-        centers = expect_finite(arrays, "nearest_centers", (None, d), FARTHEST)
-        placer = Nearest(centers, expect(arrays, "nearest_labels", (len(centers),), "i"))
+        check = expect if metric.name == "gower" else partial(expect_finite, largest=FARTHEST)
+        centers = check(arrays, "nearest_centers", (None, d))
+        placer = Nearest(centers, expect(arrays, "nearest_labels", (len(centers),), "i"), metric)
     elif meta["placer"] == "training" and X is not None:
-        placer = _training(arrays, X)
+        placer = _training(arrays, X, metric)
+    elif meta["placer"] == "columns":
+        placer = _columns(arrays, meta["n"])
     elif meta["placer"] == "mixture":
         placer = Predict(
             _mixture(arrays, meta["covariance_type"], d), None if X is None else X.dtype
@@ -97,14 +113,41 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
     )
 
 
-def _training(arrays: Arrays, X: Any) -> Training:
+def _metric_to_json(metric: Metric) -> dict[str, Any]:
+    params = {
+        name: value.tolist() if isinstance(value, np.ndarray) else _json_value(value)
+        for name, value in metric.params.items()
+    }
+    return {"name": metric.name, "params": params}
+
+
+def _metric_from_json(stored: dict[str, Any]) -> Metric:
+    params = {
+        name: np.array(value, dtype=np.float64) if isinstance(value, list) else value
+        for name, value in stored["params"].items()
+    }
+    if not isinstance(stored["name"], str):
+        raise ValueError(f"its metric is {stored['name']!r}")
+    return Metric(stored["name"], params)
+
+
+def _columns(arrays: Arrays, n: Any) -> Columns:
+    """Return what places points by given distances to n training points."""
+    columns = expect(arrays, "columns", (None,), "i") if "columns" in arrays else None
+    count = n if columns is None else len(columns)
+    if columns is not None and columns.size and not 0 <= columns.min() <= columns.max() < n:
+        raise ValueError(f"the array 'columns' points beyond the {n} training points")
+    return Columns(columns, expect(arrays, "columns_labels", (count,), "i"), int(n))
+
+
+def _training(arrays: Arrays, X: Any, metric: Metric) -> Training:
     rows = expect(arrays, "training_rows", (None,), "i") if "training_rows" in arrays else None
     if rows is not None and rows.size and not 0 <= rows.min() <= rows.max() < X.shape[0]:
         raise ValueError(
             f"the array 'training_rows' points beyond the {X.shape[0]} training points"
         )
     count = X.shape[0] if rows is None else len(rows)
-    return Training(X, rows, expect(arrays, "training_labels", (count,), "i"))
+    return Training(X, rows, expect(arrays, "training_labels", (count,), "i"), metric)
 
 
 def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> GaussianMixture:

@@ -26,6 +26,7 @@ from clustertrust.null.reference import check_level, p_value
 from clustertrust.null.surrogates import (
     VERDICT,
     check_families,
+    check_has_points,
     check_template,
     draw_entropy,
     draw_sample,
@@ -321,8 +322,10 @@ def choose_k(
     B = check_count("n_surrogates", n_surrogates, at_least=2, at_most=MOST)
     level = check_level(level, B)
     cake = check_open_template(cake)
+    if families is not None:
+        check_has_points(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
     entropy = draw_entropy(cake.random_state)
-    sample, _, points = draw_sample(X, max_points, entropy)
+    sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))
     device = resolve_device(cake.device, X)
     plans = [Settings.of(clone(cake).set_params(n_clusters=k)).on(device) for k in tried]

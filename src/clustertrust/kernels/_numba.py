@@ -562,6 +562,77 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
     return medoids, max_iter
 
 
+@compiled
+def try_swaps(block, start, medoids, to_medoid, without):  # type: ignore[no-untyped-def]
+    """Try the points start:start + b as medoids; `block` (b, n) are their distances to all points.
+
+    As `fasterpam`, for distances that are known. `medoids` (k,) and the distances from them,
+    `to_medoid` (k, n), are changed in place. `without` counts the candidates since the last swap
+    and is returned: n or more where no single swap gains. A gain within rounding of the loss is
+    none, otherwise ties could be swapped for ever. O(b n), and O(n k) for each swap.
+    """
+    k, n = to_medoid.shape
+    first, second = np.empty(n), np.empty(n)
+    nearest = np.empty(n, dtype=np.int64)
+    removal, gain = np.empty(k), np.empty(k)
+    nearest_two(to_medoid, nearest, first, second, removal)
+    least = 1e-14 * first.sum()
+    for at in range(block.shape[0]):
+        c = start + at
+        is_medoid = False
+        for m in range(k):
+            is_medoid = is_medoid or medoids[m] == c
+        if not is_medoid:
+            distance = block[at]
+            for m in range(k):
+                gain[m] = removal[m]
+            shared = 0.0
+            for i in range(n):
+                there = distance[i]
+                if there < second[i]:
+                    if there < first[i]:
+                        shared += there - first[i]
+                        gain[nearest[i]] += first[i] - second[i]
+                    else:
+                        gain[nearest[i]] += there - second[i]
+            best = 0
+            for m in range(1, k):
+                if gain[m] < gain[best]:
+                    best = m
+            if gain[best] + shared < -least:
+                medoids[best] = c
+                for i in range(n):
+                    to_medoid[best, i] = distance[i]
+                nearest_two(to_medoid, nearest, first, second, removal)
+                without = -1
+        without += 1
+        if without >= n:
+            break
+    return without
+
+
+@compiled
+def gower_distances(X, points):  # type: ignore[no-untyped-def]
+    """Mean over the columns that both rows have of min(1, |a - b|): (b, n). O(b n d).
+
+    1 where two rows have no column in common.
+    """
+    out = np.empty((X.shape[0], points.shape[0]))
+    d = X.shape[1]
+    for i in range(X.shape[0]):
+        row = X[i]
+        for j in range(points.shape[0]):
+            other = points[j]
+            total, columns = 0.0, 0
+            for f in range(d):
+                apart = abs(row[f] - other[f])
+                if apart == apart:  # not NaN
+                    total += min(1.0, apart)
+                    columns += 1
+            out[i, j] = total / columns if columns > 0 else 1.0
+    return out
+
+
 @strictly
 def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
     """out[j] = |x_j - x_at| to 33 bits, for points (d, n).
@@ -582,6 +653,36 @@ def rounded_distances(columns, at, out):  # type: ignore[no-untyped-def]
 
 
 @strictly
+def grow_tree(edge, newest, outside, distance, core, best, tree):  # type: ignore[no-untyped-def]
+    """Write the next edge of the least tree and return the point that it adds. O(n).
+
+    `best` holds each point's best edge into the tree: weight, length, and the point where it ends
+    there. `distance` are the distances from the newest point, `outside` the points to come.
+    """
+    weight, length, inner = best
+    ends, weights, lengths = tree
+    found = outside[0]
+    for j in outside:
+        here = max(max(core[newest], core[j]), distance[j])
+        if here <= weight[j]:  # the quick question first
+            new = (here, distance[j], min(newest, j), max(newest, j))
+            if new < (weight[j], length[j], min(inner[j], j), max(inner[j], j)):
+                weight[j], length[j], inner[j] = here, distance[j], newest
+        if weight[j] <= weight[found]:
+            mine = (weight[j], length[j], min(inner[j], j), max(inner[j], j))
+            if mine < (
+                weight[found],
+                length[found],
+                min(inner[found], found),
+                max(inner[found], found),
+            ):
+                found = j
+    ends[edge, 0], ends[edge, 1] = min(inner[found], found), max(inner[found], found)
+    weights[edge], lengths[edge] = weight[found], length[found]
+    return found
+
+
+@strictly
 def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
     """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights,
     lengths of edges.
@@ -596,32 +697,40 @@ def reachability_tree(columns, k):  # type: ignore[no-untyped-def]
     for i in range(n):
         rounded_distances(columns, i, distance)
         core[i] = np.partition(distance, k - 1)[k - 1]
-    ends = np.empty((n - 1, 2), dtype=np.int64)
-    weights, lengths = np.empty(n - 1), np.empty(n - 1)
-    # The best edge of each point into the tree, and the point where it ends there.
-    weight, length, inner = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    tree = (np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), np.empty(n - 1))
+    best = (np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int64))
     outside = np.arange(n)
     newest = 0
     for edge in range(n - 1):
         outside = outside[outside != newest]
         rounded_distances(columns, newest, distance)
-        best = outside[0]
-        for j in outside:
-            here = max(max(core[newest], core[j]), distance[j])
-            if here <= weight[j]:  # the quick question first
-                new = (here, distance[j], min(newest, j), max(newest, j))
-                if new < (weight[j], length[j], min(inner[j], j), max(inner[j], j)):
-                    weight[j], length[j], inner[j] = here, distance[j], newest
-            if weight[j] <= weight[best]:
-                mine = (weight[j], length[j], min(inner[j], j), max(inner[j], j))
-                if mine < (
-                    weight[best],
-                    length[best],
-                    min(inner[best], best),
-                    max(inner[best], best),
-                ):
-                    best = j
-        ends[edge, 0], ends[edge, 1] = min(inner[best], best), max(inner[best], best)
-        weights[edge], lengths[edge] = weight[best], length[best]
-        newest = best
-    return ends, weights, lengths
+        newest = grow_tree(edge, newest, outside, distance, core, best, tree)
+    return tree
+
+
+@strictly
+def rounded_row(matrix, at, out):  # type: ignore[no-untyped-def]
+    """out[j] = the distance from `at` to j in a matrix (n, n), to 33 bits. O(n)."""
+    for j in range(matrix.shape[0]):
+        length = np.float64(matrix[at, j])
+        wide = length * 1048577.0
+        out[j] = wide - (wide - length)
+
+
+@strictly
+def reachability_tree_of(matrix, k):  # type: ignore[no-untyped-def]
+    """The tree of `reachability_tree`, of distances (n, n) that are known. O(n²), twice."""
+    n = matrix.shape[0]
+    distance, core = np.empty(n), np.empty(n)
+    for i in range(n):
+        rounded_row(matrix, i, distance)
+        core[i] = np.partition(distance, k - 1)[k - 1]
+    tree = (np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1), np.empty(n - 1))
+    best = (np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int64))
+    outside = np.arange(n)
+    newest = 0
+    for edge in range(n - 1):
+        outside = outside[outside != newest]
+        rounded_row(matrix, newest, distance)
+        newest = grow_tree(edge, newest, outside, distance, core, best, tree)
+    return tree

@@ -210,6 +210,40 @@ def fasterpam(X: AnyFloats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     return medoids, max_iter
 
 
+def try_swaps(
+    block: AnyFloats, start: int, medoids: Ints, to_medoid: AnyFloats, without: int
+) -> int:
+    """Try the points start:start + b as medoids, whose distances to all are `block` (b, n).
+
+    `medoids` (k,) and the distances from them, `to_medoid` (k, n), change in place. Returns the
+    number of candidates since the last swap.
+    """
+    k, n = to_medoid.shape
+    for c, distance in enumerate(block, start):
+        if c not in medoids:
+            others = [np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)]
+            losses = [np.minimum(other, distance).sum() for other in others]
+            best = int(np.argmin(losses))
+            if losses[best] < to_medoid.min(axis=0).sum() * (1 - 1e-14):
+                medoids[best], to_medoid[best] = c, distance
+                without = -1
+        without += 1
+        if without >= n:
+            break
+    return without
+
+
+def gower_distances(X: AnyFloats, points: AnyFloats) -> Floats:
+    """Mean over the columns that both rows have of min(1, |a - b|): (b, n); 1 if there is none."""
+    out = np.ones((len(X), len(points)))
+    for i, row in enumerate(X):
+        apart = np.abs(points - row)
+        columns = (~np.isnan(apart)).sum(axis=1)
+        total = np.minimum(np.nan_to_num(apart), 1.0).sum(axis=1)
+        np.divide(total, columns, out=out[i], where=columns > 0)
+    return out
+
+
 def rounded_distances(columns: AnyFloats, at: int) -> AnyFloats:
     """|x_j - x_at| to 33 bits, for points (d, n).
 
@@ -227,15 +261,23 @@ def reachability_tree(columns: AnyFloats, k: int) -> tuple[Ints, AnyFloats, AnyF
     """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights
     and lengths.
     """
-    n = columns.shape[1]
-    core = np.array([np.partition(rounded_distances(columns, i), k - 1)[k - 1] for i in range(n)])
+    matrix = np.array([rounded_distances(columns, i) for i in range(columns.shape[1])])
+    return reachability_tree_of(matrix, k)
+
+
+def reachability_tree_of(matrix: AnyFloats, k: int) -> tuple[Ints, AnyFloats, AnyFloats]:
+    """The same tree of distances (n, n), which are rounded to 33 bits; twice is as good as once."""
+    wide = np.asarray(matrix, dtype=np.float64) * 1048577.0
+    matrix = wide - (wide - matrix)
+    n = len(matrix)
+    core = np.array([np.partition(row, k - 1)[k - 1] for row in matrix])
     edges = []
     nearest = {
         j: (np.inf, np.inf, 0, j) for j in range(1, n)
     }  # the best edge of each point that is not in the tree
     newest = 0
     for _ in range(n - 1):
-        lengths = rounded_distances(columns, newest)
+        lengths = matrix[newest]
         weights = np.maximum(np.maximum(core, core[newest]), lengths)
         for j, edge in nearest.items():
             nearest[j] = min(edge, (weights[j], lengths[j], min(j, newest), max(j, newest)))

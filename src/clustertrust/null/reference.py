@@ -31,6 +31,7 @@ from clustertrust.null.surrogates import (
     VERDICT,
     build_seeded,
     check_families,
+    check_has_points,
     check_template,
     draw_entropy,
     draw_sample,
@@ -311,8 +312,9 @@ def null_reference(
     B = check_count("n_surrogates", n_surrogates, at_least=1, at_most=MOST)
     level = check_level(level, B)
     cake = check_template(cake)
+    check_has_points(cake, "cluster the points themselves, or coordinates made from the distances")
     entropy = draw_entropy(cake.random_state)
-    sample, frame, points = draw_sample(X, max_points, entropy)
+    sample, frame, points = draw_sample(X, max_points, entropy, cake)
     settings = Settings.of(cake).on(resolve_device(cake.device, X))
     settings.check_points(sample)
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))

@@ -24,7 +24,9 @@ from clustertrust._devices import to_host
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_matrix
+from clustertrust._validation import check_choice, check_count
+from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.precomputed import among
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.recipe import draw_seeds, run_all
@@ -39,6 +41,7 @@ __all__ = [
     "Surrogate",
     "build_seeded",
     "check_families",
+    "check_has_points",
     "check_template",
     "draw_entropy",
     "draw_sample",
@@ -172,10 +175,23 @@ def check_families(argument: str, families: Any) -> tuple[str, ...]:
 # What surrogates are drawn from
 
 
-def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, Any, Ints]:
+def check_has_points(cake: CAKE, remedy: str) -> None:
+    """Raise if the metric of a template leaves no points to draw surrogates from."""
+    if has_no_points(cake.metric):
+        raise ValueError(
+            f"Surrogates are points without clusters, and there are no points with coordinates "
+            f"where metric={cake.metric!r}; {remedy}."
+        )
+
+
+def draw_sample(
+    X: Any, max_points: int | None, entropy: int, cake: CAKE
+) -> tuple[NDArray, Any, Ints]:
     """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
-    X = check_matrix(to_host(X))
+    recipe = Settings.of(cake).recipe
+    recipe.check_place(X)
+    X = recipe.check_points(to_host(X))
     if sparse.issparse(X):
         raise ValueError(
             "X is sparse, and surrogates are dense; reduce it first "
@@ -192,6 +208,8 @@ def draw_sample(X: Any, max_points: int | None, entropy: int) -> tuple[NDArray, 
         points = np.sort(rng.choice(n, max_points, replace=False))
     if len(points) < n and isinstance(frame, pd.DataFrame):
         frame = frame.iloc[points]
+    if recipe.is_precomputed:
+        return among(X, points if len(points) < n else None), frame, points
     return X[points] if len(points) < n else X, frame, points
 
 

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from clustertrust._parallel import count_threads
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import warn_user
+from clustertrust._views import View, distance_view
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
+from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import (
@@ -33,6 +36,8 @@ from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
 __all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
+
+LANDMARKS = 400  # points whose distances place all others in a picture
 
 Silhouettes = tuple[
     Floats, Ints
@@ -121,6 +126,16 @@ class Model:
         assert self.dissimilarity is not None
         rows = self.cells.rows[self.cells.of] if rows is None else rows
         return self.dissimilarity.silhouettes(rows, X, training=training)
+
+    def view(self) -> View | None:
+        """Return where to draw the training points, if they have distances but no coordinates."""
+        by = self.dissimilarity
+        if not isinstance(by, Pairwise) or not has_no_points(by.metric.name):
+            return None
+        n = len(self.cells.of)
+        landmarks = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
+        distances = by.to_points(landmarks)
+        return None if distances is None else distance_view(distances, landmarks)
 
     def score(self, X: Any, rows: Ints) -> Floats:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""

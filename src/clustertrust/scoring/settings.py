@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice
@@ -79,10 +80,10 @@ class Settings:
         """Check the parameters of an estimator."""
         params = cake.get_params(deep=False)
         scoring = Scoring.of(params)
-        if scoring.geometry.is_precomputed:
+        if scoring.geometry.method == "kernel" and scoring.geometry.is_precomputed:
             raise ValueError(
-                "A precomputed matrix is only for confidence(X, labels): CAKE clusters the points, "
-                "so give the points."
+                "kernel='precomputed' is only for confidence(X, labels): CAKE clusters the points, "
+                "so give the points, or their distances with metric='precomputed'."
             )
         if scoring.refines:  # before the fit, not after all runs
             check_coordinates(scoring.geometry.method, scoring.geometry.metric, None)
@@ -90,6 +91,11 @@ class Settings:
 
     def check_points(self, X: Any) -> None:
         """Raise if checked points X cannot be clustered or scored with these settings."""
+        if self.recipe.is_precomputed and sparse.issparse(X):
+            raise ValueError(
+                "X is a sparse graph of distances, and silhouettes need all of them; give the "
+                "dense matrix. build_ensemble(X, …, metric='precomputed') clusters the graph."
+            )
         self.recipe.check_size(X.shape[0])
         self.scoring.geometry.try_metric(X)
         if self.scoring.refines:

@@ -1,0 +1,151 @@
+"""Distances between rows: a metric with all that it takes from the training data.
+
+Runs, silhouettes and the placing of unseen points all ask the same `Metric`, so that they speak of
+the same distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
+
+from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
+from clustertrust._types import Floats, Ints
+from clustertrust.distances.neighbours import smallest
+from clustertrust.kernels import backend
+
+FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}  # metrics that take a parameter from the data
+
+__all__ = [
+    "EUCLIDEAN",
+    "Metric",
+    "as_truths",
+    "fitted_metric",
+    "fixed_parameters",
+    "has_no_points",
+    "is_name",
+]
+
+
+def is_name(value: Any, name: str) -> bool:
+    """Return whether a metric or kernel, which may be a callable, is this name."""
+    return isinstance(value, str) and value == name
+
+
+def has_no_points(metric: Any) -> bool:
+    """Return whether rows are no coordinates: given distances, or tables with categories."""
+    return is_name(metric, "precomputed") or is_name(metric, "gower")
+
+
+def as_truths(X: Any, metric: Any) -> Any:
+    """X for a metric of truth values: not 0 is true, as in scikit-learn, which would say so for
+    every block.
+    """
+    return X.astype(bool) if isinstance(metric, str) and metric in PAIRWISE_BOOLEAN_FUNCTIONS else X
+
+
+def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
+    """Parameters that scikit-learn would otherwise take from each block of rows alone."""
+    if is_name(metric, "seuclidean"):
+        return {"V": np.var(X, axis=0, ddof=1, dtype=np.float64)}
+    if is_name(metric, "mahalanobis"):
+        covariance = np.atleast_2d(np.cov(X.T))
+        if np.linalg.matrix_rank(covariance) < len(covariance):
+            raise ValueError(
+                "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
+                "metric_params={'VI': …} or reduce the columns of X first (for example with "
+                "sklearn.decomposition.PCA)."
+            )
+        return {"VI": np.linalg.inv(covariance).T}
+    return {}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A distance between rows of points.
+
+    Attributes
+    ----------
+    name : a name that `sklearn.metrics.pairwise_distances` knows, "gower", "precomputed", or a
+        function of two rows
+    params : its parameters, with those that come from the training data
+
+    With "precomputed" a row holds the distances of a point to the training points. With "gower"
+    rows are encoded by `clustertrust.distances.mixed`.
+    """
+
+    name: Any = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Return whether rows are distances already."""
+        return is_name(self.name, "precomputed")
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Return whether it is the straight line, for which there are faster ways."""
+        return is_name(self.name, "euclidean")
+
+    def between(self, X: Any, points: Any) -> NDArray:
+        """Return the distances (b, n) of each row of X to each of the points. O(b n d)."""
+        if is_name(self.name, "gower"):
+            return np.asarray(
+                backend().gower_distances(np.ascontiguousarray(X), np.ascontiguousarray(points))
+            )
+        X, points = as_truths(X, self.name), as_truths(points, self.name)
+        return np.asarray(pairwise_distances(X, points, metric=self.name, **self.params))
+
+    def among(self, X: Any, n_jobs: int | None = None) -> Floats:
+        """Return the distances (n, n) among the points, 0 from each to itself, in blocks of rows.
+
+        The upper triangle serves both, so that the matrix is exactly symmetric.
+        """
+        n = X.shape[0]
+        out = np.empty((n, n))
+
+        def fill(rows: slice) -> None:
+            out[rows, rows.start :] = self.between(X[rows], X[rows.start :])
+
+        with one_thread():
+            for _ in map_blocks(fill, blocks(n, 24 * n), count_threads(n_jobs)):
+                pass
+        for rows in blocks(n, 24 * n):
+            low = rows.start
+            square = out[rows, rows]
+            upper = np.triu(square, 1)
+            out[rows, rows] = upper + upper.T
+            out[rows, :low] = out[:low, rows].T
+        return out
+
+    def nearest(self, X: Any, points: Any, k: int) -> tuple[Floats, Ints]:
+        """Return the distances to the k nearest points and their positions: (b, k).
+
+        Ties go to the first.
+        """
+
+        def of(rows: slice) -> tuple[Floats, Ints]:
+            distances = self.between(X[rows], points)
+            if k > 1:
+                return smallest(distances, k)
+            near = distances.argmin(axis=1)[:, None]
+            return np.take_along_axis(distances, near, axis=1), near
+
+        with one_thread():
+            found = [of(rows) for rows in blocks(X.shape[0], 24 * points.shape[0])]
+        away, near = zip(*found, strict=True)
+        return np.concatenate(away), np.concatenate(near)
+
+
+EUCLIDEAN = Metric()
+
+
+def fitted_metric(name: Any, params: dict[str, Any] | None, X: Any) -> Metric:
+    """Return the metric, with what it takes from the training points X."""
+    known = {} if is_name(name, "gower") else dict(params or {})
+    given = isinstance(name, str) and FROM_DATA.get(name) in known
+    return Metric(name, known if given else fixed_parameters(X, name) | known)
