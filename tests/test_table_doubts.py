@@ -269,3 +269,49 @@ def test_files_as_people_write_them_give_their_groups_at_the_first_command(folde
     assert len(found) == 60
     assert adjusted_rand_score(which, found["label"]) > 0.85
     assert found["score"].mean() > 0.4
+
+
+# Gower's distance
+
+
+def mixed_table():
+    """Numbers in two units, a category, yes and no, and gaps in all of them."""
+    frame = table(c=RNG.normal(size=N) * 500, kind=np.array([*"xyz"])[np.arange(N) % 3])
+    frame["paid"] = np.where(RNG.random(N) < 0.5, "yes", "no")
+    for j, name in enumerate(frame.columns):
+        frame.loc[[2 + j, 20 + 2 * j], name] = np.nan
+    frame.insert(0, "name", [f"n{i}" for i in range(N)])
+    return frame
+
+
+def test_gowers_distance_gets_categories_and_gaps_as_they_are(folder):
+    frame = mixed_table()
+    frame.to_csv("x.csv", index=False)
+    how = ["--clusterer", "kmedoids", "--metric", "gower"]
+    files = ["--out", "s.csv", "--model", "m", "--report", "r.html", "--save-plan", "p.json"]
+    told = run("score", "x.csv", *FAST, *how, *files).stdout
+    assert "Missing values: a 2, b 2, c 2, kind 2, paid 2; distances skip them" in told
+    assert "Scale: none, Gower's distance divides numbers by their ranges." in told
+    X = frame[["a", "b", "c", "kind"]].assign(paid=frame["paid"].map({"yes": 1.0, "no": 0.0}))
+    expected = CAKE(3, clusterer="kmedoids", metric="gower", n_runs=3, random_state=0).fit(X)
+    found = pd.read_csv("s.csv")
+    assert_allclose(found["score"], expected.scores_, atol=1e-12)
+    assert_array_equal(found["label"], expected.labels_)
+    run("predict", "m", "x.csv", "--out", "again.csv")  # without a word about the metric
+    assert_allclose(pd.read_csv("again.csv")["score"], expected.score_samples(X), atol=1e-12)
+    run("score", "x.csv", *FAST, *how, "--plan", "p.json", "--out", "planned.csv")
+    assert Path("planned.csv").read_bytes() == Path("s.csv").read_bytes()
+    told = run("choose-k", "x.csv", "--k", "2,3", *how, code=2).stderr
+    assert "no data without clusters to compare such a table with; add --no-null." in told
+    run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [["--scale", "robust"], ["--standardize"], ["--impute", "mean"], ["--encode", "onehot"]],
+)
+def test_what_gowers_distance_does_itself_is_refused(folder, typed):
+    mixed_table().to_csv("x.csv", index=False)
+    how = ["--clusterer", "kmedoids", "--metric", "gower"]
+    told = run("score", "x.csv", *FAST, *how, *typed, code=2).stderr
+    assert f"skips missing values; leave out {typed[0]}." in told

@@ -18,7 +18,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import FittedTable
+from clustertrust.cli.planning import FittedTable, for_metric
 from clustertrust.cli.points import ROW, Points, on_all_rows, read_file, read_points
 from clustertrust.cli.printing import (
     name_of,
@@ -120,7 +120,7 @@ def score(request: ScoreRequest) -> None:
         )
     data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
     columns, labels = _without_labels(request)
-    points = read_points(data, columns, to_score=True)
+    points = read_points(data, for_metric(columns, method.metric), to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -188,6 +188,8 @@ def predict(model: str, request: Request) -> None:
     cake, fitted = _load_model(model)
     if fitted.preparation is None and columns.impute is not None:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
+    if fitted.plan is not None and fitted.plan.is_mixed and columns.impute is not None:
+        raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
     points = read_points(data, columns, fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 
 from clustertrust._validation import warn_user
@@ -18,7 +19,15 @@ from clustertrust.files.columns import check_there, listed
 from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
 from clustertrust.tables.values import as_categories, in_order
 
-__all__ = ["FittedTable", "TableProblem", "check_plan", "is_unnamed", "plan_table", "wishes_of"]
+__all__ = [
+    "FittedTable",
+    "TableProblem",
+    "check_plan",
+    "for_metric",
+    "is_unnamed",
+    "plan_table",
+    "wishes_of",
+]
 
 
 class TableProblem(ValueError):  # noqa: N818  (it holds all of them)
@@ -75,6 +84,25 @@ def plan_table(
     plan = look(frame, wishes, reading=table.notes)
     check_plan(plan, source_name)
     return plan
+
+
+def for_metric(columns: Columns, metric: str) -> Columns:
+    """Return how to read a table for a metric: Gower's takes categories and gaps as they are."""
+    if metric != "gower":
+        return columns
+    given = {
+        "--scale": columns.scale != "auto" and columns.scale,
+        "--standardize": columns.standardize,
+        "--impute": columns.impute,
+        "--encode": columns.encode == "onehot",
+    }
+    refused = [option for option, value in given.items() if value]
+    if refused:
+        raise click.UsageError(
+            "--metric gower compares numbers by their range and categories by match, and skips "
+            f"missing values; leave out {', '.join(refused)}."
+        )
+    return columns if columns.encode == "drop" else replace(columns, encode="match")
 
 
 def is_unnamed(table: Table) -> bool:
@@ -141,6 +169,10 @@ def _given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> Tabl
         raise ValueError(f"{source_name} lacks columns of --plan {columns.plan}: {listed(lost)}.")
     if not plan.used:
         raise ValueError(f"--plan {columns.plan} uses no column; set the use of some to number.")
+    if columns.encode == "match" and not plan.is_mixed:
+        plan = replace(plan, encode="match", scale="none", missing="skip")
+    elif plan.is_mixed and columns.encode != "match":
+        plan = replace(plan, encode="auto", missing="auto")
     rows = tuple((at, why) for at, why in plan.rows if at < len(frame))
     fixed = [_with_values(c, frame, plan) if c.use == "category" else c for c in plan.columns]
     return replace(plan, columns=tuple(fixed), rows=rows)

@@ -19,7 +19,7 @@ from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.results import COLUMNS
-from clustertrust.tables import TablePlan
+from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 
 __all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
@@ -43,6 +43,7 @@ class Points:
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names
     n_filled : how many values were filled in, by column
+    drawn : numbers to draw the points by, if X holds texts too
     """
 
     X: Any
@@ -55,6 +56,7 @@ class Points:
     why: pd.Series | None = None
     original: pd.DataFrame | None = None
     n_filled: Mapping[str, int] = field(default_factory=dict)
+    drawn: Any = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
@@ -121,24 +123,44 @@ def read_points(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
+    original = None if is_unnamed(table) else _as_written(path, columns, table, frame)
+    points = Points(X, X, ids, kept, None, table.adata, plan, why, original)
+    if plan.is_mixed:
+        return _mixed_points(points, None if fitted is not None else frame)
     lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
     values, preparation = _filled(X.to_numpy()[kept], plan, fitted, source_name)
     # Columns of arrays have no names that a model could ask for.
     plain = is_unnamed(table) and X.shape[1] == table.data.shape[1]
     names = table.data.columns if plain else X.columns
     filled = pd.DataFrame(values, index=ids[kept], columns=names)
-    return Points(
-        preparation.scale(filled),
-        filled,
-        ids,
-        kept,
-        preparation,
-        table.adata,
-        plan,
-        why,
-        None if is_unnamed(table) else _as_written(path, columns, table, frame),
-        {plan.used[at].name: int(n) for at, n in zip(plan.sources, lost, strict=True) if n},
+    gaps = {plan.used[at].name: int(n) for at, n in zip(plan.sources, lost, strict=True) if n}
+    return replace(
+        points,
+        X=preparation.scale(filled),
+        unscaled=filled,
+        preparation=preparation,
+        n_filled=gaps,
     )
+
+
+def _mixed_points(points: Points, frame: pd.DataFrame | None) -> Points:
+    """Return points for Gower's distance: texts and gaps stay; page and plot show numbers.
+
+    `frame` is the table, if the points are to be shown.
+    """
+    plan = points.plan
+    assert plan is not None
+    X = points.X[points.kept].set_axis(points.ids[points.kept], axis=0)
+    nothing = Preparation(np.zeros(X.shape[1]), None, False)
+    points = replace(points, X=X, unscaled=X, preparation=nothing)
+    if frame is None:
+        return points
+    plan = replace(plan, encode="onehot", missing="mean")
+    numbers = plan.apply(frame)[points.kept].set_axis(points.ids[points.kept], axis=0)
+    plan = replace(plan, scale=choose_scale(plan, numbers)[0])
+    preparation = fit_preparation(plan, numbers.to_numpy())
+    filled = numbers.fillna(dict(zip(numbers.columns, preparation.means, strict=True)))
+    return replace(points, unscaled=filled, drawn=preparation.scale(filled))
 
 
 def _filled(

@@ -77,7 +77,8 @@ def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
 
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
-    ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+    shown = points.X if points.drawn is None else points.drawn
+    ScoreScatterDisplay.from_confidence(scored, shown, ax=left)
     ScoreBarsDisplay.from_confidence(scored, ax=right)
     save_figure(figure, path)
 
@@ -122,10 +123,13 @@ def own_columns(points: Points) -> pd.DataFrame | None:
 
 def _standardised_view(points: Points) -> pd.DataFrame | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
-    if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
+    drawn = points.drawn
+    if drawn is None and points.preparation is not None and points.preparation.is_scaled:
+        drawn = points.X
+    if drawn is None or drawn.shape[1] < 3:
         return None
     names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
-    return pd.DataFrame(principal_components(points.X.to_numpy())[0], columns=names)
+    return pd.DataFrame(principal_components(drawn.to_numpy())[0], columns=names)
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

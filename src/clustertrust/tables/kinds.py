@@ -59,8 +59,9 @@ class Wishes:
     keep : columns to use although they look like ids or dates, or miss most of their values
     category : columns to use as categories, although they hold numbers
     scale : "auto" or a name of `SCALES`
-    encode : "auto", "onehot" or "drop"
-    missing : "auto", "mean" (fill in, also where most is missing) or "drop" (leave rows out)
+    encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
+    missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
+        "skip" (they stay missing, as Gower's distance takes them)
     na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
     decimal, thousands : marks in numbers; None: found

@@ -82,7 +82,7 @@ def look(
     plan = TablePlan(
         tuple(columns),
         encode=wishes.encode,
-        missing=wishes.missing,
+        missing="skip" if (wishes.encode, wishes.missing) == ("match", "auto") else wishes.missing,
         na=how.na,
         decimal=how.decimal,
         thousands=how.thousands,
@@ -94,7 +94,9 @@ def look(
     if plan.problems:
         return plan
     scale, reason = wishes.scale, ""
-    if scale == "auto":
+    if plan.is_mixed:
+        scale, reason = "none", "Gower's distance divides numbers by their ranges"
+    elif scale == "auto":
         scale, reason = choose_scale(plan, plan.apply(points))
     plan = replace(plan, scale=scale, scale_reason=reason)
     return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), _named(points))
@@ -122,7 +124,7 @@ def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
     if (
         column.kind == "category"
         and column.use == "aside"
-        and wishes.encode == "onehot"
+        and wishes.encode in ("onehot", "match")
         and column.levels
     ):
         column = replace(column, use="category", reason="")
@@ -281,7 +283,7 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
         if column.n_missing > LOUD * n
     ]
     found = []
-    if loud and plan.missing != "drop":
+    if loud and plan.missing not in ("drop", "skip"):
         found.append(
             f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
             "rest on what was put in their place."

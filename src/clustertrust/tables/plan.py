@@ -37,8 +37,10 @@ __all__ = [
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, or nothing.
 USES = ("number", "category", "aside", "id")
-ENCODINGS = ("auto", "onehot", "drop")
-MISSING_RULES = ("auto", "mean", "drop")
+# What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
+# Gower's distance takes them.
+ENCODINGS = ("auto", "onehot", "drop", "match")
+MISSING_RULES = ("auto", "mean", "drop", "skip")
 LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
@@ -144,14 +146,21 @@ class TablePlan:
         return next((column.name for column in self.columns if column.use == "id"), None)
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether categories stay texts and missing values stay missing, for Gower's distance."""
+        return self.encode == "match"
+
+    @property
     def features(self) -> list[str]:
         """Names of the columns of `apply`'s result."""
+        if self.is_mixed:
+            return [column.name for column in self.used]
         return [name for column in self.used for name in column.features]
 
     @property
     def sources(self) -> NDArray[np.intp]:
         """For each feature, which of the columns that are used it comes from."""
-        sizes = [len(column.features) for column in self.used]
+        sizes = [1 if self.is_mixed else len(column.features) for column in self.used]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
@@ -167,6 +176,8 @@ class TablePlan:
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns that are clustered, as numbers; NaN where a value is missing.
 
+        If the plan is for Gower's distance (`encode="match"`), categories stay texts.
+
         Parameters
         ----------
         frame : a table with the columns that are used, text and numbers as they were read
@@ -179,10 +190,19 @@ class TablePlan:
         lost = [column.name for column in self.used if column.name not in found]
         if lost:
             raise ValueError(f"The table lacks columns that its plan uses: {', '.join(lost)}.")
+        if self.is_mixed:
+            mixed = {c.name: self._values(frame[found[c.name]], c) for c in self.used}
+            return pd.DataFrame(mixed, index=frame.index)
         parts = [self._numbers(frame[found[column.name]], column) for column in self.used]
         if not parts:
             return pd.DataFrame(index=frame.index)
         return pd.DataFrame(np.hstack(parts), columns=self.features, index=frame.index)
+
+    def _values(self, series: pd.Series, column: ColumnPlan) -> Any:
+        """Return one column as texts or numbers, (rows,)."""
+        if column.use == "category":
+            return as_categories(series, self.na).to_numpy(dtype=object)
+        return numbers_of(series, column, self)
 
     def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
         """Return the features of one column, (rows, features)."""
@@ -197,10 +217,10 @@ class TablePlan:
         """
         why = pd.Series("", index=range(len(X)), dtype=object)
         if self.missing != "mean" and X.shape[1]:
-            lost = ~np.isfinite(X.to_numpy())
+            lost = X.isna().to_numpy()
             _, first = np.unique(self.sources, return_index=True)
             share = lost[:, first].mean(axis=1)
-            why[share > (MOST_MISSING if self.missing == "auto" else 0.0)] = MISSING_VALUES
+            why[share > (0.0 if self.missing == "drop" else MOST_MISSING)] = MISSING_VALUES
         for at, reason in rows:
             why[at] = reason
         return why
@@ -287,6 +307,7 @@ _RULES = {
     "auto": "they take the column's mean; rows with more than half missing are left out",
     "mean": "they take the column's mean",
     "drop": "such rows are left out",
+    "skip": "distances skip them; rows with more than half missing are left out",
 }
 
 
