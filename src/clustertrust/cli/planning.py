@@ -24,6 +24,7 @@ __all__ = [
     "TableProblem",
     "check_plan",
     "for_metric",
+    "given_plan",
     "is_unnamed",
     "plan_table",
     "wishes_of",
@@ -73,7 +74,7 @@ def plan_table(
         by_model = _plan_of_numbers if fitted.plan is None else _plan_for_new_rows
         return by_model(fitted, frame, columns, source_name)
     if columns.plan is not None:
-        return _given_plan(columns, frame, source_name)
+        return given_plan(columns, frame, source_name)
     choice = columns.choice(list(frame.columns))
     wishes = wishes_of(columns, choice)
     if is_unnamed(table):
@@ -156,7 +157,7 @@ def _plan_as_is(frame: pd.DataFrame, wishes: Wishes) -> TablePlan:
     )
 
 
-def _given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
+def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
     """Read the plan that the user gave, perhaps edited."""
     assert columns.plan is not None
     try:
