@@ -51,6 +51,7 @@ RNG = np.random.default_rng(1)
         ("level", RNG.integers(1, 5, N), "category"),  # few whole numbers
         ("hospital", RNG.integers(1, 30, N), "category"),  # named as a group
         ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
+        ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
         ("fid", RNG.integers(0, 40, N), "drop"),  # named as an id
         ("digits", RNG.permutation(N) + 7, "drop"),  # all different, close together
         ("date", RNG.uniform(60, 70, N), "drop"),  # named as a date

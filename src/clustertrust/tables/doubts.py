@@ -100,6 +100,7 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, how: Any) -> Seen:
 # Rules about one column
 
 CODES = Doubt("few different whole numbers. If they are codes", "category")
+CODES_FROM_1 = Doubt("all whole numbers from 1 on. If they are codes", "category")
 ID = Doubt("whole numbers like those of an id. If they are", "drop")
 
 
@@ -137,6 +138,15 @@ def _like_groups(seen: Seen) -> Doubt | None:
     return ID if len(counts) > MOST_CODES and counts[0] > 1 and np.ptp(counts) == 0 else None
 
 
+def _without_a_gap(seen: Seen) -> Doubt | None:
+    """Doubt all whole numbers from 1 on, up to a third of the rows, as codes of groups are."""
+    if not seen.is_whole or seen.known.min() != 1:
+        return None
+    different = len(np.unique(seen.known))
+    is_full = different == seen.known.max()
+    return CODES_FROM_1 if is_full and MOST_CODES < different <= len(seen.known) / 3 else None
+
+
 def _named_as_group(seen: Seen) -> Doubt | None:
     if seen.is_whole and seen.last_word in GROUPS and len(np.unique(seen.known)) > 2:
         return Doubt("its name says that it is a code. If it is", "category")
@@ -157,6 +167,7 @@ RULES: dict[str, Callable[[Seen], Doubt | None]] = {
     "named as an id": _named_as_id,
     "like an id": _like_an_id,
     "like groups": _like_groups,
+    "without a gap": _without_a_gap,
     "named as a group": _named_as_group,
     "few whole numbers": _few_whole_numbers,
 }

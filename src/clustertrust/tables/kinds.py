@@ -139,7 +139,7 @@ def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool)
     if different == 1 and n > 1:
         return "constant", f"all its values are {known[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
-        if whole and different == len(known):
+        if different == len(known) and (whole or counts_rows(known)):
             return "id", COUNTING[0]
         return "number", ""
     if whole and is_named_as_id(words):
