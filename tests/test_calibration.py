@@ -324,7 +324,7 @@ def test_a_review_takes_the_least_sure_first_and_ties_at_random():
     [
         (([0.1, 0.2], 3), {}, "n=3 labels were asked for and 2 points can be drawn"),
         (([0.1, 0.2], 0), {}, "n=0 must be at least 1"),
-        (([0.1, 0.2], 1, "learn"), {}, "purpose='learn' is not known"),
+        (([0.1, 0.2], 1, "teach"), {}, "purpose='teach' is not known"),
         (([0.1, 0.2], 1), {"design": "systematic"}, "design='systematic' is not known"),
         (([0.1, 0.2], 1), {"design": "stratified"}, "cannot be divided among 5 bands"),
         (([0.1, 0.2], 1, "review"), {"design": "stratified"}, "is for purpose='threshold'"),

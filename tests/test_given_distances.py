@@ -134,7 +134,7 @@ def test_resampling_slices_both_sides(resample):
         return np.arange(len(distances)) % 2
 
     built = build_ensemble(
-        D, keep, n_runs=2, resample=resample, metric="precomputed", random_state=1
+        D, keep, n_runs=2, resample=resample, metric="precomputed", random_state=1, n_jobs=1
     )
     for part, run in zip(seen, built.runs, strict=True):
         rows = run.placer.columns

@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files import open_source
-from clustertrust.reasons import REASONS
+from clustertrust.reasons import REASONS, first_threshold
 from clustertrust.summary import Tally
 
 ROWS = 20_000
@@ -71,7 +71,8 @@ def test_scores_are_those_of_the_library_row_by_row(table, expected, tmp_path, d
     assert_array_equal(scores["label"], expected.labels_)
     assert_allclose(scores["score"], expected.scores_, atol=1e-9)
     assert_allclose(scores["standard_error"], expected.standard_errors_, atol=1e-9)
-    assert scores["reason"].tolist() == expected.to_frame()["reason"].tolist()
+    at = first_threshold(expected.scores_)  # here the sample of the fit is all rows
+    assert scores["reason"].tolist() == expected.to_frame(at)["reason"].tolist()
     assert_allclose(scores["margin"], expected.to_frame()["margin"], atol=1e-9)
     assert "passes over" in done.output
 
@@ -86,12 +87,14 @@ def test_summary_of_blocks_is_that_of_the_whole(table, expected):
             np.quantile(expected.scores_, share), abs=2e-4
         )
     assert told["quantiles"]["minimum"] == pytest.approx(expected.scores_.min(), abs=1e-4)
+    at = first_threshold(expected.scores_)
+    assert told["threshold"] == at
     for cluster in told["clusters"]:
         mine = expected.labels_ == cluster["label"]
         assert cluster["points"] == mine.sum()
         assert cluster["mean_score"] == pytest.approx(expected.scores_[mine].mean())
-        assert cluster["up_to_threshold"] == pytest.approx((expected.scores_[mine] <= 0.5).mean())
-    counted = expected.to_frame()["reason"].value_counts()
+        assert cluster["up_to_threshold"] == pytest.approx((expected.scores_[mine] <= at).mean())
+    counted = expected.to_frame(at)["reason"].value_counts()
     assert told["reasons"] == counted[counted > 0].to_dict()
     worst = [point["score"] for point in told["ambiguous"]]
     assert worst == pytest.approx(np.sort(expected.scores_)[:5])

@@ -27,7 +27,7 @@ LAYERS = (
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),
-    ("scoring", "summary", "selection", "files", "baselines", "report"),
+    ("scoring", "_notebook", "summary", "selection", "files", "baselines", "report"),
     ("streaming", "evaluation", "calibration"),
     ("model_files", "answers"),
     ("estimator", "auditing"),
@@ -45,6 +45,7 @@ UPWARDS = {
         "streaming",
     ): "runs and contingencies of Dask data come from passes over their blocks",
     ("files", "anndata"): "an H5AD file is read by the module that knows AnnData",
+    ("calibration", "answers"): "suggest(purpose='learn') asks the model which answers teach it",
     ("results", "report"): "Confidence.report writes the page, as a method where users look for it",
     ("results", "summary"): "Confidence.summary, likewise",
 }

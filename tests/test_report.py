@@ -472,3 +472,10 @@ def test_rows_in_another_order_are_found_out():
     ):
         build_report(named, embedding=X.iloc[:, :2])
     build_report(named, embedding=X.iloc[:, :2].loc[named.index])
+
+
+def test_clusters_come_in_the_order_of_a_person():
+    names = ["group 10", "group 2", "a", "group 1", 3, 20]
+    frame = pd.DataFrame({"label": names, "score": 0.5})
+    expected = ["3", "20", "a", "group 1", "group 2", "group 10"]
+    assert build_report(frame)["clusters"] == expected

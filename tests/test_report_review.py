@@ -1,5 +1,7 @@
 """Review mode of the report in a real browser: what a person answers is what the file holds."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,10 @@ from scipy.stats import norm
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
+from clustertrust._palette import CATEGORIES
 from clustertrust.report import build_report, write_report
 from clustertrust.report.packing import unpack
+from clustertrust.report.pictures import pack_pictures
 
 STORED = "Object.keys(localStorage).filter((key) => key.startsWith('clustertrust-answers-')).length"
 
@@ -238,6 +242,17 @@ def test_a_question_shows_values_beside_the_means(visit, reviewed, flowers):
         numbers = [float(cell.replace("−", "-")) for cell in cells[:3]]
         expected = [flowers[name].iloc[row], means[name][own], means[name][rival]]
         assert numbers == pytest.approx(expected, rel=0.01)
+    # The map: its cluster and its rival in colours of their own, the third cluster in neither.
+    assert page.locator("#review-legend .key").all_inner_texts() == [str(own), str(rival)]
+    colors = page.locator("#review-map canvas").first.evaluate(
+        """(canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return [...new Set(new Uint32Array(data.buffer))].map((v) => [v & 255, (v >> 8) & 255, (v >> 16) & 255]);
+        }"""
+    )
+    for color in CATEGORIES[:2]:
+        assert [int(color[at : at + 2], 16) for at in (1, 3, 5)] in colors
+    assert [int(CATEGORIES[2][at : at + 2], 16) for at in (1, 3, 5)] not in colors
     runs = page.locator("#review-card .runs")
     assert not runs.locator(".score").is_visible()  # the score is there, and does not sway
     runs.locator("summary").click()
@@ -334,3 +349,103 @@ def test_hostile_names_are_text(visit, tmp_path):
     found = download(page, "#review-download")
     assert found[hostile].tolist() == [frame.index[found["row"][0]]]
     assert {found["label"][0], found["should_be"][0]} == {hostile, "b"}
+
+
+# The point as a person knows it
+
+
+def png(color, size=8):
+    """A picture of one colour."""
+    from matplotlib.image import imsave
+
+    file = io.BytesIO()
+    imsave(file, np.full((size, size, 3), color, dtype=np.uint8), format="png")
+    return file.getvalue()
+
+
+def test_pictures_and_texts_are_shown(visit, flowers, tmp_path):
+    cake = CAKE(3, random_state=0).fit(flowers)
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    paths = [f"pictures/{i}.png" for i in range(150)]
+    for i in range(150):
+        (tmp_path / paths[i]).write_bytes(png(i))
+    story = [
+        f"<b>flower {i}</b> was found by a path in the wood, in the shade of an oak."
+        for i in range(150)
+    ]
+    own = pd.DataFrame({"photo": paths, "story": story, "site": ["north", "south"] * 75})
+    own = own.set_axis(flowers.index, axis=0)
+    file = tmp_path / "own.html"
+    write_report(file, cake.to_frame(), flowers, original=own, folder=tmp_path)
+    order = questions(build_report(cake.to_frame(), flowers))
+    for path in folder.iterdir():
+        path.unlink()  # the page holds them
+    page = review(visit(file))
+    for i in order[:2]:
+        picture = page.locator("#review-card img")
+        assert (
+            picture.evaluate(
+                "async (image) => { await image.decode(); return image.naturalWidth; }"
+            )
+            == 8
+        )
+        assert picture.get_attribute("alt") == f"photo of flower {i}"
+        text = page.locator("#review-card").inner_text()
+        assert story[i] in text
+        assert f"site\n{own['site'].iloc[i]}" in text
+        assert paths[i] not in text
+        page.keyboard.press("r")
+
+
+def test_what_is_no_picture_is_not_embedded(tmp_path, monkeypatch):
+    (tmp_path / "right.png").write_bytes(png(7))
+    (tmp_path / "secret.png").write_text("not a picture")
+    large = np.random.default_rng(0).integers(0, 256, (700, 700, 3), dtype=np.uint8)
+    from matplotlib.image import imsave
+
+    imsave(tmp_path / "large.png", large)
+    entries = [
+        "right.png",
+        "secret.png",
+        "missing.png",
+        "large.png",
+        "//other/x.png",
+        None,
+        "a\0.png",
+    ]
+    table = pd.DataFrame({"photo": entries})
+    packed = pack_pictures(table, [np.arange(7)], tmp_path)
+    assert packed["column"] == "photo"
+    assert set(packed["of"]) == {"0", "3"}
+    assert packed["of"]["0"].startswith("data:image/png;base64,")
+    assert packed["of"]["3"].startswith("data:image/jpeg;base64,")  # made smaller
+    assert len(packed["of"]["3"]) < 300_000 < (tmp_path / "large.png").stat().st_size
+    monkeypatch.setattr("clustertrust.report.pictures.MOST_BYTES", 10)
+    assert pack_pictures(table, [np.arange(7)], tmp_path) is None
+    assert pack_pictures(pd.DataFrame({"x": [1.0], "y": ["text"]}), [np.arange(1)], None) is None
+
+
+# Which row an answer is about
+
+
+def test_rows_are_those_of_the_file_of_scores(visit, tmp_path):
+    n = 40
+    frame = pd.DataFrame({"label": np.arange(n) % 2, "score": np.linspace(0, 1, n)})
+    places = np.arange(n) * 3 + 1  # others were left out
+    named = frame.set_axis(pd.Index([f"p{i}" for i in range(n)], name="point"), axis=0)
+    write_report(tmp_path / "named.html", named, rows=places)
+    write_report(tmp_path / "counted.html", frame.set_axis(pd.Index(places, name="row"), axis=0))
+    write_report(tmp_path / "unknown.html", named, rows=np.full(n, -1))
+    for name, head in (("named", ["row", "point"]), ("counted", ["row"]), ("unknown", ["point"])):
+        page = review(visit(tmp_path / f"{name}.html"))
+        page.keyboard.press("r")
+        found = download(page, "#review-download")
+        assert found.columns[: len(head) + 1].tolist() == [*head, "answer"]
+        first = questions(build_report(frame))[0]
+        if "row" in head:
+            assert found["row"].tolist() == [places[first]]
+        if "point" in head:
+            assert found["point"].tolist() == [f"p{first}"]
+    with pytest.raises(ValueError, match=r"rows must be 40 whole numbers.*\(3,\)"):
+        build_report(frame, rows=[1, 2, 3])

@@ -363,3 +363,34 @@ def test_the_plane_is_as_large_as_what_it_shows(visit, used, tmp_path):
     plane = build_report(flat.to_frame())["view"]
     assert_allclose([plane["low"][1], plane["high"][1]], [0.9, 1.0])
     assert re.match("geometry", plane["names"][0])
+
+
+# The user's own columns
+
+
+def test_categories_colour_points_and_set_clusters_apart(visit, used, flowers, tmp_path):
+    cake, _ = used
+    species = np.take(load_iris().target_names, load_iris().target)
+    own = pd.DataFrame(
+        {"species": species, "width": flowers.iloc[:, 3].astype(str), "name": flowers.index},
+        index=flowers.index,
+    )
+    write_report(tmp_path / "own.html", cake.to_frame(), flowers, original=own)
+    page = visit(tmp_path / "own.html")
+    choices = page.locator("#colour option").all_inner_texts()
+    assert "species" in choices
+    assert not {"width", "name"} & set(choices)  # numbers, and as many names as points
+    page.locator("#colour").select_option(label="species")
+    settle(page)
+    assert page.locator("#legend").inner_text().split("\n") == [
+        "species",
+        *load_iris().target_names,
+    ]
+    page.locator("#clusters").get_by_role("button", name="1", exact=True).click()
+    settle(page)
+    rows = [row.inner_text().split("\t") for row in page.locator("#profile tbody tr").all()]
+    inside = (species[cake.labels_ == 1] == "virginica").mean()
+    outside = (species[cake.labels_ != 1] == "virginica").mean()
+    shares = [f"{100 * share:.0f} %" for share in (inside, outside)]
+    assert ["species: virginica", *shares] in [row[:3] for row in rows]
+    assert not any(row[0].startswith(("width", "name")) for row in rows)

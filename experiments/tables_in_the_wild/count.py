@@ -1,4 +1,4 @@
-"""Count what `results.csv` and `wrong.csv` say, for the page of this folder."""
+"""Count what the results and the files of wrong decisions say, for the page of this folder."""
 
 from __future__ import annotations
 
@@ -36,30 +36,28 @@ def columns_of(row: dict[str, str]) -> int:
     )
 
 
-def main() -> None:
-    """Print the counts."""
-    rows, wrong = read("results.csv"), read("wrong.csv")
-    outcomes = Counter(row["outcome"] for row in rows)
-    scales = Counter(row["scale"] for row in rows if row["outcome"] == "result")
+def report(which: str) -> None:
+    """Print the counts of one list of tables."""
+    rows, wrong = read(f"results{which}.csv"), read(f"wrong{which}.csv")
+    results = [row for row in rows if row["outcome"] == "result"]
+    silent = [row for row in wrong if not is_pointed_at(row, rows)]
+    asked = [named_in(row["check"]) for row in results if row["check"]]
+    scales = Counter(row["scale"] for row in results)
     seconds = sorted(float(row["seconds"]) for row in rows)
-    print(f"{len(rows)} tables: {outcomes['result']} results, {outcomes['refusal']} refusals")
-    print(
-        f"{sum(columns_of(row) for row in rows if row['outcome'] == 'result')} columns decided on"
-    )
+    print(f"{len(rows)} tables: {len(results)} results, {len(rows) - len(results)} refusals")
+    print(f"{sum(columns_of(row) for row in results)} columns decided on")
+    print(f"asked to check: {sum(map(len, asked))} columns of {len(asked)} tables")
     print(f"wrong: {len(wrong)} columns of {len({row['table'] for row in wrong})} tables")
     for kind, count in Counter(row["kind"] for row in wrong).most_common():
         print(f"  {kind}: {count}")
-    silent = [row for row in wrong if not is_pointed_at(row, rows)]
-    print(f"wrong without a line that points at them: {len(silent)}")
+    print(f"wrong without a line that points at it: {len(silent)}")
     for row in silent:
-        print(f"  {row['table']} {row['column']}")
-    asked = sum(bool(row["check"]) for row in rows)
-    print(
-        f"asked to check: {sum(len(named_in(row['check'])) for row in rows)} columns of {asked} tables"
-    )
+        print(f"  {row['table']} {row['column']}: {row['kind']}")
     print("scales: " + ", ".join(f"{scale} {count}" for scale, count in scales.most_common()))
     print(f"seconds: median {seconds[len(seconds) // 2]}, largest {seconds[-1]}")
 
 
 if __name__ == "__main__":
-    main()
+    report("")
+    print()
+    report("_fresh")

@@ -16,7 +16,14 @@ from scipy import sparse
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
-__all__ = ["View", "data_view", "distance_view", "given_view", "principal_components"]
+__all__ = [
+    "View",
+    "data_view",
+    "distance_view",
+    "given_view",
+    "principal_components",
+    "principal_view",
+]
 
 
 _MORE, _STEPS = (
@@ -65,7 +72,7 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
     X is dense or CSR.
     """
     if len(columns) > 2:
-        return _principal_view(X, f"{len(columns)} columns")
+        return principal_view(X, f"{len(columns)} columns")
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if len(columns) == 2:
         return View(
@@ -109,7 +116,8 @@ def distance_view(distances: Floats, landmarks: Ints) -> View:
     )
 
 
-def _principal_view(X: Any, data_name: str) -> View:
+def principal_view(X: Any, data_name: str) -> View:
+    """Return the first two principal components of X, named with their shares of the variance."""
     xy, shares = principal_components(X)
     x, y = (
         f"principal component {j} ({share:.0%} of the variance)"

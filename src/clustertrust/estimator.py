@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
+from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
@@ -140,7 +141,7 @@ def confidence(
     return model.confidence(model.training_fields(points), frame=frame_of(X))
 
 
-class CAKE(ClusterMixin, BaseEstimator):
+class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     """Cluster data and give every assignment a confidence score.
 
     The data are clustered many times. A point is stable if the runs keep it together with the same
@@ -212,7 +213,8 @@ class CAKE(ClusterMixin, BaseEstimator):
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
     verbose : bool
-        Show a progress bar while the runs are made, if there is a terminal.
+        Show the progress while the runs are made: a bar in a terminal or a notebook, else a line
+        now and then.
     checkpoint : path, optional
         A folder that keeps each finished run. A fit of the same data with the same settings resumes
         where the last one stopped. All Dask workers must see the folder under the same path.
@@ -685,13 +687,14 @@ class CAKE(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.confidence_.summary(threshold, points)
 
-    def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
+    def explain(self, point: Any, threshold: float = THRESHOLD) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
-        point : int
-            Its position; a negative one counts from the end.
+        point : int, or name of a row
+            Its position, a negative one counts from the end; or, if X was a pandas frame, its name
+            in the index. A whole number is always a position.
         threshold : float
             Above this a score is kept, and the reason is "core".
 

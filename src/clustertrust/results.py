@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import operator
 from collections.abc import Mapping
@@ -401,13 +402,27 @@ class Confidence:
         rows = self.row_names()
         return None if only_counts(rows) else rows[i : i + 1].tolist()[0]
 
-    def explain(self, point: int, threshold: float = THRESHOLD) -> Explanation:
+    def _position(self, point: Any) -> int:
+        """Return the position of a point, given by a position or by the name of its row."""
+        n = len(self.scores)
+        try:
+            i = operator.index(point)
+        except TypeError:
+            return position_of_name(point, self.row_names())
+        if not -n <= i < n:
+            raise IndexError(
+                f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}."
+            )
+        return i % n
+
+    def explain(self, point: Any, threshold: float = THRESHOLD) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
-        point : int
-            Its position; a negative one counts from the end.
+        point : int, or name of a row
+            Its position, a negative one counts from the end; or, if X was a pandas frame, its name
+            in the index. A whole number is always a position.
         threshold : float
             Above this a score is kept, and the reason is "core".
 
@@ -416,19 +431,7 @@ class Confidence:
         Explanation
             `print` says it in words.
         """
-        n = len(self.scores)
-        try:
-            i = operator.index(point)
-        except TypeError as error:
-            raise TypeError(
-                f"point={point!r} must be a whole number, the position of a point; "
-                "to_frame().index.get_loc(name) finds that of a name."
-            ) from error
-        if not -n <= i < n:
-            raise IndexError(
-                f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}."
-            )
-        i %= n
+        i = self._position(point)
         if is_dask(self.scores):
             return replace(
                 self.compute(slice(i, i + 1)).explain(0, threshold), point=i, name=self._name(i)
@@ -481,6 +484,33 @@ def _weakest(reason: str, components: dict[str, float]) -> str | None:
         return None
     weakest = min(reversed(components), key=components.__getitem__)
     return weakest if weakest == "persistence" else _WEAK.get(reason, weakest)
+
+
+def position_of_name(name: Any, rows: pd.Index) -> int:
+    """Return where the row of this name stands; raise if there is none, or more than one."""
+    if only_counts(rows) or isinstance(name, float):
+        raise TypeError(
+            f"point={name!r} must be a whole number, the position of a point"
+            + ("; the rows of X have no names." if only_counts(rows) else ", or the name of a row.")
+        )
+    try:
+        found = (
+            np.flatnonzero(rows == name)
+            if not isinstance(rows, pd.MultiIndex)
+            else (np.flatnonzero([row == name for row in rows]))
+        )
+    except (TypeError, ValueError):
+        found = np.array([], dtype=int)
+    if found.size == 1:
+        return int(found[0])
+    if found.size > 1:
+        raise ValueError(
+            f"point={name!r} names {found.size} rows, at positions {found[:3].tolist()}"
+            f"{' and more' if found.size > 3 else ''}; give the position."
+        )
+    near = difflib.get_close_matches(str(name), [str(row) for row in rows[:100_000]], 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(rows[0])!r}."
+    raise ValueError(f"point={name!r} is not the name of a row of X; {hint}")
 
 
 def frame_of(X: Any) -> Any:

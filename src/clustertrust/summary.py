@@ -63,6 +63,7 @@ class Summary:
     reasons : points by reason
     ambiguous : the points with the lowest scores
     threshold : above this a score is kept
+    fitted : whether the threshold is half of the median score, not one that was given
     """
 
     scores: pd.Series
@@ -70,6 +71,7 @@ class Summary:
     reasons: pd.Series
     ambiguous: pd.DataFrame
     threshold: float
+    fitted: bool = False
 
     def text(self, headline: str) -> str:
         """Return the summary in words, below a headline."""
@@ -77,24 +79,29 @@ class Summary:
         def text(table: Any) -> str:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
+        origin = ", half of the median" if self.fitted else ""
         counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
         return "\n\n".join(
             [
                 headline,
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
-                f"By reason (core: a score above {self.threshold:g})\n{counted}",
+                f"By reason (core: a score above {self.threshold:g}{origin})\n{counted}",
                 f"Most ambiguous points\n{text(self.ambiguous)}",
             ]
         )
 
 
 def summary_of(
-    table: pd.DataFrame, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+    table: pd.DataFrame,
+    *,
+    threshold: float = THRESHOLD,
+    points: int = AMBIGUOUS,
+    fitted: bool = False,
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
-    Its index names the points.
+    Its index names the points. `fitted`: the threshold is half of the median score.
     """
     threshold = check_threshold(threshold)
     return Summary(
@@ -103,6 +110,7 @@ def summary_of(
         _by_reason(table["reason"]),
         _ambiguous(table, check_count("points", points, at_least=0)),
         threshold,
+        fitted,
     )
 
 
@@ -220,6 +228,7 @@ class Tally:
     worst: pd.DataFrame | None = None
     rows: int = 0
     left_out: int = 0
+    fitted: bool = False
 
     def add(self, table: pd.DataFrame) -> None:
         """Add a block of results, indexed by their ids, without the rows that were left out."""
@@ -259,4 +268,5 @@ class Tally:
         )
         means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
-        return Summary(quantiles, means, reasons[reasons > 0], self.worst, self.threshold)
+        shown = reasons[reasons > 0]
+        return Summary(quantiles, means, shown, self.worst, self.threshold, self.fitted)

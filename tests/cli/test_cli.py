@@ -19,6 +19,7 @@ from clustertrust.cli.commands import COMMANDS
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, Reading, read_table
 from clustertrust.files.delimited import EXACT
+from clustertrust.reasons import first_threshold
 from clustertrust.summary import summarize
 
 
@@ -27,8 +28,9 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
     table = pd.read_csv("scores.csv", dtype={"flower": str}, **EXACT)
     assert list(table.columns) == ["flower", *NAMES, "species", *RESULTS]
     assert table["flower"].tolist() == IDS
+    expected = library.to_frame(first_threshold(library.scores_))
     for name in RESULTS:
-        assert_array_equal(table[name], library.to_frame()[name], err_msg=name)
+        assert_array_equal(table[name], expected[name], err_msg=name)
     assert result.stderr == ""
     assert result.stdout.endswith("\nWrote scores.csv.\n")
 
@@ -39,6 +41,11 @@ def test_the_summary_is_the_librarys(folder, library):
     named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
     assert result.stdout == summarize(named, threshold=0.7) + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
+    at = first_threshold(library.scores_)
+    told = run("score", "plain.csv", *FAST).stdout
+    fitted = f"above {at:g}, half of the median)"
+    assert told.replace(fitted, f"above {at:g})") == summarize(named, threshold=at) + "\n"
+    assert fitted in told
 
 
 @pytest.mark.parametrize(

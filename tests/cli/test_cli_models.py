@@ -21,6 +21,7 @@ from clustertrust.cli import jobs
 from clustertrust.cli.flags import as_typed
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, read_table
+from clustertrust.reasons import first_threshold
 
 # Models
 
@@ -172,7 +173,11 @@ def test_reasons_follow_the_threshold_and_rows_left_out_say_so(holes):
     )
     run("predict", "m", "holes.csv", *how, "--threshold", "0.7", "--out", "p.csv")
     run("score", "holes.csv", *FAST, *how, "--out", "half.csv")
-    for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", 0.5)):
+    fitted = first_threshold(read_table("half.csv").data["score"])
+    run("predict", "m", "holes.csv", *how, "--out", "new.csv")
+    judged = read_table("new.csv").data
+    assert_array_equal(judged["reason"] == "core", judged["score"] > fitted)  # that of the fit
+    for path, threshold in (("s.csv", 0.7), ("p.csv", 0.7), ("half.csv", fitted)):
         table = read_table(path).data
         assert_array_equal(table["reason"] == "core", table["score"] > threshold)
         left_out = table["reason"] == "left out: missing values"
@@ -319,6 +324,7 @@ def test_a_page_gets_scores_votes_values_and_settings(folder, library, pages):
     assert how["votes"].columns.tolist() == [0, 1, 2]
     assert how["threshold"] == 0.4
     assert how["embedding"] is None
+    assert how["rows"].tolist() == list(range(150))
     assert "iris.csv" in how["title"]
     settings = how["settings"]
     assert (settings["input"], settings["rows"], settings["n_clusters"]) == ("iris.csv", 150, 3)
@@ -331,7 +337,10 @@ def test_a_page_of_standardised_points_shows_values_as_they_were(folder, pages):
     ((_, values, how),) = pages
     assert_array_equal(values, X)
     expected = PCA(2, random_state=0).fit_transform(StandardScaler().fit_transform(X))
-    assert_allclose(how["embedding"], expected, atol=1e-9)
+    view = how["embedding"]
+    assert_allclose(view.xy, expected, atol=1e-9)
+    assert "4 standardised columns" in view.origin
+    assert view.names[0] == "principal component 1 (73% of the variance)"
 
 
 def test_a_page_from_a_file_of_scores(folder, library, pages):
@@ -347,6 +356,7 @@ def test_a_page_from_a_file_of_scores(folder, library, pages):
     assert_array_equal(table["score"], library.scores_[::-1])
     assert_array_equal(values, X.iloc[::-1])
     assert (told["threshold"], told["title"]) == (0.3, "Flowers")
+    assert told["rows"].tolist() == list(range(150))[::-1]  # places in the file of scores
     run("report", "s.csv", "--data", "plain.csv", "--out", "r.html")  # by place
     assert_array_equal(pages.pop()[0]["score"], library.scores_)
     X.head(9).to_csv("few.csv", index=False)

@@ -23,7 +23,7 @@ from clustertrust.answers.features import (
     measure_scales,
     split_by_label,
 )
-from clustertrust.answers.judging import Judged, judge_answers
+from clustertrust.answers.judging import Answers, Judged
 from clustertrust.answers.posterior import Posterior, average
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_positions, check_rate
@@ -134,8 +134,8 @@ class LearnedConfidence(BaseEstimator):
         """
         check_rate("level", self.level)
         source = scored(cake, X)
-        judged = judge_answers(source, positions, right=right, classes=classes, should_be=should_be)
-        self._learn(source, judged)
+        answers = Answers.of(source, positions, right=right, classes=classes, should_be=should_be)
+        self._learn(source, answers.judged())
         self._cake = cake if hasattr(cake, "judge") else None
         return self
 
@@ -265,6 +265,12 @@ class LearnedConfidence(BaseEstimator):
         """Return columns of new points with the codes of the fit."""
         code = np.append(self._source.codes_of(new.names, "label"), -1)
         return new.columns | {name: code[new.columns[name]] for name in ("label", "rival")}
+
+    @property
+    def source(self) -> Scored:
+        """What was scored."""
+        check_is_fitted(self, "n_answers_")
+        return self._source
 
     def features(self, positions: Any) -> Features:
         """Return what the model knows of the points at some positions."""

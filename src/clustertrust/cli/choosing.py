@@ -24,6 +24,7 @@ from clustertrust.cli.printing import (
     print_table,
     records,
     say,
+    watched,
 )
 from clustertrust.cli.request import Request
 from clustertrust.cli.writing import save_figure, write_plan
@@ -98,7 +99,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
     profile = choose_k(
         points.X,
         asked.ks,
-        CAKE(**how, verbose=True),
+        CAKE(**how, verbose=watched()),
         null=VERDICT if asked.null else None,
         n_surrogates=asked.n_surrogates,
         level=asked.level,

@@ -67,10 +67,10 @@ debug_option = click.option(
 threshold_option = click.option(
     "--threshold",
     type=Between(0, 1),
-    default=0.5,
-    show_default=True,
+    default=None,
     metavar="T",
-    help="Scores above this are kept; counts and reasons depend on it.",
+    help="Scores above this are kept; counts and reasons depend on it. Without it: half of the "
+    "median score.",
 )
 only_scores_option = click.option(
     "--only-scores",
@@ -164,7 +164,7 @@ def score(
     memory: int | None,
     checkpoint: str | None,
     scheduler: str | None,
-    threshold: float,
+    threshold: float | None,
     as_json: bool,
     method: Method,
     columns: Columns,
@@ -252,7 +252,7 @@ def predict(
     data: str,
     out: str | None,
     only_scores: bool,
-    threshold: float,
+    threshold: float | None,
     as_json: bool,
     columns: Columns,
 ) -> None:
@@ -304,7 +304,7 @@ def predict(
 @threshold_option
 @debug_option
 def report(
-    scores: str, data: str, out: str, title: str | None, threshold: float, columns: Columns
+    scores: str, data: str, out: str, title: str | None, threshold: float | None, columns: Columns
 ) -> None:
     """Make a page to explore, from SCORES that `clustertrust score --out` wrote, and the data.
 

@@ -29,6 +29,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    watched,
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -46,6 +47,7 @@ from clustertrust.files import FORMATS, Reading, format_of, read_table, write_ta
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import need
 from clustertrust.model_files import read_about
+from clustertrust.reasons import first_threshold
 from clustertrust.results import COLUMNS
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
@@ -118,7 +120,7 @@ def score(request: ScoreRequest) -> None:
         raise click.UsageError(
             "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
         )
-    data, paths, method, threshold = request.data, request.paths, request.method, request.threshold
+    data, paths, method = request.data, request.paths, request.method
     columns, labels = _without_labels(request)
     points = read_points(data, for_metric(columns, method.metric), to_score=True)
     if points.kept.sum() < 2:
@@ -129,7 +131,7 @@ def score(request: ScoreRequest) -> None:
     cake = None
     if not has_labels:
         params = method.building() | method.scoring()
-        cake = CAKE(**params, verbose=True, checkpoint=request.checkpoint)
+        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
             cake.fit(points.X)
@@ -138,6 +140,7 @@ def score(request: ScoreRequest) -> None:
         scored = _score_given(request, points, labels)
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
+    threshold = request.threshold_for(scored.scores)
     found = scored.to_frame(threshold)
     table = on_all_rows(found, points, only_scores=request.only_scores)
     if paths:
@@ -154,8 +157,8 @@ def score(request: ScoreRequest) -> None:
             write_plan(at["--save-plan"], points)
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
-            write_page(at["--report"], scored, points, shown, threshold, name_of(data))
-    summary = summary_of(found, threshold=threshold)
+            write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
+    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
     if request.as_json:
         printed = {
             "input": data,
@@ -179,13 +182,9 @@ def score(request: ScoreRequest) -> None:
 
 def predict(model: str, request: Request) -> None:
     """Label and score new points with a stored model."""
-    data, columns, paths, threshold = (
-        request.data,
-        request.columns,
-        request.paths,
-        request.threshold,
-    )
+    data, columns, paths = request.data, request.columns, request.paths
     cake, fitted = _load_model(model)
+    threshold = request.threshold_for(cake.scores_)
     if fitted.preparation is None and columns.impute is not None:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
     if fitted.plan is not None and fitted.plan.is_mixed and columns.impute is not None:
@@ -203,7 +202,7 @@ def predict(model: str, request: Request) -> None:
             write_scores(
                 at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
             )
-    summary = summary_of(found, threshold=threshold)
+    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
     if request.as_json:
         printed = {
             "input": data,
@@ -231,7 +230,9 @@ def report(scores: str, request: Request, title: str | None) -> None:
     data, columns, paths = request.data, request.columns, request.paths
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
+    places = np.arange(len(table))
     if columns.id is not None:
+        places = table.index.map(str).get_indexer(points.ids.map(str))
         table = _by_name(table, points.ids, scores, data)
     elif len(table) != len(points.ids):
         raise ValueError(
@@ -258,6 +259,8 @@ def report(scores: str, request: Request, title: str | None) -> None:
             title=title or f"How far can the clusters of {name_of(data)} be trusted?",
             threshold=request.threshold,
             original=None if own is None else own[~unscored],
+            folder=points.folder,
+            rows=places[points.kept][~unscored],
         )
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 
@@ -277,9 +280,12 @@ def demo(folder: str | None) -> None:
     X = X.set_axis(names, axis=0)
     cake = CAKE(n_clusters=3, random_state=0).fit(X)
     worst = int(cake.scores_.argmin())
+    threshold = first_threshold(cake.scores_)
+    table = cake.to_frame(threshold)
+    shown = summary_of(table, threshold=threshold, fitted=True)
     click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
-    click.echo(cake.summary())
-    why = str(cake.explain(worst)).replace(
+    click.echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
+    why = str(cake.explain(worst, threshold)).replace(
         f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1
     )
     click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
@@ -290,11 +296,11 @@ def demo(folder: str | None) -> None:
         return
     with staged(files) as at:
         write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
-        write_table(cake.to_frame().reset_index(), at["--out"])
+        write_table(table.reset_index(), at["--out"])
         cake.save(at["--model"])
         write_report(
             at["--report"],
-            cake.to_frame(),
+            table,
             X,
             votes=votes_of(cake.confidence_),
             settings={"n_clusters": 3, "random_state": 0},
@@ -373,7 +379,7 @@ def _score_given(request: ScoreRequest, points: Points, column: pd.DataFrame | N
         options = as_typed(", ".join(f"{name}=…" for name in refused))
         raise click.UsageError(f"With --labels {why}; leave out {options}.")
     if is_one:
-        return audit(points.X, runs.iloc[:, 0], **method.auditing(typed), verbose=True)
+        return audit(points.X, runs.iloc[:, 0], **method.auditing(typed), verbose=watched())
     return confidence(points.X, runs, **method.scoring())
 
 

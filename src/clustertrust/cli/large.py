@@ -30,6 +30,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    watched,
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -103,14 +104,14 @@ def _check_blockwise(data: str, columns: Columns) -> None:
 def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
     _check_large(request, planned)
-    data, method, paths, threshold = request.data, request.method, request.paths, request.threshold
+    data, method, paths = request.data, request.method, request.paths
     source, way = planned.source, _plan_in_blocks(planned, request.columns)
     plan = None if planned.plan is None else way
     ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
     table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building() | method.scoring()
-    settings_of_fit = Settings.of(CAKE(**params, verbose=True, checkpoint=request.checkpoint))
-    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, True)
+    settings_of_fit = Settings.of(CAKE(**params, verbose=watched(), checkpoint=request.checkpoint))
+    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, watched())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
@@ -121,9 +122,11 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
             passes.remedy = "A single file of at most a quarter of --memory is read whole"
         streamed = fit_stream(passes, settings_of_fit)
         say(f"Scoring {streamed.built.n_rows:,} rows of {name_of(data)}.")
-        tally = Tally(threshold)
         points = replace(_points(source, streamed.built.sample, preparation), plan=plan)
         scored = streamed.confidence(streamed.scorer(Block(streamed.built.sample.X)))
+        # the rows are written as they are scored: the sample stands for all
+        threshold = request.threshold_for(scored.scores)
+        tally = Tally(threshold, fitted=request.threshold is None)
         with staged(paths) as at:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
@@ -155,7 +158,7 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
                 shown = (
                     f"a sample of {len(points.ids):,} of the {tally.rows:,} rows of {name_of(data)}"
                 )
-                write_page(at["--report"], scored, points, settings, threshold, shown)
+                write_page(at["--report"], scored, points, settings, request.threshold, shown)
     _print_outcome(request, scored, tally, points, settings)
 
 
@@ -336,4 +339,4 @@ def _points(source: Source, sample: SampledRows, preparation: Preparation | None
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]
     X = pd.DataFrame(sample.X, columns=names, index=ids)
     unscaled = X if preparation is None else preparation.unscale(X)
-    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation)
+    return Points(X, unscaled, ids, np.ones(len(ids), dtype=bool), preparation, sampled=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Points:
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
     original : the table as written, if its columns have names
+    folder : where the file is; None for standard input
+    sampled : whether these are some rows of a larger file
     n_filled : how many values were filled in, by column
     drawn : numbers to draw the points by, if X holds texts too
     """
@@ -55,6 +58,8 @@ class Points:
     plan: TablePlan | None = None
     why: pd.Series | None = None
     original: pd.DataFrame | None = None
+    folder: Path | None = None
+    sampled: bool = False
     n_filled: Mapping[str, int] = field(default_factory=dict)
     drawn: Any = None
 
@@ -124,7 +129,8 @@ def read_points(
             "columns."
         )
     original = None if is_unnamed(table) else _as_written(path, columns, table, frame)
-    points = Points(X, X, ids, kept, None, table.adata, plan, why, original)
+    home = None if path == "-" else Path(path).parent
+    points = Points(X, X, ids, kept, None, table.adata, plan, why, original, home)
     if plan.is_mixed:
         return _mixed_points(points, None if fitted is not None else frame)
     lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)

@@ -84,9 +84,14 @@ def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
+def watched() -> bool:
+    """Return whether there is a terminal for steps and progress."""
+    return sys.stderr.isatty()
+
+
 def say(what: str) -> None:
     """Print the current step, if somebody is watching."""
-    if sys.stderr.isatty():
+    if watched():
         click.echo(what, err=True)
 
 

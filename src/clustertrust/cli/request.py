@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from clustertrust.cli.options import Columns, Method
+from clustertrust.reasons import first_threshold
 
 __all__ = ["Request", "ScoreRequest"]
 
@@ -20,7 +22,7 @@ class Request:
     data : path of the table, or - for standard input
     columns : how it is read
     paths : where each output goes, by option
-    threshold : above this a score is kept
+    threshold : above this a score is kept; None: half of the median score
     as_json : whether the summary is printed as JSON
     to_stdout : whether the table of results is printed
     only_scores : whether the table of results has no columns of the input but its names
@@ -29,10 +31,14 @@ class Request:
     data: str
     columns: Columns
     paths: Mapping[str, Path]
-    threshold: float = 0.5
+    threshold: float | None = None
     as_json: bool = False
     to_stdout: bool = False
     only_scores: bool = False
+
+    def threshold_for(self, scores: Any) -> float:
+        """Return the threshold that was typed, or the one that fits these scores."""
+        return first_threshold(scores) if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True, kw_only=True)

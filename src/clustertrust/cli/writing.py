@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Confidence
-from clustertrust._views import principal_components
-from clustertrust.cli.points import Points
+from clustertrust._types import Ints
+from clustertrust._views import View, principal_view
+from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files.tables import format_of, write_table
 from clustertrust.tables import TablePlan
@@ -97,7 +99,7 @@ def write_page(
     scored: Confidence,
     points: Points,
     settings: Mapping[str, Any],
-    threshold: float,
+    threshold: float | None,
     name: str,
 ) -> None:
     """Write a page to explore the scores."""
@@ -105,7 +107,7 @@ def write_page(
 
     write_report(
         path,
-        scored.to_frame(threshold),
+        scored.to_frame(),
         points.unscaled,
         votes=votes_of(scored),
         settings=settings,
@@ -113,6 +115,8 @@ def write_page(
         threshold=threshold,
         embedding=_standardised_view(points),
         original=own_columns(points),
+        folder=points.folder,
+        rows=_places(points),
     )
 
 
@@ -121,15 +125,22 @@ def own_columns(points: Points) -> pd.DataFrame | None:
     return None if points.original is None else points.original[points.kept]
 
 
-def _standardised_view(points: Points) -> pd.DataFrame | None:
+def _places(points: Points) -> Ints | None:
+    """Return where each point stands in the file of scores; None: its name says it."""
+    if points.ids.name == ROW:
+        return None
+    places = np.flatnonzero(points.kept)
+    return np.full(len(places), -1) if points.sampled else places
+
+
+def _standardised_view(points: Points) -> View | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
     drawn = points.drawn
     if drawn is None and points.preparation is not None and points.preparation.is_scaled:
         drawn = points.X
     if drawn is None or drawn.shape[1] < 3:
         return None
-    names = [f"principal component {j} of the standardised columns" for j in (1, 2)]
-    return pd.DataFrame(principal_components(drawn.to_numpy())[0], columns=names)
+    return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} standardised columns")
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

@@ -84,7 +84,7 @@ def build_ensemble(
         Runs at a time, each on one thread; None: one per core. It does not change the runs. Dask
         workers take as many as they have threads.
     verbose : bool
-        Show a progress bar, if there is a terminal.
+        Show the progress: a bar in a terminal or a notebook, else a line now and then.
     checkpoint : path, optional
         A folder that keeps each finished run. A build with the same data and settings resumes where
         the last one stopped. All Dask workers must see the folder under the same path.

@@ -31,8 +31,14 @@ from clustertrust.report.details import (
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
+from clustertrust.report.pictures import pack_pictures
 from clustertrust.report.profiles import cluster_profiles
-from clustertrust.report.questions import fingerprint, pack_questions, question_order
+from clustertrust.report.questions import (
+    fingerprint,
+    pack_questions,
+    pack_row_numbers,
+    question_order,
+)
 from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
@@ -55,6 +61,8 @@ def write_report(
     threshold: float | None = None,
     embedding: Any = None,
     original: pd.DataFrame | None = None,
+    folder: str | Path | None = None,
+    rows: Any = None,
 ) -> None:
     """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
@@ -84,6 +92,13 @@ def write_report(
     original : (n, c) pandas DataFrame, optional
         Columns of the table that the points come from, text too: a selected point is shown with
         them, they are searched, and the downloads have them.
+        A column with paths of pictures (PNG, JPEG, GIF, WebP) is shown as pictures for the points
+        that the review asks about; they are stored in the page.
+    folder : path, optional
+        Where paths of pictures start; None: the current folder.
+    rows : (n,) whole numbers, optional
+        Position of each point in the file of scores, from 0, for the answers that the page writes;
+        negative: not known. None: the index if it is called "row", else the position in `table`.
 
     Examples
     --------
@@ -109,6 +124,8 @@ def write_report(
         threshold=threshold,
         embedding=embedding,
         original=original,
+        folder=folder,
+        rows=rows,
     )
     write_text(Path(path), render(contents))
 
@@ -123,6 +140,8 @@ def build_report(
     threshold: float | None = None,
     embedding: Any = None,
     original: pd.DataFrame | None = None,
+    folder: str | Path | None = None,
+    rows: Any = None,
 ) -> dict[str, Any]:
     """Return the contents of the page as a JSON-able dict, with arrays packed.
 
@@ -158,12 +177,12 @@ def build_report(
     drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
     at = np.arange(len(numeric)) if drawn is None else drawn
     ids, labels = pack_index(numeric.index), pack_codes(codes, k)
-    rows = {
+    packed = {
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
         for name in numeric.columns
     }
     if points.rivals:
-        rows["rival"] = pack_codes(clusters.code(*points.rivals), k)
+        packed["rival"] = pack_codes(clusters.code(*points.rivals), k)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": first_threshold(scores) if threshold is None else float(threshold),
@@ -174,7 +193,7 @@ def build_report(
         "id_name": points.id_name,
         "ids": ids,
         "labels": labels,
-        "rows": rows,
+        "rows": packed,
         "drawn": None if drawn is None else pack(drawn, "u4"),
         "view": pack_view(view, at, codes, k),
         "votes": None
@@ -182,7 +201,9 @@ def build_report(
         else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
-        "profiles": cluster_profiles(matrix, columns, None, codes, k),
+        "row_numbers": pack_row_numbers(rows, numeric.index),
+        "pictures": None if original is None else pack_pictures(original, questions, folder),
+        "profiles": cluster_profiles(matrix, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
         "original": [] if original is None else pack_original(original, numeric),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ class ClusterNames:
         numbers = [name for name in found if isinstance(name, int)]
         self.names = [
             *sorted(numbers),
-            *sorted((name for name in found if name not in set(numbers)), key=str),
+            *sorted((name for name in found if name not in set(numbers)), key=_natural),
         ]
         self.texts = [str(name) for name in self.names]
         self._code = {name: code for code, name in enumerate(self.names)}
@@ -50,6 +51,12 @@ class ClusterNames:
     def code(self, codes: Ints, names: list[Hashable]) -> Ints:
         """Return the codes into `names` as codes into these clusters; -1 stays -1."""
         return np.array([*(self._code[name] for name in names), -1], dtype=np.int64)[codes]
+
+
+def _natural(name: Hashable) -> list[tuple[bool, int, str]]:
+    """Return what to sort a name by: "group 2" comes before "group 10"."""
+    parts = re.split(r"([0-9]+)", str(name))
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ SCRIPTS = (
     "review_card.js",
     "profile.js",
     "review_clusters.js",
+    "review_map.js",
     "review.js",
     "main.js",
 )
@@ -41,13 +42,14 @@ def render(contents: dict[str, Any]) -> str:
     """Fill the template.
 
     The script and the style sheet are ours, and the page allows nothing else: their digests
-    stand in its content security policy, which forbids every request as well. The contents are JSON
+    stand in its content security policy, which forbids every request as well; pictures are data of
+    the page itself. The contents are JSON
     in an element that browsers do not run, and the script puts them on the page as text, never as
     markup.
     """
     style = "\n".join([css_variables(), *(_asset(name) for name in STYLES)])
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
-    allowed = f"script-src {_digest(script)}; style-src {_digest(style)}"
+    allowed = f"script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
     parts = {
         "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         "title": html.escape(contents["title"]),

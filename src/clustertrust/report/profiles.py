@@ -66,7 +66,7 @@ def share_differences(column: pd.Series, codes: Ints, k: int) -> tuple[list[str]
     Shares are of the assigned rows with a value.
     """
     values = column.astype(object).to_numpy()
-    there = column.notna().to_numpy() & (codes >= 0)
+    there = column.notna().to_numpy() & (column.astype(str) != "").to_numpy() & (codes >= 0)
     found, names = pd.factorize(pd.Series(values[there]).map(str), sort=True)
     counts = np.zeros((k, len(names)))
     np.add.at(counts, (codes[there], found), 1.0)
@@ -125,8 +125,13 @@ def _by_category(table: pd.DataFrame, codes: Ints, k: int) -> list[Any]:
 
 
 def is_categories(column: pd.Series) -> bool:
-    """Whether a column holds a few names that repeat: text, or true and false."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    """Whether a column holds a few names that repeat: text that is no number, or true and false."""
+    if pd.api.types.is_bool_dtype(column):
+        return column.nunique() == 2
+    if pd.api.types.is_numeric_dtype(column):
         return False
-    distinct = column.nunique()
-    return 1 < distinct <= min(DISTINCT, len(column) // 2)
+    names = column.dropna().astype(str)
+    names = names[names != ""]
+    if not 1 < names.nunique() <= min(DISTINCT, len(column) // 2):
+        return False
+    return bool(pd.to_numeric(pd.Series(names.unique()), errors="coerce").isna().any())

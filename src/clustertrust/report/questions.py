@@ -12,11 +12,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust.report.packing import pack
+from clustertrust.report.packing import pack, pack_index
 
-__all__ = ["MOST_RANDOM", "MOST_UNCERTAIN", "fingerprint", "pack_questions", "question_order"]
+__all__ = [
+    "MOST_RANDOM",
+    "MOST_UNCERTAIN",
+    "fingerprint",
+    "pack_questions",
+    "pack_row_numbers",
+    "question_order",
+]
 
 MOST_RANDOM = 1000  # of the random order, more than a person answers
 MOST_UNCERTAIN = 400
@@ -24,6 +32,7 @@ MOST_UNCERTAIN = 400
 # confidence; with fewer not even that can be shown.
 PLANNED_RANDOM, PLANNED_UNCERTAIN = 60, 40
 SEED = 0
+ROW = "row"  # what the command calls the index of rows without names
 
 
 def question_order(scores: Floats, codes: Ints, drawn: int) -> tuple[Ints, Ints]:
@@ -52,6 +61,20 @@ def pack_questions(order: tuple[Ints, Ints], n_scored: int) -> dict[str, Any]:
         "planned": [PLANNED_RANDOM, PLANNED_UNCERTAIN],
         "of": n_scored,
     }
+
+
+def pack_row_numbers(rows: Any, index: pd.Index) -> dict[str, Any] | None:
+    """Pack the position of each point in the file of scores; None: not known."""
+    if rows is None:
+        named = index.name == ROW and index.dtype.kind in "iu"
+        return pack_index(index if named else pd.RangeIndex(len(index)))
+    numbers = np.asarray(rows)
+    if numbers.shape != (len(index),) or numbers.dtype.kind not in "iu":
+        raise ValueError(
+            f"rows must be {len(index)} whole numbers, one for each point; its shape is "
+            f"{numbers.shape} and its type {numbers.dtype}."
+        )
+    return None if (numbers < 0).any() else pack_index(pd.Index(numbers))
 
 
 def fingerprint(parts: Iterable[Any]) -> str:

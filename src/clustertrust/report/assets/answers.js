@@ -109,12 +109,13 @@ class Answers {
   toCsv() {
     const { data } = this;
     const sample = new Set(this.sample());
-    const named = data.ids.kind !== "range" && !RESERVED.includes(data.id_name);
-    const head = ["row", ...(named ? [data.id_name] : []), "answer", "should_be", "label", "asked", "inclusion", "round"];
+    const placed = data.rowNumber !== null;
+    const named = !placed || (data.ids.kind !== "range" && !RESERVED.includes(data.id_name));
+    const head = [...(placed ? ["row"] : []), ...(named ? [data.id_name] : []), "answer", "should_be", "label", "asked", "inclusion", "round"];
     const cluster = (code) => (code < 0 ? data.unassigned : data.clusters[code]);
     const inclusion = String(Number((sample.size / data.questions.of).toPrecision(12)));
     const lines = [...this.given].map(([i, { word, label }]) => [
-      String(i), ...(named ? [data.id(i)] : []), word, label === null ? "" : cluster(label),
+      ...(placed ? [data.rowNumber(i)] : []), ...(named ? [data.id(i)] : []), word, label === null ? "" : cluster(label),
       cluster(data.all.label[i]), ...(sample.has(i) ? ["random", inclusion] : ["learn", ""]), "1",
     ]);
     return new Blob([head, ...lines].map((cells) => `${cells.map(quoteCell).join(",")}\n`), { type: "text/csv" });

@@ -49,6 +49,7 @@ async function readContents() {
     m: drawn ? drawn.length : contents.n,
     position: (row) => (drawn ? drawn[row] : row),
     view: { ...view, x, y, middles },
+    rowNumber: contents.row_numbers ? await readIds(contents.row_numbers) : null,
     questions: { ...questions, random: await unpack(questions.random), uncertain: await unpack(questions.uncertain) },
   };
   if (votes) {

@@ -21,7 +21,7 @@ class Profile {
     const word = ([name, effect]) => element("span", { class: "trait" }, `${effect > 0 ? "↑" : "↓"}\u00a0`, name, element("small", {}, `\u00a0${signed(effect)}`));
     const share = ([name, value, inside]) => element("span", { class: "trait" }, `${name}: ${value}`, element("small", {}, `\u00a0${percent(inside)}`));
     return [element("dl", { class: "traits" }, ...clusters.flatMap((name, code) => {
-      const traits = [...columns[code].slice(0, 3).map(word), ...categories[code].filter(([, , a, b]) => a > b).slice(0, 1).map(share)];
+      const traits = [...columns[code].slice(0, clusters.length <= 4 ? 5 : 3).map(word), ...categories[code].filter(([, , a, b]) => a > b).slice(0, 1).map(share)];
       const button = element("button", { type: "button", class: "link", onclick: () => this.choose(code) }, name);
       return [element("dt", {}, button), element("dd", {}, ...(traits.length ? traits : ["nothing stands out"]))];
     }))];

@@ -4,6 +4,7 @@
 class Review {
   // `state`: has the threshold of the page. `changed` is called when the review is opened or closed.
   constructor(data, state, changed) {
+    this.map = null; // drawn at the first question
     Object.assign(this, { data, state, changed, open: false, ranges: null });
     this.answers = new Answers(data);
     this.rows = new Map(); // from positions among all points to those that are drawn
@@ -139,15 +140,27 @@ class Review {
       $("review-title").textContent = total ? "All questions are answered" : "No questions are planned";
       $("review-kind").textContent = "";
       $("review-card").replaceChildren();
+      $("review-where").hidden = true;
       return;
     }
+    $("review-where").hidden = false;
     const cluster = clusterName(data, this.label());
     $("review-title").replaceChildren("Is ", element("b", {}, data.id(position)), " rightly in ",
       ...(this.label() < 0 ? ["no cluster"] : ["cluster ", element("b", {}, cluster)]), "?");
     $("review-kind").textContent = answers.isRandom(position) ? "drawn at random" : "uncertain";
     this.choice.update(this.label(), data.all.rival ? data.all.rival[position] : -1);
+    this.showPlace(this.row(position));
     this.ranges ??= data.values ? columnRanges(data) : [];
     $("review-card").replaceChildren(...describeQuestion(data, this.ranges, this.row(position), this.state.threshold));
+  }
+
+  showPlace(row) {
+    const { label, rival: rivals } = this.data.points;
+    const own = label[row], rival = rivals ? rivals[row] : -1;
+    this.map ??= new ReviewMap($("review-map"), this.state.plots[0].plot, this.state.shared);
+    this.map.update(row, label, own, rival);
+    const named = [own, rival].map((code, place) => (code < 0 ? null : key(shorten(clusterName(this.data, code), 24), place)));
+    $("review-legend").replaceChildren(...named.filter((entry) => entry !== null));
   }
 
   showEstimate() {

@@ -194,10 +194,10 @@ class Scatter {
     }
     context.textAlign = "center";
     context.textBaseline = "bottom";
-    context.fillText(shorten(names[0], this.width / 6.2), MARGIN.left + this.width / 2, bottom + MARGIN.bottom - 2);
+    context.fillText(fitted(context, names[0], this.width), MARGIN.left + this.width / 2, bottom + MARGIN.bottom - 2);
     context.translate(12, MARGIN.top + this.height / 2);
     context.rotate(-Math.PI / 2);
-    context.fillText(shorten(names[1], this.height / 6.2), 0, 0);
+    context.fillText(fitted(context, names[1], this.height), 0, 0);
     context.setTransform(this.scale, 0, 0, this.scale, 0, 0);
   }
 
@@ -299,6 +299,15 @@ class Scatter {
     this.asked = true;
     requestAnimationFrame(() => { this.asked = false; this.draw(); });
   }
+}
+
+// A text in the largest letters in which it fits into the room there is, else cut.
+function fitted(context, text, room) {
+  for (const size of [11, 10, 9, 8]) {
+    context.font = `${size}px system-ui, sans-serif`;
+    if (context.measureText(text).width <= room) return text;
+  }
+  return shorten(text, (text.length * room) / context.measureText(text).width);
 }
 
 const shorten = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…`);

@@ -1,0 +1,106 @@
+"""What a notebook shows of a fitted estimator: its clusters in a table, its scores in a histogram.
+
+Colours of letters are the notebook's own, so that it can be read on light and dark pages.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from clustertrust._palette import BLUE, VERMILION
+from clustertrust._types import Floats
+from clustertrust._validation import is_dask
+from clustertrust.reasons import above, first_threshold
+from clustertrust.results import Confidence
+
+__all__ = ["ScoresInNotebook", "confidence_html"]
+
+MOST_CLUSTERS = 12
+BINS, WIDTH, HEIGHT = 25, 260, 70
+
+
+class ScoresInNotebook:
+    """A fitted estimator shows its scores below scikit-learn's box."""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._scores_html()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook asks for: text, and HTML unless scikit-learn's box is off."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._scores_html()
+        return bundle
+
+    def _scores_html(self) -> str:
+        """Return the scores as HTML; nothing before the fit, or if they are not in memory."""
+        confidence = getattr(self, "confidence_", None)
+        if confidence is None or is_dask(confidence.scores):
+            return ""
+        return confidence_html(confidence)
+
+
+def confidence_html(confidence: Confidence) -> str:
+    """Return a small table of the clusters and a histogram of the scores as HTML."""
+    threshold = first_threshold(confidence.scores)
+    kept = above(confidence.scores, threshold)
+    n, k = len(confidence.scores), len(confidence.label_names)
+    line = (
+        f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
+        f"{kept.sum():,} ({kept.mean():.0%}) have a score above {threshold:g}, half of the median"
+    )
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:0 32px;align-items:flex-start;margin:8px 0">'
+        f'<div style="width:100%;margin-bottom:4px">{line}</div>'
+        f"{_table(confidence, kept)}{_histogram(confidence.scores, threshold)}</div>"
+    )
+
+
+def _table(confidence: Confidence, kept: Any) -> str:
+    sizes = np.bincount(confidence.labels[confidence.labels >= 0], minlength=1)
+    order = np.argsort(-sizes, kind="stable")
+    listed = np.sort(order[sizes[order] > 0][:MOST_CLUSTERS])
+    rows = [_row(confidence, kept, label) for label in listed]
+    more = int((sizes > 0).sum()) - len(listed)
+    if more:
+        rows.append(f'<tr><td colspan="4">and {more} smaller ones</td></tr>')
+    head = "".join(f"<th>{name}</th>" for name in ("cluster", "points", "mean score", "kept"))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _row(confidence: Confidence, kept: Any, label: int) -> str:
+    members = confidence.labels == label
+    scores = confidence.scores[members]
+    known = scores[~np.isnan(scores)]
+    mean = f"{known.mean():.2f}" if known.size else "–"
+    cells = (
+        html.escape(str(confidence.label_names[label])),
+        f"{members.sum():,}",
+        mean,
+        f"{kept[members].mean():.0%}",
+    )
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _histogram(scores: Floats, threshold: float) -> str:
+    """Return the histogram as SVG: bars above the threshold are blue."""
+    counts, edges = np.histogram(scores[~np.isnan(scores)], bins=BINS, range=(0.0, 1.0))
+    step, most = WIDTH / BINS, max(1, int(counts.max()))
+    bars = "".join(
+        f'<rect x="{j * step:.1f}" y="{HEIGHT * (1 - count / most):.1f}" width="{step - 1:.1f}" '
+        f'height="{HEIGHT * count / most:.1f}" fill="{BLUE if edge >= threshold else VERMILION}"/>'
+        for j, (count, edge) in enumerate(zip(counts, edges[:-1] + 0.5 / BINS, strict=True))
+        if count
+    )
+    at = threshold * WIDTH
+    text = 'y="84" font-size="11" fill="currentColor"'
+    return (
+        f'<svg width="{WIDTH}" height="90" viewBox="0 0 {WIDTH} 90" role="img" '
+        f'aria-label="Histogram of the scores">{bars}'
+        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{HEIGHT}" stroke="currentColor"/>'
+        f'<text x="0" {text}>0</text><text x="{WIDTH / 2}" {text} text-anchor="middle">score</text>'
+        f'<text x="{WIDTH}" {text} text-anchor="end">1</text></svg>'
+    )

@@ -1,0 +1,344 @@
+"""Answers → which points to keep, with a guaranteed small error, and what their labels should be.
+
+No answer serves twice in a guarantee. Those that were not drawn at random, and where there are
+enough a quarter of the random ones, teach the model that ranks the points; the other random ones
+test how many of the surest can be kept (:func:`clustertrust.calibration.risk_threshold`). When the
+kept set is certified, points that a person called wrong leave it and those called right join it:
+that can only lower its error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust.answers.judging import Answers, Judged, judge_by_others
+from clustertrust.answers.learned import LearnedConfidence
+from clustertrust.answers.scored import Scored, scored
+from clustertrust.calibration.checks import check_rate
+from clustertrust.calibration.classes import ClusterMap, map_clusters
+from clustertrust.calibration.sampling import Sample
+from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
+
+__all__ = ["Decision", "decide"]
+
+SPENT = 4  # one in so many random answers teaches the model, or names the clusters
+ENOUGH = 2.5  # times the fewest answers that could certify anything must be left to test
+NAMING = 3  # answers a cluster that name it, where they are not more than one in `SPENT`
+LARGEST_PLAN = 5000  # more questions than this are not proposed
+
+
+@dataclass(frozen=True, repr=False)
+class Decision:
+    """Which points to keep, and on what evidence; `str()` says it in one sentence.
+
+    Attributes
+    ----------
+    kept : (n,) mask of the points to keep
+    labels : (n,) label of each point, corrected where a person said so, or where its own is
+        probably wrong and another was named for points like it
+    learned : LearnedConfidence from all answers: `scores`, `interval`, `by_cluster`
+    cut : the test of the guarantee; None if no point was drawn at random
+    risk, delta : as asked for
+    answers : what was answered
+    class_names : class of each cluster, if answers are classes; else None
+    more : how many more points, drawn at random, would probably suffice; 0: none are needed, None:
+        no number helps
+    """
+
+    kept: Bools
+    labels: NDArray
+    learned: LearnedConfidence
+    cut: RiskThreshold | None
+    risk: float
+    delta: float
+    answers: Answers
+    class_names: dict[Any, Any] | None
+    more: int | None
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the error of the kept points is guaranteed."""
+        return self.cut is not None and self.cut.certified
+
+    @property
+    def n_kept(self) -> int:
+        """Number of points kept."""
+        return int(self.kept.sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per point: kept or not, label, probability with limits, answer."""
+        source = self.learned.source
+        told = np.full(len(self.kept), "", dtype=object)
+        known = self.learned.answers_
+        told[known.positions] = np.where(known.right == 1, "right", "wrong")
+        low, high = self.learned.interval.T
+        columns = {
+            "kept": self.kept,
+            "label": self.labels,
+            "label_before": source.named(source.labels),
+            "probability": self.learned.scores,
+            "low": low,
+            "high": high,
+            "answer": told,
+        }
+        if self.class_names is not None:
+            columns["class"] = [self.class_names.get(label) for label in self.labels.tolist()]
+        return pd.DataFrame(columns, index=source.index)
+
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        return f"<Decision: {self.n_kept} of {len(self.kept)} kept; str() says on what evidence>"
+
+    def __str__(self) -> str:
+        used = self.learned.n_answers_
+        answers = f"{used} answer{'' if used == 1 else 's'} used"
+        surely = (
+            f"at most {_percent(self.risk)} are wrong, with {_percent(1 - self.delta)} confidence"
+        )
+        if self.guaranteed:
+            text = f"Of the {self.n_kept} rows kept {surely}; {answers}."
+            if self.answers.rounds > 1:
+                together = max(1 - self.answers.rounds * self.delta, 0.0)
+                text += (
+                    f" This is look {self.answers.rounds} at these rows: for all looks together "
+                    f"the confidence is {_percent(together)}."
+                )
+            return text
+        if self.cut is None:
+            return (
+                f"Nothing is kept: none of the answers is about rows drawn at random, so nothing "
+                f"can be guaranteed; {answers}. {self.advice}"
+            )
+        return (
+            f"Nothing is kept: of no set of rows can it be shown that {surely}; {answers}. "
+            f"{self.advice}"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to ask next, in a sentence; empty if the aim was met."""
+        if self.guaranteed:
+            return ""
+        if self.more is None:
+            return (
+                "More answers will hardly help: even among the surest rows too many are probably "
+                "wrong. Allow a larger risk, or cluster anew."
+            )
+        return f"Ask about {self.more} more rows, drawn at random."
+
+
+def decide(
+    cake: Any, answers: Answers, *, risk: float = 0.05, delta: float = 0.05, X: Any = None
+) -> Decision:
+    """Find which points can be kept with an error of at most `risk`.
+
+    Parameters
+    ----------
+    cake : fitted CAKE, Confidence, Audit, or DataFrame with their columns
+    answers : Answers
+        From `ask(cake, 60).answered(right=…)`, or :meth:`Answers.of`.
+    risk : float
+        Largest share of wrong assignments among the points kept.
+    delta : float
+        Largest probability that this share is exceeded.
+    X : (n, d) array or frame, optional
+        The points, as for :class:`LearnedConfidence`.
+
+    Returns
+    -------
+    Decision
+
+    Examples
+    --------
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.answers import ask, decide
+    >>> from clustertrust.datasets import load
+    >>> X, y = load("S1")
+    >>> cake = CAKE(3, random_state=0).fit(X)
+    >>> questions = ask(cake, 120)
+    >>> answers = questions.answered(classes=y[questions.positions])
+    >>> decide(cake, answers, risk=0.1).guaranteed
+    True
+    """
+    if not isinstance(answers, Answers):
+        raise TypeError(
+            f"answers={type(answers).__name__} must be Answers: ask(cake, n).answered(right=…), or "
+            "Answers.of(cake, positions, right=…, drawn=…)."
+        )
+    risk, delta = check_rate("risk", risk), check_rate("delta", delta)
+    source = scored(cake, X)
+    if not answers.known.any():
+        raise ValueError("No question was answered; answer some, see ask().")
+    plan = _plan(source, answers, risk, delta)
+    learned = LearnedConfidence().fit(source, plan.judged.positions, plan.judged.right)
+    learned.answers_ = plan.judged
+    cut, kept = _certify(source, plan, risk, delta)
+    kept[plan.judged.positions[plan.judged.right == 0]] = False
+    if cut is not None and cut.certified:
+        kept[plan.judged.positions[plan.judged.right == 1]] = True
+    met = cut is not None and cut.certified
+    m = len(plan.tested)
+    return Decision(
+        kept=kept,
+        labels=source.named(_corrected(source, learned, plan.judged)),
+        learned=learned,
+        cut=cut,
+        risk=risk,
+        delta=delta,
+        answers=answers,
+        class_names=None if plan.named is None else dict(plan.named.names),
+        more=0 if met else _more(learned.scores, m, risk, delta),
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which answers do what.
+
+    Attributes
+    ----------
+    judged : all answers that say right or wrong
+    taught : positions of answers that teach the model of the ranking
+    tested : positions of random answers that test it
+    passed : (t,) whether these are right; skipped ones are not
+    named : the class of each cluster, if answers are classes
+    aside : positions of random answers that do not test
+    """
+
+    judged: Judged
+    taught: Judged
+    tested: Ints
+    passed: Bools
+    named: ClusterMap | None
+    aside: Ints
+
+
+def _plan(source: Scored, answers: Answers, risk: float, delta: float) -> Plan:
+    """Divide the answers; which random ones are spent depends on no answer."""
+    random = np.flatnonzero(answers.drawn)
+    order = random[np.argsort(answers.positions[random])]
+    order = np.random.default_rng(0).permutation(
+        order
+    )  # not the order of a file, which may be sorted
+    named, right, naming = None, answers.right.copy(), 0
+    should_be = answers.should_be
+    if answers.classes is not None:
+        naming = min(len(order) // SPENT, NAMING * len(source.names))
+        makes = np.union1d(np.flatnonzero(~answers.drawn), order[:naming])
+        makes = makes[answers.known[makes]] if answers.known[makes].any() else makes
+        named, right = _by_classes(source, answers, makes)
+        should_be = _clusters_of(source, named, answers.classes)
+    spent = max(naming, spent_on_learning(len(order), risk, delta))
+    known = ~np.isnan(right)
+    codes = np.where(right == 1, answers.labels, should_be)
+    judged = Judged(answers.positions[known], right[known], codes[known])
+    tests = order[spent:]
+    teaches = known.copy()
+    teaches[tests] = False
+    at = answers.positions
+    return Plan(
+        judged,
+        Judged(at[teaches], right[teaches], codes[teaches]),
+        at[tests],
+        right[tests] == 1,
+        named,
+        at[order[:spent]],
+    )
+
+
+def spent_on_learning(m: int, risk: float, delta: float) -> int:
+    """How many of m random answers teach: a quarter, if enough are left to test, else none."""
+    fewest = np.log(delta) / np.log1p(-risk)
+    spent = m // SPENT
+    return spent if m - spent >= ENOUGH * fewest else 0
+
+
+def _by_classes(source: Scored, answers: Answers, makes: Ints) -> tuple[ClusterMap, Floats]:
+    """Name the clusters by some answers, and judge all: those that name them by each other."""
+    assert answers.classes is not None
+    named = map_clusters(
+        source.named(source.labels), answers.classes[makes], answers.positions[makes]
+    )
+    right = np.full(len(answers.positions), np.nan)
+    right[makes] = judge_by_others(answers.labels[makes], answers.classes[makes])
+    rest = np.setdiff1d(np.flatnonzero(answers.known), makes)
+    right[rest] = named.correct(answers.positions[rest], answers.classes[rest])
+    return named, right
+
+
+def _clusters_of(source: Scored, named: ClusterMap, classes: NDArray) -> Ints:
+    """Return the cluster that stands for each class, -1 where none does, or several."""
+    names = list(named.names.values())
+    alone = {kind: cluster for cluster, kind in named.names.items() if names.count(kind) == 1}
+    return source.codes_of([alone.get(kind) for kind in classes], "classes")
+
+
+def _certify(
+    source: Scored, plan: Plan, risk: float, delta: float
+) -> tuple[RiskThreshold | None, Bools]:
+    """Rank all points by the answers that teach, and test how many of the surest can be kept."""
+    n = len(source)
+    if not len(plan.tested):
+        return None, np.zeros(n, dtype=bool)
+    ranked = LearnedConfidence().fit(source, plan.taught.positions, plan.taught.right).scores.copy()
+    ranked[plan.aside] = np.nan
+    there = ~np.isnan(ranked)
+    inclusion = np.where(there, len(plan.tested) / there.sum(), 0.0)
+    sample = Sample(plan.tested, inclusion, "threshold", "random")
+    cut = risk_threshold(ranked, plan.passed, alpha=risk, delta=delta, sample=sample)
+    return cut, cut.keep(ranked)
+
+
+def _corrected(source: Scored, learned: LearnedConfidence, judged: Judged) -> Ints:
+    """Return labels as they should be.
+
+    A person's word first. A point that is probably wrong gets the cluster that was named most often
+    for wrong points of its cluster, of those with the same rival if there are any.
+    """
+    labels = source.labels.copy()
+    doubtful = np.flatnonzero(learned.scores < 0.5)
+    said = judged.should_be
+    rivals = source.columns.get("rival", np.full(len(source), -1))
+    wrong = (judged.right == 0) & (said >= 0)
+    at = judged.positions[wrong]
+    for same_rival in (False, True):  # the narrower rule has the last word
+        keys = [(int(source.labels[i]), int(rivals[i]) * same_rival) for i in at]
+        best = _most_common(keys, said[wrong])
+        for i in doubtful:
+            labels[i] = best.get((int(source.labels[i]), int(rivals[i]) * same_rival), labels[i])
+    told = said >= 0
+    labels[judged.positions[told]] = said[told]
+    return labels
+
+
+def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, int], int]:
+    """Return the most common value of each key, the smallest on ties."""
+    counts: dict[tuple[int, int], Counter[int]] = {}
+    for key, value in sorted(zip(keys, values.tolist(), strict=True)):
+        counts.setdefault(key, Counter())[value] += 1
+    return {key: count.most_common(1)[0][0] for key, count in counts.items()}
+
+
+def _more(scores: Floats, m: int, risk: float, delta: float) -> int | None:
+    """How many more random answers would certify a tenth of the points or more, if errors are as
+    expected; None: no number would.
+    """
+    p = np.sort(scores[~np.isnan(scores)])[::-1]
+    shares = np.arange(10, 101) / 100
+    wrong = np.array([1 - p[: max(1, int(share * len(p)))].mean() for share in shares])
+    totals = np.unique(np.ceil(np.geomspace(1, LARGEST_PLAN / 10, 60)).astype(np.int64)) * 10
+    n = np.floor(totals[:, None] * shares)
+    enough = (binom.cdf(np.ceil(wrong * n), n, risk) <= delta).any(axis=1)
+    return max(int(totals[enough.argmax()]) - m, 10) if enough.any() else None
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"

@@ -1,0 +1,165 @@
+"""Scores → which points to ask a person about: some at random, some that teach most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from clustertrust._types import Bools, Floats, Ints
+from clustertrust._validation import check_count
+from clustertrust.answers.judging import Answers
+from clustertrust.answers.learned import LearnedConfidence
+from clustertrust.answers.scored import Scored, scored
+from clustertrust.answers.teaching import most_instructive
+
+__all__ = ["Questions", "ask", "instructive_points", "suggest_instructive"]
+
+RANDOM_SHARE = 2 / 3  # of the questions, drawn at random: 40 of 60
+CANDIDATES = 400  # points among which those are chosen that teach most
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Points to ask a person about.
+
+    Attributes
+    ----------
+    positions : (m,) positions of the points; those drawn at random first, in random order
+    drawn : (m,) which were drawn at random: a guarantee rests on these alone
+    inclusion : (m,) probability with which each was drawn; NaN for those that were chosen
+    round : 1 for the first questions about these scores, 2 for the next
+    """
+
+    positions: Ints
+    drawn: Bools
+    inclusion: Floats
+    round: int = 1
+    source: Scored = field(repr=False, default=None)  # type: ignore[assignment]
+
+    def answered(self, right: Any = None, *, classes: Any = None, should_be: Any = None) -> Answers:
+        """Return the questions with their answers, in the order of `positions`.
+
+        Parameters
+        ----------
+        right : (m,) truth values; None: skipped
+        classes : (m,) class of each point; missing: skipped
+        should_be : (m,) the cluster that each point should be in; missing: skipped
+            Give one of the three.
+
+        Returns
+        -------
+        Answers
+        """
+        return Answers.of(
+            self.source,
+            self.positions,
+            right=right,
+            classes=classes,
+            should_be=should_be,
+            drawn=self.drawn,
+            rounds=self.round,
+        )
+
+
+def ask(
+    cake: Any,
+    n: int = 60,
+    *,
+    n_random: int | None = None,
+    answers: Answers | None = None,
+    X: Any = None,
+    random_state: Any = 0,
+) -> Questions:
+    """Choose n points to ask a person about.
+
+    Parameters
+    ----------
+    cake : fitted CAKE, Confidence, Audit, or DataFrame with their columns
+    n : int
+        Number of questions.
+    n_random : int, optional
+        How many of them to draw at random from all points: a guarantee rests on these alone. The
+        others are chosen to teach the model most: uncertain, unlike each other, and in all
+        clusters. None: two thirds.
+    answers : Answers, optional
+        What was answered before. The random part goes on where it ended, and the model asks what it
+        does not know yet.
+    X : (n, d) array or frame, optional
+        The points, as for :class:`LearnedConfidence`.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    Questions
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.answers import ask
+    >>> questions = ask(CAKE(3, random_state=0).fit(load_iris().data), 30)
+    >>> len(questions.positions), int(questions.drawn.sum())
+    (30, 20)
+    """
+    source = scored(cake, X)
+    m = check_count("n", n, at_least=1)
+    size = round(m * RANDOM_SHARE) if n_random is None else n_random
+    size = check_count("n_random", size, at_least=0, at_most=m)
+    told = Answers.none(source) if answers is None else answers
+    rng = check_random_state(random_state)
+    there = np.flatnonzero(~np.isnan(source.scores))
+    before = told.positions[told.drawn]
+    pool = np.setdiff1d(there, before)
+    left = np.setdiff1d(there, told.positions)
+    if size > pool.size or m > left.size:
+        raise ValueError(
+            f"n={m} questions were asked for, and {left.size} points have a score and no answer; "
+            "ask for fewer."
+        )
+    # Points that were answered before may be drawn: leaving them out would bias the sample.
+    drawn = rng.permutation(pool)[:size]
+    others = np.setdiff1d(left, drawn)
+    chosen = _chosen(source, told, others, drawn, m - size, rng)
+    inclusion = np.full(m, np.nan)
+    inclusion[:size] = (len(before) + size) / len(there)
+    return Questions(
+        np.concatenate([drawn, chosen]).astype(np.int64),
+        np.arange(m) < size,
+        inclusion,
+        told.rounds + 1,
+        source,
+    )
+
+
+def _chosen(source: Scored, told: Answers, pool: Ints, drawn: Ints, n: int, rng: Any) -> Ints:
+    """Choose n of the pool that teach most, given the answers and what else is asked."""
+    if not n:
+        return np.array([], dtype=np.int64)
+    judged = told.judged()
+    learned = LearnedConfidence().fit(source, judged.positions, judged.right)
+    known = np.union1d(judged.positions, drawn)
+    return instructive_points(learned, pool, known, n, rng)
+
+
+def instructive_points(
+    learned: LearnedConfidence, pool: Ints, known: Ints, n: int, rng: Any
+) -> Ints:
+    """Choose n of the pool that teach most, in the presence of points that are known."""
+    candidates = rng.permutation(pool)[: max(CANDIDATES, n)]
+    known = known[: max(CANDIDATES, n)]
+    at = np.concatenate([known, candidates])
+    found = most_instructive(learned.features(at), learned.scores[at], n, np.arange(len(known)))
+    return at[found]
+
+
+def suggest_instructive(
+    scores: Floats, labels: Any, X: Any, pool: Ints, known: Ints, n: int, rng: Any
+) -> Ints:
+    """Choose n of a pool that teach most, from scores and labels alone, and points if given."""
+    table = pd.DataFrame({"label": np.asarray(labels), "score": scores})
+    learned = LearnedConfidence().fit(scored(table, X), [], [])
+    return instructive_points(learned, pool, known, n, rng)
