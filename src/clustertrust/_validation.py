@@ -147,8 +147,7 @@ def check_columns(X: Any) -> None:
     twice = [name for name, times in Counter(X.columns).items() if times > 1]
     if twice:
         raise ValueError(f"X has more than one column named {twice[0]!r}; rename them.")
-    columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
-    text = [str(name) for name, column in columns if not _is_numeric(column)]
+    text = [str(name) for name, column in _columns_of(X, MAYBE_TEXT) if not _holds_numbers(column)]
     if text:
         raise ValueError(
             f"X has columns that are not numbers: {text}. Drop them, "
@@ -157,12 +156,21 @@ def check_columns(X: Any) -> None:
         )
 
 
-def _is_numeric(column: Any) -> bool:
-    kind = str(column.dtype).lower()
-    if not kind.startswith(
-        ("object", "str", "utf8", "categor", "enum", "date", "time", "duration", "period")
-    ):
-        return True
+# How the names of types begin, in lower case, whose columns may hold something else than numbers.
+MAYBE_TEXT = ("object", "str", "utf8", "categor", "enum", "date", "time", "duration", "period")
+
+
+def _columns_of(frame: Any, types: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
+    """Names and values of the columns of some types.
+
+    Only those are taken out of the frame: it may have 100,000 columns.
+    """
+    for j, (name, kind) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        if str(kind).lower().startswith(types):
+            yield name, frame.iloc[:, j] if isinstance(frame, pd.DataFrame) else frame.to_series(j)
+
+
+def _holds_numbers(column: Any) -> bool:
     found = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
     return found in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
@@ -255,16 +263,10 @@ def check_whole_numbers(X: Any) -> None:
 def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
     """Names and values of the columns that hold whole numbers of 64 bits."""
     if is_frame(X):
-        columns = X.items() if isinstance(X, pd.DataFrame) else zip(X.columns, X, strict=True)
-        for name, column in columns:
-            if str(column.dtype).lower().startswith(("int64", "uint64")):
-                known = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
-                yield (
-                    name,
-                    known.to_numpy().astype(
-                        "u8" if str(column.dtype).lower().startswith("u") else "i8"
-                    ),
-                )
+        for name, column in _columns_of(X, ("int64", "uint64")):
+            known = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
+            unsigned = str(column.dtype).lower().startswith("u")
+            yield name, known.to_numpy().astype("u8" if unsigned else "i8")
         return
     if isinstance(X, list | tuple):
         try:

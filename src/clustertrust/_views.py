@@ -23,6 +23,7 @@ __all__ = [
     "given_view",
     "principal_components",
     "principal_view",
+    "round_range",
 ]
 
 
@@ -48,6 +49,20 @@ class View:
     names: tuple[str, str]
     origin: str
     is_plane: bool = False
+
+
+def round_range(values: Floats) -> tuple[float, float]:
+    """Return round numbers around the values, as near as their spread allows; (0, 1) without any.
+
+    A scatter of shares shows what is there, not the whole range from 0 to 1.
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0
+    spread = float(known.max() - known.min())
+    step = min(0.1, 10.0 ** np.floor(np.log10(spread))) if spread > 1e-9 else 0.1
+    high = float(np.ceil(known.max() / step - 1e-6) * step)
+    return min(float(np.floor(known.min() / step + 1e-6) * step), high - step), high
 
 
 def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:

@@ -244,8 +244,8 @@ def _check_lost(lost: Sequence[str], source_name: str) -> None:
 def _check_numbers(frame: pd.DataFrame, source_name: str) -> None:
     text = [
         f"{name} ({str(frame[name].dropna().iloc[0])!r})"
-        for name in frame
-        if not pd.api.types.is_numeric_dtype(frame[name].dtype) and not frame[name].isna().all()
+        for name, kind in frame.dtypes.items()
+        if not pd.api.types.is_numeric_dtype(kind) and not frame[name].isna().all()
     ]
     if text:
         raise ValueError(

@@ -20,6 +20,7 @@ from clustertrust.tables.values import words_of
 __all__ = ["with_doubts"]
 
 MOST_CODES = 12  # different whole numbers that are codes as often as amounts
+MOST_COLUMNS = 1000  # wider tables hold many columns of one kind, such as genes
 ENOUGH = 10  # rows from which on values say something
 
 COUNTS = frozenset(("freq", "freqs", "frequency", "frequencies", "count", "counts", "nobs"))
@@ -70,6 +71,8 @@ class Doubt(NamedTuple):
 
 def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     """Return the plan with what a person should check, for columns that nobody decided on."""
+    if len(plan.used) > MOST_COLUMNS:
+        return plan
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.said}
     found: dict[str, Doubt] = {}
     for rule in TABLE_RULES:

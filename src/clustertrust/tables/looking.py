@@ -162,8 +162,8 @@ def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) ->
 def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
     """Return the mark before the decimals, by all texts of the table that prove one."""
     found = set()
-    for j in range(frame.shape[1]):
-        if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j]):
+    for j, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
             texts = known_texts(frame.iloc[:, j].head(2000), wishes.na).dropna().unique()
             found.add(decimal_of(texts))
     return "," if "," in found and "." not in found else "."
@@ -174,9 +174,7 @@ def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
 
 def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
     """Return positions and reasons of rows that are no points: first units, last totals."""
-    text = [
-        j for j in range(frame.shape[1]) if not pd.api.types.is_numeric_dtype(frame.dtypes.iloc[j])
-    ]
+    text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     if not text or len(frame) < 4:
         return []
     rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, how) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -267,11 +267,11 @@ class TablePlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""
-        kept = {name: value for name, value in asdict(self).items() if name not in _PASSING}
+        kept = {name: value for name, value in vars(self).items() if name not in _PASSING}
         kept["columns"] = [
             {
                 name: value
-                for name, value in asdict(column).items()
+                for name, value in vars(column).items()
                 if name in ("name", "kind", "use") or value
             }
             for column in self.columns
@@ -286,7 +286,7 @@ class TablePlan:
         _check_keys(kept, cls, "The plan")
         columns = tuple(_column_from_json(column) for column in kept["columns"])
         names = [column.name for column in columns]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise ValueError(f"The plan has more than one column {twice!r}; leave one.")
         rest = {name: value for name, value in kept.items() if name != "columns"}
