@@ -368,12 +368,12 @@ def test_the_legend_hides_no_line():
     from matplotlib.figure import Figure
 
     k = np.arange(2, 8)
-    numbers = {"scores": np.full(6, 0.95), "score_errors": np.zeros(6), "low": np.full(6, 0.9)}
-    numbers |= {name: np.ones(6) for name in ("high", "stability", "geometry", "weakest")}
+    support = {name: np.ones(6) for name in ("likelihood", "stability")}
+    numbers = {"probability": np.full(6, 1 / 6), "support": support, "weakest": np.ones(6)}
     figure = Figure(figsize=(10, 4), layout="constrained")
     for ax in figure.subplots(1, 2):
         shown = KProfileDisplay(
-            n_clusters=k, **numbers, null_scores=np.full(6, 0.99), null_errors=None, best=3
+            n_clusters=k, **numbers, beyond=np.full(6, 0.99), best=3, plausible=(3, 4)
         ).plot(ax)
         figure.draw_without_rendering()
         box = ax.get_legend().get_window_extent().transformed(ax.transData.inverted())

@@ -122,7 +122,7 @@ def distance_view(distances: Floats, landmarks: Ints) -> View:
     total = max(float(np.abs(values).sum()), np.finfo(float).tiny)
     shares = np.zeros(2)
     shares[: len(top)] = lengths / total
-    x, y = (f"principal coordinate {j} ({share:.0%})" for j, share in enumerate(shares, start=1))
+    x, y = (f"coordinate {j} ({share:.0%})" for j, share in enumerate(shares, start=1))
     return View(
         xy,
         (x, y),

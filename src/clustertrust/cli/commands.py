@@ -129,6 +129,11 @@ json_option = click.option(
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
 @click.option(
+    "--distances",
+    is_flag=True,
+    help="DATA is a square table of distances, with or without names; k-medoids by default.",
+)
+@click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
@@ -163,6 +168,7 @@ def score(
     save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
+    distances: bool,
     memory: int | None,
     checkpoint: str | None,
     scheduler: str | None,
@@ -178,7 +184,8 @@ def score(
     Folders, and files larger than --memory allows, are read in blocks. One look at the table
     decides what is done with each column: ids, dates and constant columns are set aside, categories
     become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
-    of FILE sets the format of --out and --report. DATA and --labels are never overwritten.
+    of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
+    --distances, DATA holds the distances of all pairs of points instead.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     outputs |= {"--save-plan": save_plan}
@@ -204,13 +211,16 @@ def score(
 
     loaded()
     jobs.check_tools(data, columns, paths)
+    if distances:
+        if labels_column is not None or save_plan is not None or scheduler is not None:
+            raise click.UsageError(
+                "With --distances every column is a point; leave out --labels-column, --save-plan "
+                "and --scheduler. --labels takes labels from a file of their own."
+            )
+        jobs.check_square_options(columns)
+        method = jobs.for_distances(method, typed)
     if labels is None and labels_column is None:
-        for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
-            if value == "precomputed":
-                raise click.UsageError(
-                    f"{option} precomputed is for given partitions: clusterers need the points. "
-                    "Add --labels."
-                )
+        _check_given(method, distances)
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
@@ -228,7 +238,21 @@ def score(
                 typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,
+                distances=distances,
             )
+        )
+
+
+def _check_given(method: Method, distances: bool) -> None:
+    """Raise for a matrix in place of points where something is clustered."""
+    if method.metric == "precomputed" and not distances:
+        raise click.UsageError(
+            "--metric precomputed: to cluster a square table of distances, give --distances."
+        )
+    if method.kernel == "precomputed":
+        raise click.UsageError(
+            "--kernel precomputed is for given partitions: clusterers need the points. Add "
+            "--labels."
         )
 
 

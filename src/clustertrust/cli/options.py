@@ -539,7 +539,8 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--metric",
             default="euclidean",
             show_default=True,
-            help="Distance for exact silhouettes, any that scikit-learn has.",
+            help="Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, "
+            "kmedoids, leiden and spectral; any that scikit-learn has.",
         ),
         click.option(
             "--kernel",

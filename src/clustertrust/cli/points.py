@@ -47,6 +47,7 @@ class Points:
     sampled : whether these are some rows of a larger file
     n_filled : how many values were filled in, by column
     drawn : numbers to draw the points by, if X holds texts too
+    view : where to draw the points, if X holds distances
     """
 
     X: Any
@@ -62,6 +63,7 @@ class Points:
     sampled: bool = False
     n_filled: Mapping[str, int] = field(default_factory=dict)
     drawn: Any = None
+    view: Any = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:

@@ -15,9 +15,7 @@ from clustertrust.k_profile.record import KProfile
 __all__ = ["KProfileDisplay"]
 
 STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
-
-
-TOP = 1.02  # of the axis of scores, below the legend
+TOP = 1.02  # of the axis, below the legend
 
 
 class KProfileDisplay(Display):
@@ -120,7 +118,7 @@ class KProfileDisplay(Display):
         )
         if self.beyond is not None:
             self._draw_beyond(ax, k)
-        ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, 1.05), title=self._title())
+        ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, TOP), title=self._title())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         legend_on_top(ax, columns=2)
         return self
