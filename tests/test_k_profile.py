@@ -368,15 +368,15 @@ def test_the_legend_hides_no_line():
     from matplotlib.figure import Figure
 
     k = np.arange(2, 8)
-    support = {"separation": np.ones(6), "likelihood": np.full(6, 0.95)}
-    numbers = {"probability": np.full(6, 1 / 6), "weakest": np.ones(6), "beyond": np.full(6, 0.99)}
+    support = {name: np.ones(6) for name in ("likelihood", "stability")}
+    numbers = {"probability": np.full(6, 1 / 6), "support": support, "weakest": np.ones(6)}
     figure = Figure(figsize=(10, 4), layout="constrained")
     for ax in figure.subplots(1, 2):
         shown = KProfileDisplay(
-            n_clusters=k, support=support, **numbers, best=3, plausible=(3, 4)
+            n_clusters=k, **numbers, beyond=np.full(6, 0.99), best=3, plausible=(3, 4)
         ).plot(ax)
         figure.draw_without_rendering()
         box = ax.get_legend().get_window_extent().transformed(ax.transData.inverted())
         assert box.y0 > 1.0
         assert max(ax.get_yticks()) <= 1.02  # a score is at most 1
-        assert shown.lines_["separation"].get_ydata().max() == 1
+        assert shown.lines_["stability"].get_ydata().max() == 1

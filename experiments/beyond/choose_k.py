@@ -46,7 +46,7 @@ FILE, R_FILE = RESULTS / "choose_k.csv", RESULTS / "k_rivals.csv"
 
 def all_sets() -> Iterator[tuple[str, Set]]:
     """Every set with its group; real sets as far as their packages are installed."""
-    for made in k_sets.held_out(EACH):
+    for made in sorted(k_sets.held_out(EACH), key=number_of):  # families in turn
         yield "generated", made
     for name in heldout.REAL:
         found = heldout.load(name)
@@ -55,8 +55,13 @@ def all_sets() -> Iterator[tuple[str, Set]]:
             continue
         rows = np.random.default_rng([4, 0]).permutation(len(found.X))[:POINTS]
         yield "real", found._replace(X=found.X[rows], y=found.y[rows])
-    for made in k_sets.shapes(SHAPES_EACH):
+    for made in sorted(k_sets.shapes(SHAPES_EACH), key=number_of):
         yield "shapes", made
+
+
+def number_of(made: Set) -> int:
+    """The number of a set in its family."""
+    return int(made.name.split()[-1])
 
 
 # The usual ways
@@ -262,14 +267,21 @@ def choices(rows: pd.DataFrame) -> str:
 def page(rows: pd.DataFrame) -> str:
     """The tables as Markdown."""
     parts = []
+    planned = {"generated": EACH * len(k_sets.HELD_OUT), "real": len(heldout.REAL)}
     for group, what in (("generated", "generated sets of other families"), ("real", "real sets")):
         of = rows[rows["group"] == group]
         n = of["set"].nunique()
-        parts += [f"**{n} {what}.** Our plausible numbers {coverage(of)}.", table_of(of)]
+        if not n:
+            continue
+        parts += [
+            f"**{n} of {planned[group]} {what}.** Our plausible numbers {coverage(of)}.",
+            table_of(of),
+        ]
     shapes = rows[rows["group"] == "shapes"]
     if len(shapes):
         parts += ["**Shapes without clusters**, where the right answer is 1.", alarms(shapes)]
-    parts += ["**The k that each chose on the real sets.**", choices(rows)]
+    if (rows["group"] == "real").any():
+        parts += ["**The k that each chose on the real sets.**", choices(rows)]
     parts.append(
         "Made by `python -m experiments.beyond.choose_k`, and for mclust and fpc by "
         "`experiments/beyond/k_rivals.R`."
@@ -324,7 +336,8 @@ def main() -> None:
         rows = with_r(read(FILE))
         write(RESULTS / "choose_k.md", page(rows))
         into_page("choose_k.md", "choices", page(rows))
-        save_figure(draw(rows), RESULTS / "choose_k.png")
+        if {"generated", "real"} <= set(rows["group"]):
+            save_figure(draw(rows), RESULTS / "choose_k.png")
 
 
 if __name__ == "__main__":

@@ -145,7 +145,12 @@ def main() -> None:
         print(used, fit_weights(cases, used)[[SIGNALS.index(name) for name in used]].round(2))
     w = fit_weights(cases)
     for mass in (0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98):
-        print(f"mass {mass}: covered {share_covered(cases, w, mass)}")
+        by_group = {
+            group: share_covered(cases_of(of), w, mass)
+            for group, of in rows.groupby("group")
+            if group != "cloud"
+        }
+        print(f"mass {mass}: share covered and mean size {by_group}")
     clouds = rows[rows["group"] == "cloud"].drop_duplicates("set")
     print(f"clouds called structured: {(clouds['p_value'] <= 0.05).mean():.3f} of {len(clouds)}")
 

@@ -586,6 +586,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         title: str | None = None,
         threshold: float | None = None,
         embedding: Any = None,
+        original: pd.DataFrame | None = None,
     ) -> None:
         """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
 
@@ -598,7 +599,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             shows stability and geometry.
         settings : dict, optional
             More names and values to print, after the parameters of this estimator.
-        title, threshold, embedding
+        title, threshold, embedding, original
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
@@ -619,7 +620,13 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
         known |= check_mapping("settings", settings)
         self.confidence_.report(
-            path, X, settings=known, title=title, threshold=threshold, embedding=embedding
+            path,
+            X,
+            settings=known,
+            title=title,
+            threshold=threshold,
+            embedding=embedding,
+            original=original,
         )
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:

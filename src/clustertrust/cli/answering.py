@@ -279,4 +279,5 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
         },
         title=f"{name_of(request.scores)}: learned from {found.learned.n_answers_} answers",
         original=own[there].set_axis(shown.index, axis=0) if own.shape[1] else None,
+        rows=np.flatnonzero(there),
     )

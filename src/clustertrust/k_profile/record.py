@@ -88,7 +88,8 @@ class KProfile:
     def plausible(self) -> tuple[int, ...]:
         """The numbers of clusters that may well be right, in ascending order.
 
-        As few as held the right one in 90 % of generated sets. 1 is among them if no k stands out.
+        As few as have a probability of 0.8 together; they held the right one in 95 % of the
+        generated sets that the weights come from. 1 is among them if no k stands out.
         """
         found = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
         return (1, *found) if self.structured is False else found
@@ -237,7 +238,7 @@ class KProfile:
         chosen = ", ".join(f"{name} {k}" for name, k in self.choices.items())
         return (
             f"Each signal alone: {chosen}. The plausible numbers held the right one in "
-            f"{COVERAGE:.0%} of generated sets."
+            f"{COVERAGE:.0%} of the generated development sets."
         )
 
     def _asides(self) -> list[str]:

@@ -19,13 +19,8 @@ from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["MEANINGS", "Signal", "behind", "explain_partitions", "find_signals"]
+__all__ = ["Signal", "behind", "explain_partitions", "find_signals", "why_no_mixture"]
 
-MEANINGS = {
-    "separation": "mean silhouette of the best run",
-    "likelihood": "mean log density of points with their cluster, less a price for each parameter",
-    "stability": "agreement of the runs",
-}
 # Clusterers whose clusters gather around a centre, as the components of a mixture do.
 ROUND = (
     KMeans,
