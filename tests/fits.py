@@ -18,12 +18,14 @@ GEOMETRIES = [
     {"geometry": "centroid"},
     {"geometry": "rms"},
     {"geometry": "kernel"},
+    {"geometry": "graph"},
+    {"geometry": "graph", "metric": "manhattan", "graph_params": {"n_steps": 2}},
     {"geometry": "kernel", "kernel": "rbf"},
     {"geometry": "kernel", "kernel": "linear"},
     {"geometry": "kernel", "kernel": "polynomial"},
 ]
 every_geometry = pytest.mark.parametrize(
-    "options", GEOMETRIES, ids=lambda options: "-".join(options.values())
+    "options", GEOMETRIES, ids=lambda options: "-".join(map(str, options.values()))
 )
 
 

@@ -8,7 +8,7 @@ are equally good nobody can say which one the package takes, so tests that compa
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import dist, nan, sqrt
+from math import dist, exp, nan, sqrt
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -218,3 +218,69 @@ def jackknife(X, labels, **options):
             sqrt((R_i - 1) * pstdev(left_out) ** 2) if R_i >= 3 else nan
         )  # Σ(θ - θ̄)² = R_i · variance
     return np.array(out)
+
+
+def graph_links(D, k):
+    """{i: {j: distance}} of the k nearest others of each point and of those whose nearest it is."""
+    n = len(D)
+    nearest = [
+        sorted((j for j in range(n) if j != i), key=lambda j, i=i: (D[i][j], j))[:k]
+        for i in range(n)
+    ]
+    links = {i: {j: D[i][j] for j in nearest[i]} for i in range(n)}
+    for i in range(n):
+        for j in nearest[i]:
+            links[j][i] = min(D[i][j], links[j].get(i, D[i][j]))
+    scales = {i: sorted(D[i][j] for j in nearest[i])[min(7, len(nearest[i])) - 1] for i in range(n)}
+    return links, scales
+
+
+def self_tuned(links, scales):
+    """{i: {j: weight}} of the self-tuning kernel; scales of 0 are raised to the smallest above 0,
+    or to the smallest distance above 0 if there is none.
+    """
+    distances = [d for near in links.values() for d in near.values() if d > 0]
+    floor = min([s for s in scales.values() if s > 0] or distances)
+    at = {i: max(s, floor) for i, s in scales.items()}
+    return {
+        i: {j: exp(-d * d / (at[i] * at[j])) for j, d in near.items()} for i, near in links.items()
+    }
+
+
+def walk_shares(weights, run, steps):
+    """{cluster: share} of the walks from each point that end in it, among ends that are assigned."""
+    n = len(run)
+    found = []
+    for i in range(n):
+        where = {i: 1.0}
+        for _ in range(steps):
+            there = Counter()
+            for j, chance in where.items():
+                total = sum(weights[j].values())
+                for target, weight in weights[j].items():
+                    if total > 0:
+                        there[target] += chance * weight / total
+            where = there
+        ends = Counter()
+        for j, chance in where.items():
+            if run[j] >= 0:
+                ends[run[j]] += chance
+        total = sum(ends.values())
+        found.append({c: share / total for c, share in ends.items() if total > 0})
+    return found
+
+
+def graph_silhouettes(weights, labels, steps):
+    """Eq. (1) with 1 - share in place of the distance."""
+    s = np.full(labels.shape, nan)
+    for r, run in enumerate(labels.T.tolist()):
+        shares = walk_shares(weights, run, steps)
+        sizes = Counter(label for label in run if label >= 0)
+        for i, own in enumerate(run):
+            if own < 0:
+                continue
+            a = 1 - shares[i].get(own, 0.0)
+            b = min((1 - shares[i].get(c, 0.0) for c in sizes if c != own), default=None)
+            lone = b is None or sizes[own] == 1 or max(a, b) < 1e-12
+            s[i, r] = 0.0 if lone else (b - a) / max(a, b)
+    return s

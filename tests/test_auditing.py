@@ -262,7 +262,7 @@ def test_a_matrix_of_distances_propagates_alone():
     assert set(manhattan.ensemble.summary()["method"]) == {"given", "propagation"}
 
 
-@pytest.mark.parametrize("geometry", ["kernel", "rms", "centroid"])
+@pytest.mark.parametrize("geometry", ["kernel", "rms", "centroid", "graph"])
 def test_geometries(geometry):
     found = audit(X, Y, geometry=geometry, n_runs=4, random_state=0)
     expected = clustertrust.geometry.silhouettes(X, Y[:, None], geometry=geometry)[:, 0]

@@ -105,7 +105,7 @@ def test_names_give_what_the_library_gives(name):
     assert ensemble.summary()["method"].tolist() == [name] * 3
 
 
-@pytest.mark.parametrize("geometry", ["exact", "rms", "kernel"])
+@pytest.mark.parametrize("geometry", ["exact", "rms", "kernel", "graph"])
 @pytest.mark.parametrize("name", sorted(CLUSTERERS))
 def test_every_method_judges_unseen_points(name, geometry):
     k = None if name in FINDS_ITS_K else 3

@@ -220,7 +220,7 @@ def _send_scores(connection, points, options):
     "ignore:.*fork.*:DeprecationWarning"
 )  # Python 3.12: the forking process has threads
 @pytest.mark.parametrize(
-    "options", [{"geometry": "exact"}, {"geometry": "rms"}, {"geometry": "kernel"}], ids=str
+    "options", [{"geometry": name} for name in ("exact", "rms", "kernel", "graph")], ids=str
 )
 @pytest.mark.parametrize("points", [X, WIDE], ids=["narrow", "wide"])
 def test_fit_in_a_forked_child(options, points):

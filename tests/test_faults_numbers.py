@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clustertrust import CAKE, confidence
 from clustertrust.cli import cli
 
-GEOMETRIES = ["exact", "centroid", "rms", "kernel"]
+GEOMETRIES = ["exact", "centroid", "rms", "kernel", "graph"]
 
 
 # Odd shapes

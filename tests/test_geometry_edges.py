@@ -35,6 +35,7 @@ EVERY = [  # one call of each way through the code
     {"geometry": "centroid"},
     {"geometry": "rms"},
     {"geometry": "kernel"},
+    {"geometry": "graph"},
     {"geometry": "kernel", "kernel": "rbf"},
     {"geometry": "kernel", "kernel": "linear"},
     {"geometry": "kernel", "kernel": "polynomial"},
@@ -46,6 +47,10 @@ def name_of(options):
 
 
 every_geometry = pytest.mark.parametrize("options", EVERY, ids=name_of)
+# Where clusters share a place, most of a point's neighbours are in the larger one.
+by_distance = pytest.mark.parametrize(
+    "options", [o for o in EVERY if o["geometry"] != "graph"], ids=name_of
+)
 
 
 def exact_loops(X, labels, metric="euclidean", **params):
@@ -59,7 +64,7 @@ def exact_loops(X, labels, metric="euclidean", **params):
 UNEQUAL = np.column_stack([np.arange(10) < 3, np.arange(10) < 5]).astype(int)
 
 
-@every_geometry
+@by_distance
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3])
 def test_equal_points_have_silhouette_zero(options, container, value):
@@ -68,7 +73,7 @@ def test_equal_points_have_silhouette_zero(options, container, value):
     assert_array_equal(silhouettes(points, UNEQUAL, **options), np.zeros((10, 2)))
 
 
-@every_geometry
+@by_distance
 def test_two_clusters_in_one_place_have_silhouette_zero(options):
     points = np.vstack([np.full((10, 2), [0.1, 0.7]), [[3.0, 1.0], [4.0, 2.0]]])
     labels = np.append(np.arange(10) < 3, [2, 2])[:, None].astype(int)
@@ -109,9 +114,8 @@ def test_points_that_are_not_assigned(options):
     """
     s = silhouettes(X, GAPS, **options)
     assert_array_equal(np.isnan(s), GAPS < 0)
-    if (
-        options["geometry"] != "kernel"
-    ):  # the self-tuning scale looks at all points; see the loops above
+    # The self-tuning scale and the neighbours look at all points; see the loops.
+    if options["geometry"] not in ("kernel", "graph"):
         for r, run in enumerate(GAPS.T):
             alone = silhouettes(X[run >= 0], run[run >= 0][:, None], **options)[:, 0]
             assert_allclose(s[run >= 0, r], alone, atol=1e-12)
@@ -164,9 +168,14 @@ def test_single_precision(options):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
-    # The other kernels are computed around the mean of all points, which far points move.
+    # The other kernels are computed around the mean of all points, which far points move. Of eight
+    # points all are neighbours, and the far ones are the scale of the others.
     "options",
-    [o for o in EVERY if o["geometry"] != "kernel" or o.get("kernel") == "polynomial"],
+    [
+        o
+        for o in EVERY
+        if o["geometry"] not in ("graph", "kernel") or o.get("kernel") == "polynomial"
+    ],
     ids=name_of,
 )
 def test_far_points_do_not_blur_the_others(options, container):
@@ -344,7 +353,7 @@ def test_parameters_where_there_are_none():
     "call", [silhouettes, confidence, lambda X, _, **options: CAKE(3, **options).fit(X)]
 )
 def test_unknown_names_are_told_with_the_choices(call):
-    geometries = r"\['auto', 'centroid', 'exact', 'kernel', 'rms', 'sampled'\]"
+    geometries = r"\['auto', 'centroid', 'exact', 'graph', 'kernel', 'rms', 'sampled'\]"
     with pytest.raises(ValueError, match=f"geometry='exakt' is not known.*{geometries}"):
         call(X, FULL, geometry="exakt")
     kernels = r"\['linear', 'polynomial', 'precomputed', 'rbf', 'self-tuning'\]"

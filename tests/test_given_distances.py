@@ -216,7 +216,7 @@ def test_a_large_matrix_is_checked_in_every_tile(monkeypatch):
 
 def test_what_cannot_go_with_given_distances_is_refused():
     refused = {
-        "geometry='exact' or 'auto'": {"geometry": "rms"},
+        "geometry='exact' or 'graph' or 'auto'": {"geometry": "rms"},
         "fits Gaussians": {"fusion": "refined"},
         "takes no parameters": {"metric_params": {"p": 1}},
     }
@@ -442,7 +442,9 @@ def test_a_graph_is_checked():
     with pytest.raises(ValueError, match="'hdbscan', 'leiden', 'spectral'"):
         build_ensemble(graph, "kmedoids", n_clusters=3, metric="precomputed")
     with pytest.raises(ValueError, match="give the dense matrix"):
-        cake("leiden").fit(graph)
+        cake("kmedoids").fit(graph)
+    with pytest.raises(TypeError, match="geometry='exact' needs all distances"):
+        cake("leiden", geometry="exact").fit(graph)
 
 
 def test_a_stored_zero_is_a_distance():

@@ -23,7 +23,7 @@ LAYERS = (
         "storage",
         "fusion",
     ),
-    ("_devices", "_views", "cells", "reasons", "datasets", "tables", "theory"),
+    ("_devices", "_views", "cells", "notes", "reasons", "datasets", "tables", "theory"),
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),

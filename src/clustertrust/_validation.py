@@ -302,12 +302,11 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
 
 
 def check_square(name: str, matrix: Any, n: int) -> Any:
-    """Return a precomputed (n, n) matrix, unchanged where it is an array already (memory-mapped
-    ones stay so).
+    """Return a precomputed (n, n) matrix, unchanged where it is sparse, or an array already
+    (memory-mapped ones stay so).
     """
-    if sparse.issparse(matrix):
-        raise TypeError(f"{name} must be a dense array; use X.toarray().")
-    matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
+    if not sparse.issparse(matrix):
+        matrix = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix)
     if matrix.shape != (n, n):
         raise ValueError(
             f"{name} has shape {matrix.shape}; a precomputed matrix of {n} labelled points is "

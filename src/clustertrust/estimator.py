@@ -70,6 +70,7 @@ def confidence(
     metric_params: dict[str, Any] | None = None,
     kernel: Any = "self-tuning",
     kernel_params: dict[str, Any] | None = None,
+    graph_params: dict[str, Any] | None = None,
     normalization: str = "clip",
     agreement: str = "matching",
     unassigned: str = "skip",
@@ -84,15 +85,16 @@ def confidence(
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
         The points. For a Dask array or frame, the fields of the result are Dask arrays, and
-        `geometry` must be "rms" or "centroid".
+        `geometry` must be "rms" or "centroid". A precomputed matrix may be sparse with
+        `geometry="graph"`: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         The partitions, at least two. Labels can be of any kind; negative numbers and missing values
         mean that the point is not assigned. pandas labels with an index must have the index of X,
         in the same order. With Dask data, labels may be a Dask array of whole numbers.
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: in the array of each run, row ℓ is the centre of label ℓ.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, normalization, agreement,
-    unassigned, consensus
+    fusion, geometry, metric, metric_params, kernel, kernel_params, graph_params, normalization,
+    agreement, unassigned, consensus
         See :class:`CAKE`.
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
@@ -120,6 +122,7 @@ def confidence(
             "metric_params": metric_params,
             "kernel": kernel,
             "kernel_params": kernel_params,
+            "graph_params": graph_params,
             "normalization": normalization,
             "agreement": agreement,
             "unassigned": unassigned,
@@ -177,15 +180,17 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
         mean of the first and of persistence (see :mod:`clustertrust.persistence`). It is not in the
         paper and often ranks better; it needs dense points and the Euclidean metric.
-    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"}
         What a silhouette compares. "exact": mean distances to the members of clusters. "centroid":
         distances to their centres. "rms": root-mean-square distances to the members, as cheap as
         "centroid" and closer to "exact". "sampled": mean distances to about 2000 members, drawn
         from all cells; its cost is between "rms" and "exact". "kernel": distances to the means of
-        clusters in the space of a kernel. "auto": "exact" for up to 50,000 points while
-        n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise "rms".
+        clusters in the space of a kernel. "graph": shares of short random walks along nearest
+        neighbours that end in a cluster; for clusters of any shape. "auto": "exact" for up to
+        50,000 points while n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise
+        "rms".
     metric, metric_params : str or callable, dict, optional
-        The distance of the silhouettes, for "exact", and of the runs of "kmedoids",
+        The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
         "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
         metric of :func:`sklearn.metrics.pairwise_distances` with its parameters; "gower" for
         tables of numbers and categories, with ``{"categorical": [columns]}`` for columns of
@@ -195,6 +200,11 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
         neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
         "precomputed" is for :func:`confidence`.
+    graph_params : dict, optional
+        For "graph": "n_neighbors" (15) of each point, and "n_steps" (4) of the walks. X may be a
+        sparse graph of distances to neighbours (`metric="precomputed"`, with "leiden", "spectral"
+        or "hdbscan"; "auto" is "graph" then), and for :func:`confidence` one of weights
+        (`kernel="precomputed"`).
     normalization : {"clip", "affine"}
         How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
         (x + 1) / 2.
@@ -284,6 +294,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         metric_params: dict[str, Any] | None = None,
         kernel: Any = "self-tuning",
         kernel_params: dict[str, Any] | None = None,
+        graph_params: dict[str, Any] | None = None,
         normalization: str = "clip",
         agreement: str = "matching",
         unassigned: str = "skip",
@@ -308,6 +319,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         self.metric_params = metric_params
         self.kernel = kernel
         self.kernel_params = kernel_params
+        self.graph_params = graph_params
         self.normalization = normalization
         self.agreement = agreement
         self.unassigned = unassigned
@@ -364,10 +376,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             warn_of_scales(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
+        fields = model.training_fields(X, known, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
-        self._keep(
-            X, model, model.confidence(model.training_fields(X, known), frame=frame, numbered=True)
-        )
+        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
         return self
 
     def _check(self, X: Any, settings: Settings) -> Any:
@@ -572,6 +583,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         title: str | None = None,
         threshold: float | None = None,
         embedding: Any = None,
+        original: pd.DataFrame | None = None,
     ) -> None:
         """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
 
@@ -584,7 +596,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             shows stability and geometry.
         settings : dict, optional
             More names and values to print, after the parameters of this estimator.
-        title, threshold, embedding
+        title, threshold, embedding, original
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
@@ -605,7 +617,13 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
         known |= check_mapping("settings", settings)
         self.confidence_.report(
-            path, X, settings=known, title=title, threshold=threshold, embedding=embedding
+            path,
+            X,
+            settings=known,
+            title=title,
+            threshold=threshold,
+            embedding=embedding,
+            original=original,
         )
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:

@@ -17,7 +17,14 @@ from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from clustertrust._devices import check_device, resolve_device, to_host
 from clustertrust._parallel import count_threads
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_matrix, check_square, warn_user
+from clustertrust._validation import (
+    MOST,
+    check_choice,
+    check_count,
+    check_matrix,
+    check_square,
+    warn_user,
+)
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import (
     Centers,
@@ -27,7 +34,9 @@ from clustertrust.distances.dissimilarity import (
     cluster_means,
     cluster_moments,
 )
+from clustertrust.distances.graph_shares import N_NEIGHBORS, N_STEPS, GraphShares
 from clustertrust.distances.kernel_means import KernelMeans
+from clustertrust.distances.links import DistanceWalk, NearestWalk, Walk, WeightWalk
 from clustertrust.distances.metrics import fitted_metric, is_name
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.on_gpu import CentersOnGpu, EuclideanOnGpu, KernelMeansOnGpu
@@ -37,6 +46,7 @@ from clustertrust.ensemble.record import Ensemble, as_ensemble
 
 __all__ = [
     "GEOMETRIES",
+    "GRAPH_PARAMS",
     "KERNELS",
     "NORMALIZATIONS",
     "GeometryOptions",
@@ -57,6 +67,7 @@ SQUARING = (
     "correlation",
 )  # metrics
 
+GRAPH_PARAMS = {"n_neighbors": N_NEIGHBORS, "n_steps": N_STEPS}
 KERNELS = ("linear", "polynomial", "precomputed", "rbf", "self-tuning")
 EXACT_POINTS = 50_000  # `auto` takes exact silhouettes up to this many points,
 EXACT_WORK = 5e11  # while n² d is at most this
@@ -103,7 +114,7 @@ class GeometryOptions:
     Attributes
     ----------
     method : a name of `GEOMETRIES`, or "auto"
-    metric, metric_params, kernel, kernel_params : as in `CAKE`
+    metric, metric_params, kernel, kernel_params, graph_params : as in `CAKE`
     centers : one (k, d) array a run, row ℓ for label ℓ
     n_jobs : threads
     device, precision : where the kernels run, and in which numbers on a GPU
@@ -114,6 +125,7 @@ class GeometryOptions:
     metric_params: dict | None = None
     kernel: Any = "self-tuning"
     kernel_params: dict | None = None
+    graph_params: dict | None = None
     centers: Any = None
     n_jobs: int | None = None
     device: str = "auto"
@@ -139,16 +151,18 @@ class GeometryOptions:
                 f"metric={self.metric!r} must be a name, such as 'manhattan', or a function of two "
                 "rows."
             )
-        for name in ("metric_params", "kernel_params"):
+        for name in ("metric_params", "kernel_params", "graph_params"):
             params = getattr(self, name)
             if params is not None and not isinstance(params, dict):
                 raise TypeError(f"{name}={params!r} must be a dict of parameters, or None.")
         used_by = {
-            "metric": ("exact", "auto"),
-            "metric_params": ("exact", "auto"),
+            "metric": ("exact", "graph", "auto"),
+            "metric_params": ("exact", "graph", "auto"),
             "centers": ("centroid",),
+            "kernel": ("kernel", "graph"),
+            "kernel_params": ("kernel",),
+            "graph_params": ("graph",),
         }
-        used_by |= {"kernel": ("kernel",), "kernel_params": ("kernel",)}
         for name, methods in used_by.items():
             value = getattr(self, name)
             given = (
@@ -169,11 +183,41 @@ class GeometryOptions:
             value = getattr(self, name)
             if getattr(self, f"{name}_params") and isinstance(value, str) and value in without:
                 raise ValueError(f"{name}={value!r} takes no parameters; leave {name}_params out.")
+        if self.method == "graph":
+            self._check_graph()
+
+    def _check_graph(self) -> None:
+        """Raise for options that a graph does not have."""
+        if not any(is_name(self.kernel, name) for name in ("self-tuning", "precomputed")):
+            raise ValueError(
+                f"kernel={self.kernel!r} does not weigh the links of geometry='graph'; leave it "
+                "out, or give the weights as X with kernel='precomputed'."
+            )
+        if self.has_weights and (self.metric != "euclidean" or self.metric_params):
+            raise ValueError(
+                f"kernel='precomputed' says that X holds weights, so metric={self.metric!r} would "
+                "not be used; leave one of them out."
+            )
+        for name, value in (self.graph_params or {}).items():
+            check_choice("graph_params", name, GRAPH_PARAMS)
+            check_count(f"graph_params[{name!r}]", value, at_least=1, at_most=MOST)
+        if self.has_weights and "n_neighbors" in (self.graph_params or {}):
+            raise ValueError(
+                "graph_params['n_neighbors'] is not used where X holds the weights of all links "
+                "(kernel='precomputed'); leave it out."
+            )
 
     @property
     def is_precomputed(self) -> bool:
         """Return whether X is a matrix of distances or kernel values instead of points."""
-        return is_name(self.kernel if self.method == "kernel" else self.metric, "precomputed")
+        if self.method == "kernel":
+            return is_name(self.kernel, "precomputed")
+        return self.has_weights or is_name(self.metric, "precomputed")
+
+    @property
+    def has_weights(self) -> bool:
+        """Return whether X holds the weights of the links of a graph."""
+        return self.method == "graph" and is_name(self.kernel, "precomputed")
 
     @property
     def is_mixed(self) -> bool:
@@ -193,11 +237,12 @@ class GeometryOptions:
     @property
     def takes_metric(self) -> bool:
         """Return whether this geometry uses the metric."""
-        return self.method in {"exact", "auto"}
+        return self.method in {"exact", "graph", "auto"} and not self.has_weights
 
     def check_points(self, X: Any, n: int) -> Any:
         """Return X as the geometry needs it, points or a square matrix; try the metric on a row."""
         if self.is_precomputed:
+            self.check_given(X)
             return check_square("X", X, n)
         if self.is_mixed:
             X = as_mixed(X, self.metric_params)[1]
@@ -211,6 +256,21 @@ class GeometryOptions:
             )
         self.try_metric(X)
         return X
+
+    def check_given(self, X: Any) -> None:
+        """Raise for a sparse graph that the geometry cannot use."""
+        if not sparse.issparse(X):
+            return
+        if self.method not in ("graph", "auto"):
+            raise TypeError(
+                f"X is a sparse graph, and geometry={self.method!r} needs all distances; give a "
+                "dense matrix (X.toarray() only if it is complete), or geometry='graph'."
+            )
+        if "n_neighbors" in (self.graph_params or {}):
+            raise ValueError(
+                "graph_params['n_neighbors'] is not used where X is a sparse graph, all of "
+                "whose links count; leave it out."
+            )
 
     def try_metric(self, X: Any) -> None:
         """Try the metric on one point, so that a bad one fails before the work starts."""
@@ -238,10 +298,12 @@ class GeometryOptions:
                 "'correlation', or 'gower' for tables with categories."
             ) from error
 
-    def resolved(self, n: int, d: int) -> str:
-        """Return the method; `auto` is resolved for n points with d columns."""
+    def resolved(self, n: int, d: int, *, is_graph: bool = False) -> str:
+        """Return the method; `auto` is resolved for n points with d columns, or for a graph."""
         if self.method != "auto":
             return self.method
+        if is_graph:
+            return "graph"
         return choose_geometry(n, d, self.metric, on_gpu=self.on_gpu)
 
 
@@ -298,6 +360,20 @@ def kernel(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
     )
 
 
+def graph(X: Any, cells: Cells, options: GeometryOptions) -> Dissimilarity:
+    """Return the share of short random walks on the neighbours that ends outside of a cluster."""
+    params = GRAPH_PARAMS | (options.graph_params or {})
+    walk: Walk
+    if options.has_weights:
+        walk = WeightWalk(X)
+    elif options.is_precomputed and sparse.issparse(X):
+        walk = DistanceWalk(X)
+    else:
+        metric = fitted_metric(options.metric, options.metric_params, X)
+        walk = NearestWalk(X, params["n_neighbors"], metric=metric, n_jobs=options.n_jobs)
+    return GraphShares(cells, walk, n_steps=params["n_steps"], n_jobs=options.n_jobs)
+
+
 def _mean_squares(X: Any, cells: Cells, options: GeometryOptions, *, root: bool) -> Centers:
     means, variances = cluster_moments(X, cells)
     kind = CentersOnGpu if options.on_gpu and not sparse.issparse(X) else Centers
@@ -307,6 +383,7 @@ def _mean_squares(X: Any, cells: Cells, options: GeometryOptions, *, root: bool)
 GEOMETRIES: dict[str, Callable[[Any, Cells, GeometryOptions], Dissimilarity]] = {
     "centroid": centroid,
     "exact": exact,
+    "graph": graph,
     "kernel": kernel,
     "rms": rms,
     "sampled": sampled,
@@ -371,6 +448,7 @@ def silhouettes(
     metric_params: dict[str, Any] | None = None,
     kernel: Any = "self-tuning",
     kernel_params: dict[str, Any] | None = None,
+    graph_params: dict[str, Any] | None = None,
     n_jobs: int | None = None,
     device: str = "auto",
     precision: str = "single",
@@ -380,14 +458,16 @@ def silhouettes(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
+        For "graph" it may be sparse then: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: row ℓ of the array of a run is the centre of its label ℓ.
         Otherwise the centres of the Ensemble, or else the means of the clusters.
-    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"}
         What stands for the distance to a cluster; see :class:`clustertrust.CAKE`.
-    metric, metric_params : for "exact"
+    metric, metric_params : for "exact" and "graph"
     kernel, kernel_params : for "kernel"
+    graph_params : for "graph"
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
     device, precision : where the kernels run; see :class:`clustertrust.CAKE`
@@ -405,7 +485,16 @@ def silhouettes(
     """
     ensemble = as_ensemble(labels)
     options = GeometryOptions(
-        geometry, metric, metric_params, kernel, kernel_params, centers, n_jobs, device, precision
+        geometry,
+        metric,
+        metric_params,
+        kernel,
+        kernel_params,
+        graph_params,
+        centers,
+        n_jobs,
+        device,
+        precision,
     )
     options.check()
     options = replace(options, device=resolve_device(device, X))
@@ -421,7 +510,7 @@ def build_geometry(
 ) -> tuple[str, Dissimilarity]:
     """Settle `auto` and return the geometry's name, and what measures checked points X by it."""
     n, d = X.shape
-    method = options.resolved(n, d)
+    method = options.resolved(n, d, is_graph=options.is_precomputed and sparse.issparse(X))
     if options.method == "exact" and not options.has_closed_form and not options.on_gpu:
         warn_of_long_work(n, d, count_threads(options.n_jobs))
     if method == "centroid":

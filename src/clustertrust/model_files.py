@@ -98,8 +98,8 @@ def save_model(path: str | Path, stored: StoredModel) -> None:
     frame_meta, frame_arrays = frame_to_arrays(confidence.frame)
     arrays = {f"ensemble/{name}": array for name, array in ensemble_arrays.items()}
     arrays |= {f"confidence/{name}": getattr(confidence, name) for name in (*_KINDS, "votes")}
-    # Given distances are not needed again: unseen points bring their own.
-    given = stored.model.scoring.geometry.is_precomputed
+    # Given distances are not needed again, except as links: unseen points bring their own.
+    given = stored.model.scoring.geometry.is_precomputed and confidence.geometry_method != "graph"
     arrays |= frame_arrays | _data_to_arrays(stored.X[:, :0] if given else stored.X)
     if confidence.persistence is not None:
         arrays["confidence/persistence"] = confidence.persistence
@@ -237,8 +237,9 @@ def _model(
     check_choice("geometry_method", method, GEOMETRIES)
     how = scoring.geometry
     if how.is_precomputed or how.is_mixed:  # encoded already, or not stored
-        if X.shape[0] != len(ensemble.labels):
-            raise ValueError(f"it has {X.shape[0]} points, and labels of {len(ensemble.labels)}")
+        n = len(ensemble.labels)
+        if X.shape[0] != n or (how.is_precomputed and method == "graph" and X.shape[1] != n):
+            raise ValueError(f"its data have the shape {X.shape}, and there are labels of {n}")
     else:
         X = scoring.check_points(X, len(ensemble.labels))
     return with_geometry(replace(match_ensemble(ensemble, scoring), reference=reference), X)

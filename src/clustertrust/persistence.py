@@ -263,12 +263,9 @@ def refine(
 
 def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
     """Raise if there are no coordinates to fit a Gaussian in."""
-    if (
-        geometry == "kernel"
-        or not isinstance(metric, str)
-        or metric not in ("euclidean", "sqeuclidean")
-    ):
-        what = "geometry='kernel'" if geometry == "kernel" else f"metric={metric!r}"
+    curved = geometry in ("graph", "kernel")
+    if curved or not isinstance(metric, str) or metric not in ("euclidean", "sqeuclidean"):
+        what = f"geometry={geometry!r}" if curved else f"metric={metric!r}"
         raise ValueError(
             f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
             "not use; choose metric='euclidean' and another geometry, or fusion='harmonic'."

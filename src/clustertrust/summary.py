@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
+from clustertrust.notes import is_stable, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
 from clustertrust.results import Confidence
 
@@ -64,6 +65,7 @@ class Summary:
     ambiguous : the points with the lowest scores
     threshold : above this a score is kept
     fitted : whether the threshold is half of the median score, not one that was given
+    notes : what the numbers do not say by themselves
     """
 
     scores: pd.Series
@@ -72,6 +74,7 @@ class Summary:
     ambiguous: pd.DataFrame
     threshold: float
     fitted: bool = False
+    notes: tuple[str, ...] = ()
 
     def text(self, headline: str) -> str:
         """Return the summary in words, below a headline."""
@@ -84,6 +87,7 @@ class Summary:
         return "\n\n".join(
             [
                 headline,
+                *(f"Note: {note}" for note in self.notes),
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
                 f"By reason (core: a score above {self.threshold:g}{origin})\n{counted}",
@@ -111,6 +115,7 @@ def summary_of(
         _ambiguous(table, check_count("points", points, at_least=0)),
         threshold,
         fitted,
+        notes_on(table),
     )
 
 
@@ -226,6 +231,7 @@ class Tally:
     clusters: pd.DataFrame | None = None
     reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
+    stable: int = 0
     rows: int = 0
     left_out: int = 0
     fitted: bool = False
@@ -238,6 +244,7 @@ class Tally:
         self.bins += np.bincount(
             (table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1
         )
+        self.stable += int(is_stable(table["stability"]).sum())
         dropped = not_kept(table["score"], self.threshold).astype(float)
         # A point that only one run assigns has a silhouette but no score, so each column has its
         # own count.
@@ -269,4 +276,5 @@ class Tally:
         means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
         shown = reasons[reasons > 0]
-        return Summary(quantiles, means, shown, self.worst, self.threshold, self.fitted)
+        notes = note_on_runs(self.stable, int(sums["known stability"].sum()))
+        return Summary(quantiles, means, shown, self.worst, self.threshold, self.fitted, notes)

@@ -35,16 +35,23 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
     assert result.stdout.endswith("\nWrote scores.csv.\n")
 
 
+TYPED = ("resample=0.8", "--resample 0.8")  # in the note on runs that do not differ
+
+
 def test_the_summary_is_the_librarys(folder, library):
     result = run("score", "plain.csv", *FAST, "--threshold", "0.7")
     assert "up to 0.7" in result.stdout
     named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
-    assert result.stdout == summarize(named, threshold=0.7) + "\n"
+    expected = summarize(named, threshold=0.7).replace(*TYPED)
+    assert result.stdout == expected + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
     at = first_threshold(library.scores_)
     told = run("score", "plain.csv", *FAST).stdout
     fitted = f"above {at:g}, half of the median)"
-    assert told.replace(fitted, f"above {at:g})") == summarize(named, threshold=at) + "\n"
+    assert (
+        told.replace(fitted, f"above {at:g})")
+        == summarize(named, threshold=at).replace(*TYPED) + "\n"
+    )
     assert fitted in told
 
 
@@ -107,6 +114,19 @@ def test_notes_name_options_that_there_are(folder):
         "score", "plain.csv", "--runs", "2", "--clusterer", "agglomerative", "-k", "3"
     ).stderr
     assert "agree by construction; set --resample to make them differ." in told
+
+
+def test_runs_that_do_not_differ_are_noted(folder, library):
+    assert (library.stability_ == 1).mean() > 0.9
+    printed = run("score", "plain.csv", *FAST).stdout
+    assert (
+        "so the score there is geometry alone. Vary the data of the runs (--resample 0.8)"
+        in printed
+    )
+    (note,) = json.loads(run("score", "plain.csv", *FAST, "--json").stdout)["notes"]
+    assert f"Note: {note}\n" in printed
+    run("score", "plain.csv", *FAST, "--model", "model")
+    assert "Note: " not in run("predict", "model", "plain.csv").stdout
 
 
 def test_standard_input_and_output(folder, library):

@@ -74,6 +74,7 @@ def audit(
     metric_params: dict[str, Any] | None = None,
     kernel: Any = "self-tuning",
     kernel_params: dict[str, Any] | None = None,
+    graph_params: dict[str, Any] | None = None,
     normalization: str = "affine",
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -100,7 +101,7 @@ def audit(
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
     n_runs : int
         R, at least 4.
-    fusion, geometry, metric, metric_params, kernel, kernel_params
+    fusion, geometry, metric, metric_params, kernel, kernel_params, graph_params
         See :class:`clustertrust.CAKE`; a metric serves the neighbours too.
     normalization : {"affine", "clip"}
         See :class:`clustertrust.CAKE`. Here "affine" is the default: it ranks points whose
@@ -137,6 +138,7 @@ def audit(
             "metric_params": metric_params,
             "kernel": kernel,
             "kernel_params": kernel_params,
+            "graph_params": graph_params,
             "normalization": normalization,
             "n_jobs": n_jobs,
         }

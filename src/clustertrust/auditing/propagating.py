@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
+from clustertrust.distances.links import nearest_linked
 from clustertrust.distances.metrics import fitted_metric, is_name
 from clustertrust.distances.neighbours import Neighbours, smallest
 from clustertrust.geometry import GeometryOptions
@@ -49,9 +51,12 @@ def nearest_labelled(X: Any, labelled: Ints, depth: int, options: GeometryOption
     """Return the `depth` nearest points at positions `labelled` to each row of checked X.
 
     By the distance of the silhouettes; ties go to the first, so that no processor decides. A kernel
-    given as a matrix has the distance of its space. O(n² d).
+    given as a matrix has the distance of its space. O(n² d). A graph has only its own links.
     """
     depth = min(depth, labelled.size - 1)
+    if options.has_weights or (options.is_precomputed and sparse.issparse(X)):
+        away, near = nearest_linked(X, labelled, depth, weights=options.has_weights)
+        return Neighbourhood(near, away)
     metric = options.metric if options.takes_metric else "euclidean"
     if options.is_precomputed or not is_name(metric, "euclidean"):
         away, near = _by_blocks(X, labelled, depth + 1, options)

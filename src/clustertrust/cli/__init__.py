@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from clustertrust._interrupts import INTERRUPTED, STOPPED
+from clustertrust.cli.answer_commands import ANSWERING
 from clustertrust.cli.commands import COMMANDS, debug_option
 from clustertrust.cli.flags import as_typed
 
@@ -155,7 +156,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in COMMANDS.values():
+for command in (*COMMANDS.values(), *ANSWERING.values()):
     cli.add_command(command)
 
 

@@ -41,6 +41,7 @@ class Asked:
 
     ks: tuple[int, ...]
     null: bool
+    effort: str
     n_surrogates: int
     level: float
     max_points: int
@@ -95,6 +96,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         asked.ks,
         CAKE(**how, verbose=watched()),
         null=VERDICT if asked.null else None,
+        effort=asked.effort,
         n_surrogates=asked.n_surrogates,
         level=asked.level,
         max_points=asked.max_points,
@@ -121,7 +123,8 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
     """Return the profile as JSON."""
-    names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
+    names = ["best", "confidence", "plausible", "strongest", "choices", "structured", "p_value"]
+    names += ["level", "left_out", "notes", "n_points", "n_rows", "n_runs"]
     return {name: getattr(profile, name) for name in names} | {
         "profile": records(profile.to_frame(), "n_clusters")
     }
@@ -134,12 +137,12 @@ def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dic
     }
     settings |= asdict(asked)
     if not asked.null:  # then these options could not be given
-        del settings["n_surrogates"], settings["level"]
+        del settings["effort"], settings["n_surrogates"], settings["level"]
     return settings | planned_settings(points)
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:
-    """Draw scores over k, beside those of data without clusters."""
+    """Draw how probable each k is, and which signals speak for it."""
     from matplotlib.figure import Figure  # no window, no state
 
     from clustertrust.displays import KProfileDisplay

@@ -30,9 +30,16 @@ from clustertrust.cli.printing import (
     score_settings,
     summary_fields,
     watched,
+    with_options,
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.squares import (
+    check_square_options,
+    for_distances,
+    read_new_distances,
+    read_square,
+)
 from clustertrust.cli.writing import (
     KEY,
     draw_scores,
@@ -52,7 +59,16 @@ from clustertrust.results import COLUMNS
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
-__all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
+__all__ = [
+    "check_method",
+    "check_square_options",
+    "check_tools",
+    "demo",
+    "for_distances",
+    "predict",
+    "report",
+    "score",
+]
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
@@ -112,7 +128,7 @@ def check_method(method: Method, *, for_model: bool) -> None:
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""
     has_labels = request.labels is not None or request.labels_column is not None
-    source = None if has_labels else large_source(request)
+    source = None if has_labels or request.distances else large_source(request)
     if source is not None:
         score_large(request, source)
         return
@@ -121,8 +137,11 @@ def score(request: ScoreRequest) -> None:
             "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
         )
     data, paths, method = request.data, request.paths, request.method
-    columns, labels = _without_labels(request)
-    points = read_points(data, columns, to_score=True)
+    if request.distances:
+        labels, points = None, read_square(data, request.columns)
+    else:
+        columns, labels = _without_labels(request)
+        points = read_points(data, columns, to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -155,7 +174,7 @@ def score(request: ScoreRequest) -> None:
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
-    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
+    summary = with_options(summary_of(found, threshold=threshold, fitted=request.threshold is None))
     if request.as_json:
         printed = {
             "input": data,
@@ -182,9 +201,15 @@ def predict(model: str, request: Request) -> None:
     data, columns, paths = request.data, request.columns, request.paths
     cake, fitted = _load_model(model)
     threshold = request.threshold_for(cake.scores_)
-    if fitted.preparation is None and columns.impute is not None:
-        raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
-    points = read_points(data, columns, fitted=fitted, to_score=True)
+    if cake.metric == "precomputed":
+        check_square_options(columns)
+        points = read_new_distances(data, columns, cake)
+    else:
+        if fitted.preparation is None and columns.impute is not None:
+            raise ValueError(
+                f"--impute: {model} has no column means of its fit; use --drop-missing."
+            )
+        points = read_points(data, columns, fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "
@@ -197,7 +222,10 @@ def predict(model: str, request: Request) -> None:
             write_scores(
                 at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
             )
-    summary = summary_of(found, threshold=threshold, fitted=request.threshold is None)
+    # Runs are judged by the points that they were made of, not by these.
+    summary = replace(
+        summary_of(found, threshold=threshold, fitted=request.threshold is None), notes=()
+    )
     if request.as_json:
         printed = {
             "input": data,

@@ -31,6 +31,7 @@ from clustertrust.cli.printing import (
     score_settings,
     summary_fields,
     watched,
+    with_options,
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
@@ -292,7 +293,8 @@ def _print_outcome(
     points: Points,
     settings: Mapping[str, Any],
 ) -> None:
-    summary, scores, passes = tally.summary(), tally.rows - tally.left_out, settings["passes"]
+    summary = with_options(tally.summary())
+    scores, passes = tally.rows - tally.left_out, settings["passes"]
     if request.as_json:
         printed = {
             "input": request.data,

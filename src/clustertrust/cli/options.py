@@ -21,6 +21,8 @@ __all__ = [
     "Method",
     "Numbers",
     "Sections",
+    "TableChoice",
+    "TableOption",
     "column_options",
     "method_options",
     "profile_options",
@@ -479,7 +481,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--runs",
             "n_runs",
             type=Runs(auto=not whole),
-            default=20,
+            default=10 if whole else 20,
             show_default=True,
             help="Number of runs.",
         ),
@@ -529,7 +531,8 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--metric",
             default="euclidean",
             show_default=True,
-            help="Distance for exact silhouettes, any that scikit-learn has.",
+            help="Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, "
+            "kmedoids, leiden and spectral; any that scikit-learn has.",
         ),
         click.option(
             "--kernel",

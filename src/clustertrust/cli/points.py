@@ -44,6 +44,7 @@ class Points:
     original : the table as written, if its columns have names
     folder : where the file is; None for standard input
     sampled : whether these are some rows of a larger file
+    view : where to draw the points, if X holds distances
     """
 
     X: Any
@@ -57,6 +58,7 @@ class Points:
     original: pd.DataFrame | None = None
     folder: Path | None = None
     sampled: bool = False
+    view: Any = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ __all__ = [
     "say",
     "score_settings",
     "summary_fields",
+    "with_options",
 ]
 
 
@@ -47,7 +49,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
         method = request.method.building() | method
     else:
         method = {"labels": Path(request.labels).name} | method
-    names = [] if sparse.issparse(points.X) else [str(name) for name in points.X.columns]
+    unnamed = sparse.issparse(points.X) or request.distances
+    names = [] if unnamed else [str(name) for name in points.X.columns]
     settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
     settings |= (
         {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
@@ -63,6 +66,11 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     }
 
 
+def with_options(summary: Summary) -> Summary:
+    """Return a summary whose notes name options of the command."""
+    return replace(summary, notes=tuple(as_typed(note) for note in summary.notes))
+
+
 def summary_fields(summary: Summary) -> dict[str, Any]:
     """Return the numbers of a summary, as JSON."""
     return {
@@ -71,6 +79,7 @@ def summary_fields(summary: Summary) -> dict[str, Any]:
         "clusters": records(summary.clusters, "label"),
         "reasons": summary.reasons.to_dict(),
         "ambiguous": records(summary.ambiguous, "id"),
+        "notes": list(summary.notes),
     }
 
 

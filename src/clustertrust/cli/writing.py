@@ -79,7 +79,10 @@ def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
 
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
-    ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+    if points.view is None:
+        ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+    else:
+        ScoreScatterDisplay.from_confidence(scored, embedding=points.view, ax=left)
     ScoreBarsDisplay.from_confidence(scored, ax=right)
     save_figure(figure, path)
 
@@ -112,7 +115,7 @@ def write_page(
         settings=settings,
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
-        embedding=_standardised_view(points),
+        embedding=_standardised_view(points) if points.view is None else points.view,
         original=own_columns(points),
         folder=points.folder,
         rows=_places(points),

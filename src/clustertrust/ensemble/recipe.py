@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
+from clustertrust._types import Ints
 from clustertrust._validation import (
     MOST,
     check_choice,
@@ -289,16 +290,24 @@ class Recipe:
         chosen = "".join(f", {name}={value!r}" for name, value in drawn.items())
         return f"Run {r} ({method}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
 
+    def _warn_of_copies(self, runs: Sequence[Run]) -> None:
+        """Warn of runs that are the same by construction, or that leave out the same points."""
+        noise = _of_noise(runs)
+        plain = not self.vary and self.resample is None and len(self.methods) < len(runs)
+        fixed = [name for name, one in self.methods if plain and not is_random(one)]
+        if fixed:
+            what = f"{' and '.join(fixed)} is deterministic, so all its runs are the same and agree"
+            warn_user(f"{what} by construction{noise}; set vary or resample to make them differ.")
+        elif noise:
+            warn_user(
+                f"All {len(runs)} runs are the same{noise}; set vary or resample to make them "
+                "differ."
+            )
+
     def warn_of(self, runs: Sequence[Run]) -> None:
         """Warn once, for all runs, of what did not go well."""
         warn_of_coordinates(self.methods, self.metric)
-        if not self.vary and self.resample is None and len(self.methods) < len(runs):
-            fixed = [name for name, estimator in self.methods if not is_random(estimator)]
-            if fixed:
-                warn_user(
-                    f"{' and '.join(fixed)} is deterministic, so all its runs are the same and "
-                    "agree by construction; set vary or resample to make them differ."
-                )
+        self._warn_of_copies(runs)
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
         found_k = [_count_clusters(run) for run in runs]
@@ -321,6 +330,23 @@ class Recipe:
                 f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
                 ConvergenceWarning,
             )
+
+
+def _of_noise(runs: Sequence[Run]) -> str:
+    """Return what happens to points that no run assigns, if all runs are the same; else nothing."""
+    none = runs[0].labels < 0
+    if not none.any() or not all_alike([run.labels for run in runs]):
+        return ""
+    return (
+        f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
+        "score, or 0 with unassigned='disagree'"
+    )
+
+
+def all_alike(columns: Iterable[Ints]) -> bool:
+    """Return whether all labellings are the same, label by label."""
+    first, *others = columns
+    return all(np.array_equal(first, other) for other in others)
 
 
 def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:

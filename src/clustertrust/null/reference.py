@@ -320,7 +320,7 @@ def null_reference(
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(sample, ensemble, settings.scoring)
-    scored = model.confidence(model.training_fields(sample), frame=frame, numbered=True)
+    scored = model.confidence(model.training_fields(sample, built=True), frame=frame, numbered=True)
     found = score_surrogates(sample, [settings], families, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
     outliers = points[far_out(sample)]

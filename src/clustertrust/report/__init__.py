@@ -18,6 +18,7 @@ import pandas as pd
 from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
+from clustertrust.notes import notes_on
 from clustertrust.reasons import check_threshold, first_threshold
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
@@ -211,7 +212,7 @@ def build_report(
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": _notes(view, drawn, at, len(numeric)),
+        "notes": [*notes_on(table), *_notes(view, drawn, at, len(numeric))],
     }
 
 

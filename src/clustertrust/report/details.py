@@ -10,7 +10,7 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_same_length
-from clustertrust._views import View
+from clustertrust._views import View, round_range
 from clustertrust.reasons import (
     BOUNDARY,
     CORE,
@@ -111,9 +111,8 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
     low, high = (
         (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
     )
-    if view.is_plane:  # round numbers around what is there
-        high = np.ceil(10 * high - 1e-6) / 10
-        low = np.minimum(np.floor(10 * low + 1e-6) / 10, high - 0.1)
+    if view.is_plane:
+        low, high = np.array([round_range(xy[there, axis]) for axis in (0, 1)]).T
     flat = high <= low
     share = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
     share[~there] = np.nan

@@ -19,6 +19,7 @@ from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.metrics import has_no_points
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
+from clustertrust.ensemble.recipe import all_alike
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import (
     NORMALIZATIONS,
@@ -144,17 +145,25 @@ class Model:
         return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
 
     def training_fields(
-        self, X: Any, known: Silhouettes | None = None, *, quiet: bool = False
+        self,
+        X: Any,
+        known: Silhouettes | None = None,
+        *,
+        quiet: bool = False,
+        built: bool = False,
     ) -> dict[str, Any]:
         """Return the fields of `Confidence` for the training points X.
 
         `known` are their silhouettes, if they are known. `quiet` leaves out the sampling error and
-        the warning of points without a score.
+        the warning of points without a score. `built`: the runs were made just now, which warns of
+        points that are noise in all of them if the runs are all the same.
         """
         cells = self.cells
         found: dict[str, Any] = self.fields(cells.rows, cells.of, known or self.silhouettes(), X)
         if not quiet:
-            _warn_of_missing(found["scores"])
+            alike = all_alike(self.ensemble.labels.T)
+            if not (alike and built):
+                _warn_of_missing(found["scores"], alike=alike)
             if self.dissimilarity is not None:
                 found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
         return found
@@ -258,10 +267,12 @@ def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = F
     return model
 
 
-def _warn_of_missing(scores: Floats) -> None:
+def _warn_of_missing(scores: Floats, *, alike: bool) -> None:
+    """Warn of points without a score; `alike`: all runs are the same, so more would be too."""
     missing = int(np.isnan(scores).sum())
     if missing:
+        remedy = "Runs that differ" if alike else "More runs"
         warn_user(
             f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
-            "are NaN. More runs, or unassigned='disagree', give every point a score."
+            f"are NaN. {remedy}, or unassigned='disagree', give every point a score."
         )

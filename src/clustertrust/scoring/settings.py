@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice
@@ -80,7 +79,8 @@ class Settings:
         """Check the parameters of an estimator."""
         params = cake.get_params(deep=False)
         scoring = Scoring.of(params)
-        if scoring.geometry.method == "kernel" and scoring.geometry.is_precomputed:
+        how = scoring.geometry
+        if how.has_weights or (how.method == "kernel" and how.is_precomputed):
             raise ValueError(
                 "kernel='precomputed' is only for confidence(X, labels): CAKE clusters the points, "
                 "so give the points, or their distances with metric='precomputed'."
@@ -91,11 +91,9 @@ class Settings:
 
     def check_points(self, X: Any) -> None:
         """Raise if checked points X cannot be clustered or scored with these settings."""
-        if self.recipe.is_precomputed and sparse.issparse(X):
-            raise ValueError(
-                "X is a sparse graph of distances, and silhouettes need all of them; give the "
-                "dense matrix. build_ensemble(X, …, metric='precomputed') clusters the graph."
-            )
+        if self.recipe.is_precomputed:
+            self.recipe.check_graph(X)
+            self.scoring.geometry.check_given(X)
         self.recipe.check_size(X.shape[0])
         self.scoring.geometry.try_metric(X)
         if self.scoring.refines:

@@ -1,0 +1,145 @@
+"""A walk and cells → how much of a short random walk ends outside of each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget
+from clustertrust._types import Floats, Ints, Result
+from clustertrust.cells import Cells
+from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
+from clustertrust.distances.links import Walk
+from clustertrust.kernels import backend
+
+__all__ = ["N_NEIGHBORS", "N_STEPS", "GraphShares"]
+
+# Chosen by argument and measured beside others (experiments/beyond/graph.py): one step looks only
+# at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
+N_NEIGHBORS = 15
+N_STEPS = 4
+
+
+class GraphShares(Dissimilarity):
+    """1 - (share of the walks of `n_steps` steps from a point that end in the cluster).
+
+    Ends at points that a run does not assign do not count. A point without a link has share 0 of
+    every cluster, so its silhouette is 0. O(links · clusters · steps), once for all runs; a walk
+    may come back, so the point itself counts, as it does in the space of a kernel.
+    """
+
+    leaves_self_out = False
+
+    def __init__(
+        self, cells: Cells, walk: Walk, *, n_steps: int = N_STEPS, n_jobs: int | None = None
+    ) -> None:
+        super().__init__(cells, n_jobs)
+        self.walk, self.n_steps = walk, n_steps
+
+    def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Return the dissimilarities of unseen points; all runs at once."""
+        return self._of_runs(self.walk.towards(X), slice(0, self.cells.n_runs), reduce)
+
+    def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
+        """Return the dissimilarities of the training points; all runs at once."""
+        return self._of_runs(self.walk.steps, slice(0, self.cells.n_runs), reduce)
+
+    def noise(self, X: Any = None) -> Floats | float:
+        """Shares are off by some ulps of 1."""
+        return ROUNDING
+
+    def silhouettes(
+        self, own: Ints, X: Any = None, *, training: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Return silhouettes (n, R), Eq. (1), and the nearest other cluster (n, R).
+
+        Some runs at a time, so that a value for each point and cluster of these fits into memory.
+        """
+        cells = self.cells
+        first = self.walk.steps if X is None else self.walk.towards(X)
+        s = np.empty(own.shape)
+        nearest = np.empty(own.shape, dtype=np.int32)
+        for runs in self._groups():
+            low, high = cells.start[runs.start], cells.start[runs.stop]
+
+            def keep(points: slice, means: Floats, runs: Any = runs, low: int = low) -> None:
+                b = points.stop - points.start
+                values, near = backend().silhouettes(
+                    means,
+                    np.ascontiguousarray(own[points, runs].T),
+                    cells.start[runs.start : runs.stop + 1] - low,
+                    cells.sizes[low : low + len(means)],
+                    np.zeros(b),
+                    np.full(b, ROUNDING),
+                    False,
+                    True,
+                    False,
+                )
+                s[points, runs], nearest[points, runs] = values.T, near.T
+
+            assert high > low or (own[:, runs] < 0).all()
+            for _ in self._of_runs(first, runs, keep):
+                pass
+        return s, nearest
+
+    def _groups(self) -> Iterator[slice]:
+        """Cut the runs into groups: a number for each point and cluster fits into the budget."""
+        start, n = self.cells.start, len(self.cells.of)
+        most = max(1, memory_budget() // (16 * n))
+        low = 0
+        while low < self.cells.n_runs:
+            high = int(np.searchsorted(start, start[low] + most, side="right")) - 1
+            high = min(max(high, low + 1), self.cells.n_runs)
+            yield slice(low, high)
+            low = high
+
+    def _of_runs(
+        self, first: sparse.csr_array, runs: slice, reduce: Reduce[Result]
+    ) -> Iterator[Result]:
+        """Yield reduce(points, 1 - shares (K, b)) of walks that begin with the steps `first`."""
+        start = self.cells.start[runs.start : runs.stop + 1] - self.cells.start[runs.start]
+        ends, column = self._ends(runs)
+
+        def means(rows: slice) -> Floats:
+            shares = (first[rows] @ ends)[:, column]
+            for low, high in pairwise(start):
+                part = shares[:, low:high]
+                total = part.sum(axis=1, keepdims=True)
+                np.divide(part, total, out=part, where=total > 0)
+            return np.ascontiguousarray(np.clip(1.0 - shares.T, 0.0, 1.0))
+
+        return self._split(first.shape[0], means, reduce, 16 * ends.shape[1])
+
+    def _ends(self, runs: slice) -> tuple[Floats, Ints]:
+        """Return the chance to be in a cluster after all steps but the first, and which it is.
+
+        Runs often find the same cluster: chances (n, K') of each once, and the column of every
+        cluster (K,).
+        """
+        low, high = self.cells.start[runs.start], self.cells.start[runs.stop]
+        members = self.cells.members[:, low:high].toarray()
+        known: dict[bytes, int] = {}
+        column = np.array(
+            [known.setdefault(part.tobytes(), len(known)) for part in members.T], dtype=np.int64
+        )
+        _, once = np.unique(column, return_index=True)
+        ends = members[:, once][self.cells.of]
+        for _ in range(self.n_steps - 1):
+            ends = self._step(ends)
+        return ends, column
+
+    def _step(self, ends: Floats) -> Floats:
+        """Return the chances one step earlier, in blocks of rows."""
+        steps, out = self.walk.steps, np.empty_like(ends)
+
+        def work(rows: slice) -> None:
+            out[rows] = steps[rows] @ ends
+
+        each = 16 * ends.shape[1] + 32 * (steps.nnz // max(1, steps.shape[0]))
+        for _ in map_blocks(work, blocks(len(ends), each), count_threads(self.n_jobs)):
+            pass
+        return out

@@ -1,0 +1,244 @@
+"""Points, distances or weights → a random walk on links between neighbours.
+
+A link between i and j has the weight exp(-d² / (σ_i σ_j)) of the self-tuning kernel, where σ is the
+distance to a point's 7th neighbour. A step takes a link in proportion to its weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from clustertrust._parallel import blocks
+from clustertrust._types import Floats, Ints
+from clustertrust.distances.metrics import EUCLIDEAN, Metric
+from clustertrust.distances.neighbours import Neighbours, smallest
+
+__all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "nearest_linked"]
+
+NEIGHBOUR = 7  # its distance is a point's scale, as in the self-tuning kernel
+
+
+class Walk(Protocol):
+    """A random walk on the training points.
+
+    `steps` (n, n) is the chance of each step. A row has the sum 1, or no entry if there is no link.
+    """
+
+    steps: sparse.csr_array
+
+    def towards(self, X: Any) -> sparse.csr_array:
+        """Return the chance (b, n) of the first step of new points."""
+
+
+class NearestWalk:
+    """The walk on links between each point and its k nearest, by a metric. O(n² d) to find them.
+
+    With the metric "precomputed", X (n, n) are distances, and new points are rows of these.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        k: int,
+        *,
+        metric: Metric = EUCLIDEAN,
+        n_jobs: int | None = None,
+    ) -> None:
+        n = X.shape[0]
+        self.k = k
+        self._among = Neighbours(X, n_jobs) if metric.is_euclidean else _ByMetric(X, metric)
+        links = _to_nearest(*_others(*self._among.nearest(X, min(k, n - 1) + 1)), n)
+        self._scales = _Scales.of_links(links)
+        self.steps = self._scales.steps(links.both_ways(np.minimum), own=True)
+
+    def towards(self, X: Any) -> sparse.csr_array:
+        """Return the chance (b, n) of the first step of new points: to their k nearest."""
+        n = self.steps.shape[0]
+        links = _to_nearest(*self._among.nearest(X, min(self.k, n)), n)
+        return self._scales.steps(links, own=False)
+
+
+class DistanceWalk:
+    """The walk on the stored entries of a sparse graph (n, n): distances to neighbours."""
+
+    def __init__(self, X: Any) -> None:
+        links = _stored(X, "distance", own=True).both_ways(np.minimum)
+        self._scales = _Scales.of_links(links)
+        self.steps = self._scales.steps(links, own=True)
+
+    def towards(self, X: Any) -> sparse.csr_array:
+        """Return the chance of the first step of new points, rows of distances (b, n)."""
+        return self._scales.steps(_stored(X, "distance", own=False), own=False)
+
+
+class WeightWalk:
+    """The walk on given weights (n, n), such as connectivities; entries of 0 are no links."""
+
+    def __init__(self, X: Any) -> None:
+        self.steps = _in_proportion(_stored(X, "weight", own=True).both_ways(np.maximum))
+
+    def towards(self, X: Any) -> sparse.csr_array:
+        """Return the chance of the first step of new points, rows of weights (b, n)."""
+        return _in_proportion(_stored(X, "weight", own=False))
+
+
+def nearest_linked(X: Any, among: Ints, k: int, *, weights: bool) -> tuple[Floats, Ints]:
+    """Return the distances to the k nearest linked points at positions `among`, and these: (n, k).
+
+    X (n, n) holds distances, or `weights`, of which √(-log) is the distance, 0 for the largest.
+    Infinite and -1 where there are no more.
+    """
+    links = _stored(X, "weight" if weights else "distance", own=True)
+    links = links.both_ways(np.maximum if weights else np.minimum)
+    wanted = np.zeros(X.shape[0], dtype=bool)
+    wanted[among] = True
+    keep = wanted[links.target] & ((links.values > 0) | (not weights))
+    source, target, away = links.source[keep], links.target[keep], links.values[keep]
+    if weights and away.size:
+        away = np.sqrt(-np.log(away / away.max()))
+    order = np.lexsort((target, away, source))
+    counts = np.bincount(source, minlength=X.shape[0])
+    rank = np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    first = rank < k
+    at = source[order][first], rank[first]
+    distances, near = np.full((X.shape[0], k), np.inf), np.full((X.shape[0], k), -1)
+    distances[at], near[at] = away[order][first], target[order][first]
+    return distances, near
+
+
+@dataclass(frozen=True)
+class _ByMetric:
+    """The training points X, and a metric other than the Euclidean."""
+
+    X: Any
+    metric: Metric
+
+    def nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
+        """Return the distances to the k nearest points and their positions: (b, k)."""
+        if not self.metric.is_precomputed:
+            return self.metric.nearest(X, self.X, k)
+        found = []
+        for rows in blocks(X.shape[0], 24 * X.shape[1]):
+            distances = np.asarray(X[rows], dtype=np.float64)
+            _check(distances, None, "distance")
+            found.append(smallest(distances, k))
+        away, near = zip(*found, strict=True)
+        return np.concatenate(away), np.concatenate(near)
+
+
+@dataclass(frozen=True)
+class _Links:
+    """Links from `shape[0]` points to `shape[1]` others, each once.
+
+    Attributes
+    ----------
+    source, target : (L,) positions
+    values : (L,) distances, or weights
+    """
+
+    source: Ints
+    target: Ints
+    values: Floats
+    shape: tuple[int, int]
+
+    def both_ways(self, keep: Any) -> _Links:
+        """Return them in both directions; where two join the same points, `keep` of the values."""
+        source = np.concatenate([self.source, self.target])
+        target = np.concatenate([self.target, self.source])
+        values = np.concatenate([self.values, self.values])
+        pair = source * self.shape[1] + target
+        order = np.argsort(pair, kind="stable")
+        first = np.flatnonzero(np.diff(pair[order], prepend=-1))
+        at = order[first]
+        kept = keep.reduceat(values[order], first) if at.size else values
+        return _Links(source[at], target[at], kept, self.shape)
+
+
+def _to_nearest(away: Floats, near: Ints, n: int) -> _Links:
+    """Return links from each row to its neighbours `near` (b, k), at distances `away`."""
+    b, k = near.shape
+    source = np.repeat(np.arange(b), k)
+    return _Links(source, near.ravel(), np.asarray(away.ravel(), dtype=np.float64), (b, n))
+
+
+def _others(away: Floats, near: Ints) -> tuple[Floats, Ints]:
+    """Leave each point out of its neighbours (n, k + 1), or the last where copies crowd it out."""
+    itself = near == np.arange(len(near))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = len(near), near.shape[1] - 1
+    return away[~itself].reshape(shape), near[~itself].reshape(shape)
+
+
+def _stored(X: Any, what: str, *, own: bool) -> _Links:
+    """Return the stored entries of a matrix, a stored 0 too; `own`: leave the diagonal out."""
+    found = sparse.coo_array(X)
+    found.sum_duplicates()
+    source, target = (part.astype(np.int64) for part in found.coords)
+    values = np.asarray(found.data, dtype=np.float64)
+    keep = source != target if own else slice(None)
+    _check(values, np.column_stack([source, target]), what)
+    return _Links(source[keep], target[keep], values[keep], X.shape)
+
+
+def _check(values: Floats, places: Any, what: str) -> None:
+    """Raise for the first value that is not finite, or below 0."""
+    fine = np.isfinite(values) & (values >= 0)
+    if not fine.all():
+        at = tuple(np.argwhere(~fine)[0])
+        i, j = at if values.ndim == 2 else places[at[0]]
+        raise ValueError(
+            f"X[{i}, {j}] = {values[at]} is not a valid {what}; {what}s are finite and not "
+            "negative."
+        )
+
+
+@dataclass(frozen=True)
+class _Scales:
+    """The scales of the training points: (n,), and the smallest that a point may have."""
+
+    of: Floats
+    floor: float
+
+    @classmethod
+    def of_links(cls, links: _Links) -> _Scales:
+        """Distance to the 7th neighbour, or to the last where there are fewer."""
+        scale = _to_seventh(links)
+        positive = scale[scale > 0] if scale.any() else links.values[links.values > 0]
+        # If no two points differ, every link has weight 1.
+        floor = float(positive.min()) if positive.size else np.inf
+        return cls(np.maximum(scale, floor), floor)
+
+    def steps(self, links: _Links, *, own: bool) -> sparse.csr_array:
+        """Return the chance of each step; `own`: links among the training points.
+
+        The largest weight of a row is 1 before the rest is computed, so that no row vanishes.
+        """
+        start = self.of if own else np.maximum(_to_seventh(links), self.floor)
+        exponents = links.values / start[links.source] * (links.values / self.of[links.target])
+        least = np.full(links.shape[0], np.inf)
+        np.minimum.at(least, links.source, exponents)
+        weights = np.exp(least[links.source] - exponents)
+        return _in_proportion(_Links(links.source, links.target, weights, links.shape))
+
+
+def _to_seventh(links: _Links) -> Floats:
+    """Return the distance of each source to its 7th nearest target, or to its last; 0: no link."""
+    order = np.lexsort((links.values, links.source))
+    counts = np.bincount(links.source, minlength=links.shape[0])
+    last = np.cumsum(counts) - counts + np.minimum(counts, NEIGHBOUR) - 1
+    found = np.zeros(links.shape[0])
+    found[counts > 0] = links.values[order][last[counts > 0]]
+    return found
+
+
+def _in_proportion(links: _Links) -> sparse.csr_array:
+    """Return weights as chances: each row divided by its sum."""
+    total = np.bincount(links.source, weights=links.values, minlength=links.shape[0])
+    there = links.values > 0
+    source, target = links.source[there], links.target[there]
+    chances = links.values[there] / total[source]
+    return sparse.csr_array((chances, (source, target)), shape=links.shape)

@@ -1,0 +1,41 @@
+"""Results → notes for the reader: what the numbers do not say by themselves.
+
+The summary, the command and the report all take their notes from here.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+__all__ = ["ALIKE", "is_stable", "note_on_runs", "notes_on"]
+
+ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
+ROUNDING = 1e-9
+
+
+def notes_on(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return notes on a table with the columns of `Confidence.to_frame`.
+
+    The runs of one given labelling ("suggested" is a column then) are compared with it and not with
+    each other, so that their agreement says something.
+    """
+    if "stability" not in table or "suggested" in table:
+        return ()
+    stability = pd.to_numeric(table["stability"], errors="coerce")
+    return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))
+
+
+def is_stable(stability: pd.Series) -> pd.Series:
+    """Return which points have stability 1."""
+    return stability > 1 - ROUNDING
+
+
+def note_on_runs(alike: int, known: int) -> tuple[str, ...]:
+    """Return a note if nearly all of the points have stability 1; else nothing."""
+    if known == 0 or alike < ALIKE * known:
+        return ()
+    where, there = ("", "") if alike == known else (f" on {alike} of {known} points", " there")
+    return (
+        f"The runs do not differ{where} (stability 1), so the score{there} is geometry alone. Vary "
+        "the data of the runs (resample=0.8), the resolution or the neighbours to test it harder.",
+    )
