@@ -239,7 +239,8 @@ def means(table: pd.DataFrame, measure: str) -> str:
     part = table[table["measure"] == measure]
     wide = part.pivot_table(index="method", columns="answers", values="value", sort=False)
     rows = [
-        [name, *(f"{value:.3f}" for value in row)] for name, row in wide.iterrows() for row in [row]
+        [name, *("" if np.isnan(value) else f"{value:.3f}" for value in row)]
+        for name, row in wide.iterrows()
     ]
     return markdown([measure, *(f"{m} answers" for m in wide.columns)], rows)
 
