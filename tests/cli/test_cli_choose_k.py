@@ -195,6 +195,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     assert {name: seen[name] for name in meant} == meant
     assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), False)
     no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
+    no_option |= {"graph_params"}
     assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
     assert (seen["null"], seen["metric"]) == (None, "cosine")
@@ -236,8 +237,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
         (
             ["x.csv", "--metric", "precomputed", *FEW],
-            1,
-            "A precomputed matrix is only for confidence",
+            2,
+            "to compare such a table with; add --no-null.",
         ),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
