@@ -700,3 +700,20 @@ def test_estimates_come_near_what_was_measured():
     assert np.mean((np.array(ratio) > 0.4) & (np.array(ratio) < 2.5)) > 0.8
     assert estimates.Estimates({}, quick, sizes)(("filtering_kmeans", "Fm", "printed")) > 60
     assert estimates.Estimates({}, {}, sizes)(("filtering_kmeans", "Fm", "printed")) is None
+
+
+def test_answers_are_measured_by_every_method():
+    from experiments.beyond import answers
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 2)) + 3 * np.repeat([[0], [1], [2]], 80, axis=0)
+    y = np.repeat([0, 1, 2], 80)
+    case = answers.Case(answers.Set("blobs", X, y, 3))
+    rows = pd.DataFrame(answers.draw(case, 50, 0))
+    assert set(rows.loc[rows["measure"] == "auroc", "method"]) == set(answers.METHODS)
+    assert set(rows.loc[rows["measure"] == "kept at 0.1", "method"]) == set(answers.KEEPERS)
+    assert rows["value"].astype(float).between(0, 1).all()
+    later = pd.DataFrame(answers.draw(case, 50, answers.OTHER_DRAWS))
+    assert not set(answers.SLOW) & set(later["method"])
+    table = answers.measure_set(case, 20)
+    assert "learned" in answers.means(table, "auroc")
