@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,28 @@ from scipy import sparse
 
 from clustertrust._validation import check_mapping, check_names, check_same_length
 from clustertrust.auditing import audit
+from clustertrust.distances.links import as_distances
+from clustertrust.ensemble import build_ensemble
+from clustertrust.ensemble.leiden import Leiden
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import COLUMNS, Confidence
 
-__all__ = ["annotate", "representation", "score"]
+__all__ = ["CellData", "annotate", "cells_of", "representation", "score", "with_variation"]
+
+# What the runs of Leiden draw from by default, measured by experiments/beyond/leiden.py
+RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
+
+OF_POINTS = ("clusterer", "n_clusters")  # parameters of runs that a graph does not take
+NEIGHBORS = "neighbors"  # where scanpy describes the graph, unless it is told otherwise
 
 
 def score(
     adata: Any,
     *,
-    use_rep: str = "X_pca",
-    key: str = "cake",
+    use_rep: str | None = None,
+    neighbors_key: str | None = None,
+    key_added: str = "cake",
     labels: str | Sequence[str] | None = None,
     n_clusters: int | None = None,
     clusterer: Any = None,
@@ -34,10 +45,10 @@ def score(
     vary: Mapping[str, Sequence[Any]] | None = None,
     resample: float | str | None = None,
     fusion: str = "harmonic",
-    geometry: str = "auto",
+    geometry: str | None = None,
     metric: Any = "euclidean",
     normalization: str | None = None,
-    agreement: str = "matching",
+    agreement: str | None = None,
     unassigned: str = "skip",
     consensus: str = "medoid",
     threshold: float = THRESHOLD,
@@ -56,9 +67,14 @@ def score(
         `obs["cake_reason"]` (why a cell is kept, or what speaks against it, see
         :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under names of the
         same kind, and the settings in `uns["cake"]`.
-    use_rep : str
-        Where distances are taken: a key of `obsm`, or "X".
-    key : str
+    use_rep : str, optional
+        Where distances are taken: a key of `obsm`, or "X". None: the graph of neighbours where
+        there is one and nothing below needs coordinates; otherwise "X_pca".
+    neighbors_key : str, optional
+        The key of `uns` at which `scanpy.pp.neighbors` described the graph. None: "neighbors" if it
+        is there. Leiden clusters its connectivities, and silhouettes are those of
+        `geometry="graph"` along them.
+    key_added : str
         What the names of the results begin with.
     labels : str or sequence of str, optional
         One column of `obs`, such as "louvain": its labels are scored by
@@ -68,10 +84,12 @@ def score(
         clustered then, and the parameters of clustering are left out.
     n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
         See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
-        is given; `n_runs` None: 20.
+        is given; `n_runs` None: 20. If neither `vary` nor `resample` is given, each run of "leiden"
+        draws its resolution from 0.5 to 1.5: other seeds alone hardly change its communities.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
-        See :class:`clustertrust.CAKE`. `normalization` None: "clip", and "affine" for one column of
-        labels.
+        See :class:`clustertrust.CAKE`. `geometry` None: "graph" on a graph, otherwise "auto".
+        `normalization` None: "clip", and "affine" for one column of labels. `agreement` None:
+        "jaccard" for Leiden, whose runs differ in their number of clusters, otherwise "matching".
     threshold : float
         Cells with a score above this have the reason "core".
     copy : bool
@@ -93,71 +111,159 @@ def score(
     >>> adata.obs["cake_label"].dtype.name, bool(adata.obs["cake_score"].iloc[0] > 0.8)
     ('category', True)
     """
-    _check_key(key)
-    X = representation(adata, use_rep)
-    one = isinstance(labels, str)
-    if normalization is None:
-        normalization = "affine" if one else "clip"
-    scoring: dict[str, Any] = {
-        "fusion": fusion,
-        "geometry": geometry,
-        "metric": metric,
-        "normalization": normalization,
-        "agreement": agreement,
-        "unassigned": unassigned,
-        "consensus": consensus,
-        "n_jobs": n_jobs,
-    }
-    settings = {"use_rep": use_rep} | {
-        name: value for name, value in scoring.items() if name != "n_jobs"
-    }
+    _check_key(key_added)
+    _check_adata(adata)
+    if clusterer is None and labels is None:
+        clusterer = "leiden" if n_clusters is None else "kmeans"
+    if agreement is None:
+        agreement = "jaccard" if labels is None and clusterer == "leiden" else "matching"
+    given = {"fusion": fusion, "geometry": geometry, "metric": metric, "agreement": agreement}
+    given |= {"unassigned": unassigned, "consensus": consensus, "n_jobs": n_jobs}
+    given |= {"normalization": normalization or ("affine" if isinstance(labels, str) else "clip")}
+    building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs}
+    building |= {"vary": vary, "resample": resample, "random_state": random_state}
+    building = building if labels is not None else with_variation(building)
+    cells = cells_of(adata, use_rep, neighbors_key, given, building)
+    scoring = cells.scoring(given)
     if isinstance(labels, str):
-        _refuse(
-            {"n_clusters": n_clusters, "vary": vary, "resample": resample}
-            | _other(
-                scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}
-            ),
-            "one labelling is audited",
-        )
-        building = {"clusterer": clusterer, "random_state": random_state, "verbose": verbose}
-        building |= {} if n_runs is None else {"n_runs": n_runs}
-        taken = ("fusion", "geometry", "metric", "normalization", "n_jobs")
-        given = _partitions(adata, [labels]).iloc[:, 0]
-        audited = audit(X, given, **building, **{name: scoring[name] for name in taken})
-        scored: Confidence = audited
-        settings |= {"labels": labels, "random_state": random_state}
-        settings |= {"clusterer": clusterer, "verdicts": audited.verdicts_by_name()}
+        scored, made = _audit(cells, _partitions(adata, [labels]), building, scoring, verbose)
+        made |= {"labels": labels}
     elif labels is not None:
-        building = {
-            "n_clusters": n_clusters,
-            "clusterer": clusterer,
-            "n_runs": n_runs,
-            "vary": vary,
-        }
-        seeded = not (isinstance(random_state, int) and random_state == 0)  # 0 is the default
-        _refuse(
-            building | {"resample": resample, "random_state": random_state if seeded else None},
-            "labels are given, so that nothing is clustered",
-        )
-        scored = confidence(X, _partitions(adata, labels), **scoring)
-        settings |= {"labels": list(labels)}
+        scored, made = _score_given(cells, _partitions(adata, labels), building, scoring), {}
+        made |= {"labels": list(labels)}
     else:
-        if clusterer is None:
-            clusterer = "leiden" if n_clusters is None else "kmeans"
-        building = {
-            "n_clusters": n_clusters,
-            "clusterer": clusterer,
-            "n_runs": 20 if n_runs is None else n_runs,
-            "vary": vary,
-            "resample": resample,
-            "random_state": random_state,
-        }
-        scored = CAKE(**building, **scoring, verbose=verbose).fit(X).confidence_
-        settings |= building
+        building |= {"n_runs": 20 if n_runs is None else n_runs}
+        scored, made = cells.cluster(building, scoring, verbose), building
+    settings = cells.named | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    settings |= made | {"threshold": threshold}
     target = adata.copy() if copy else adata
-    settings |= {"threshold": threshold}
-    annotate(target, scored.to_frame(threshold), key=key, settings=settings | _found(scored))
+    annotate(
+        target, scored.to_frame(threshold), key_added=key_added, settings=settings | _found(scored)
+    )
     return target if copy else None
+
+
+@dataclass(frozen=True)
+class CellData:
+    """What the cells are clustered and scored by: a representation, or a graph of neighbours.
+
+    Attributes
+    ----------
+    X : (n, d) points, or (n, n) weights of links if `is_graph`
+    named : where it was found, as settings
+    """
+
+    X: Any
+    named: dict[str, Any]
+    is_graph: bool = False
+
+    def scoring(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of scoring, with the geometry settled."""
+        how = dict(given) | {
+            "geometry": given["geometry"] or ("graph" if self.is_graph else "auto")
+        }
+        return how | ({"kernel": "precomputed"} if self.is_graph else {})
+
+    def cluster(
+        self, building: Mapping[str, Any], scoring: Mapping[str, Any], verbose: bool
+    ) -> Confidence:
+        """Cluster the cells and score them."""
+        if not self.is_graph:
+            return CAKE(**building, **scoring, verbose=verbose).fit(self.X).confidence_
+        how = {name: value for name, value in building.items() if name not in OF_POINTS}
+        how |= {"n_jobs": scoring["n_jobs"], "verbose": verbose}
+        leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
+        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **how)
+        return confidence(self.X, runs, **scoring)
+
+
+def with_variation(building: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of runs; those of Leiden draw a resolution if nothing else varies."""
+    plain = building.get("vary") is None and building.get("resample") is None
+    if not plain or building["clusterer"] != "leiden":
+        return dict(building)
+    return dict(building) | {"vary": {"resolution": RESOLUTIONS}}
+
+
+def cells_of(
+    adata: Any,
+    use_rep: str | None,
+    neighbors_key: str | None,
+    given: Mapping[str, Any],
+    building: Mapping[str, Any],
+) -> CellData:
+    """Return the graph of neighbours where it can be used, otherwise a representation."""
+    needs = [f"use_rep={use_rep!r}"] if use_rep is not None else []
+    needs += [
+        f"{name}={given[name]!r}"
+        for name, fine in (("geometry", (None, "graph")), ("metric", ("euclidean",)))
+        if given[name] not in fine
+    ]
+    needs += [] if building["n_clusters"] is None else [f"n_clusters={building['n_clusters']}"]
+    if building["clusterer"] not in (None, "leiden"):
+        needs.append(f"clusterer={building['clusterer']!r}")
+    if given["fusion"] == "refined":
+        needs.append("fusion='refined'")
+    weights = None if needs and neighbors_key is None else _connectivities(adata, neighbors_key)
+    if weights is not None and needs:
+        raise ValueError(
+            f"neighbors_key={neighbors_key!r} names a graph, and {' and '.join(needs)} needs "
+            "coordinates; leave one of them out."
+        )
+    if weights is not None:
+        return CellData(weights, {"neighbors_key": neighbors_key or NEIGHBORS}, is_graph=True)
+    rep = use_rep or "X_pca"
+    return CellData(representation(adata, rep), {"use_rep": rep})
+
+
+def _connectivities(adata: Any, neighbors_key: str | None) -> Any:
+    """Return the weights of the graph (n, n); None if none was asked for and there is none."""
+    described = adata.uns.get(neighbors_key or NEIGHBORS)
+    known = described if isinstance(described, Mapping) else {}
+    name = str(known.get("connectivities_key", "connectivities"))  # older files do not say it
+    if described is None or name not in adata.obsp:
+        if neighbors_key is None:
+            return None
+        raise ValueError(
+            f"neighbors_key={neighbors_key!r} is not in adata.uns with its connectivities in "
+            f"adata.obsp, which have {list(adata.uns)} and {list(adata.obsp)}. Make it with "
+            f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
+        )
+    return sparse.csr_array(adata.obsp[name])
+
+
+def _audit(
+    cells: CellData,
+    given: pd.DataFrame,
+    building: Mapping[str, Any],
+    scoring: Mapping[str, Any],
+    verbose: bool,
+) -> tuple[Confidence, dict[str, Any]]:
+    """Return the scores of one labelling, and settings that describe them."""
+    _refuse(
+        {name: building[name] for name in ("n_clusters", "vary", "resample")}
+        | _other(scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}),
+        "one labelling is audited",
+    )
+    made = {name: building[name] for name in ("clusterer", "random_state")}
+    runs = {} if building["n_runs"] is None else {"n_runs": building["n_runs"]}
+    taken = ("fusion", "geometry", "metric", "kernel", "normalization", "n_jobs")
+    how = {name: scoring[name] for name in taken if name in scoring}
+    found = audit(cells.X, given.iloc[:, 0], **made, **runs, **how, verbose=verbose)
+    return found, made | {"verdicts": found.verdicts_by_name()}
+
+
+def _score_given(
+    cells: CellData, given: pd.DataFrame, building: Mapping[str, Any], scoring: Mapping[str, Any]
+) -> Confidence:
+    """Return the scores of several partitions."""
+    seed = building["random_state"]
+    seeded = not (isinstance(seed, int) and seed == 0)  # 0 is the default
+    _refuse(
+        dict(building) | {"random_state": seed if seeded else None},
+        "labels are given, so that nothing is clustered",
+    )
+    return confidence(cells.X, given, **scoring)
 
 
 def representation(adata: Any, use_rep: str) -> Any:
@@ -180,9 +286,11 @@ def representation(adata: Any, use_rep: str) -> Any:
     return X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
 
 
-def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
+def annotate(
+    adata: Any, table: pd.DataFrame, *, key_added: str, settings: Mapping[str, Any]
+) -> None:
     """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
-    _check_key(key)
+    _check_key(key_added)
     _check_adata(adata)
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
@@ -192,14 +300,14 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
     check_same_length("table", table, "adata", adata)
     settings = check_mapping("settings", settings)
     for name, column in COLUMNS.items():
-        to = f"{key}_{name}"
+        to = f"{key_added}_{name}"
         if name in table:
             adata.obs[to] = (
                 _categories(table[name]) if column.kind == "cluster" else table[name].array
             )
         elif to in adata.obs:  # of earlier scores, and no part of these
             del adata.obs[to]
-    adata.uns[key] = {
+    adata.uns[key_added] = {
         name: kept for name, value in settings.items() if (kept := _storable(value)) is not None
     }
 
@@ -271,7 +379,7 @@ def _check_adata(adata: Any) -> None:
 
 def _check_key(key: Any) -> None:
     if not isinstance(key, str) or not key or "/" in key:
-        raise ValueError(f"key={key!r} must be a name without '/', such as 'cake'.")
+        raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")
 
 
 def _anndata() -> Any:

@@ -199,6 +199,7 @@ def score(
     import sklearn
 
     from clustertrust.cli import jobs
+    from clustertrust.cli.cells import for_cells, is_h5ad
 
     loaded()
     jobs.check_tools(data, columns, paths)
@@ -209,6 +210,7 @@ def score(
                     f"{option} precomputed is for given partitions: clusterers need the points. "
                     "Add --labels."
                 )
+        method = for_cells(method, typed) if is_h5ad(data, columns) else method
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(

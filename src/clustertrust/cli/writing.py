@@ -41,7 +41,7 @@ def write_scores(
     if format_of(path) == "h5ad":
         from clustertrust.anndata import annotate
 
-        annotate(points.adata, table, key=KEY, settings=settings)
+        annotate(points.adata, table, key_added=KEY, settings=settings)
         points.adata.write_h5ad(path)
     else:
         write_table(table, path)
