@@ -331,16 +331,43 @@ def test_another_graph_by_its_key(blood):
         clustertrust.anndata.score(cells, neighbors_key="other")
 
 
+def test_pages_place_cells_and_show_what_is_known_of_them(blood, tmp_path, monkeypatch):
+    shown = {}
+    monkeypatch.setattr(
+        clustertrust.anndata,
+        "write_report",
+        lambda path, table, **how: shown.update(how | {"table": table}),
+    )
+    cells = clustertrust.anndata.score(blood, n_runs=3, copy=True)
+    clustertrust.anndata.report(cells, "page.html")
+    assert_array_equal(shown["embedding"], blood.obsm["X_umap"])
+    assert shown["original"].columns.tolist() == blood.obs.columns.tolist()
+    assert_array_equal(shown["table"]["score"], cells.obs["cake_score"])
+    assert shown["settings"]["geometry"] == "graph"
+    clustertrust.anndata.report(cells, "page.html", basis="X_pca")
+    assert_array_equal(shown["embedding"], blood.obsm["X_pca"][:, :2])
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="basis='X_tsne' is not in"):
+        clustertrust.anndata.report(cells, tmp_path / "page.html", basis="X_tsne")
+    with pytest.raises(ValueError, match=r"no other_score; call clustertrust\.anndata\.score"):
+        clustertrust.anndata.report(cells, tmp_path / "page.html", key_added="other")
+    clustertrust.anndata.report(cells, tmp_path / "page.html")
+    assert "bulk_labels" in (tmp_path / "page.html").read_text()
+
+
 @pytest.mark.parametrize("labels", [None, "louvain"])
 def test_the_command_has_the_same_defaults(blood, tmp_path, labels):
     cells = blood.copy()
     cells.write_h5ad(tmp_path / "cells.h5ad")
     typed = [] if labels is None else ["--labels-column", labels]
     out = tmp_path / "scored.h5ad"
+    page = tmp_path / "page.html"
     command = ["score", str(tmp_path / "cells.h5ad"), "--runs", "4", "--out", str(out), *typed]
+    command += ["--report", str(page)]
     result = CliRunner().invoke(cli, command)
     assert result.exit_code == 0, result.output
     clustertrust.anndata.score(cells, n_runs=4, labels=labels)
     written = anndata.read_h5ad(out)
     assert_allclose(written.obs["cake_score"], cells.obs["cake_score"], atol=1e-12)
     assert written.uns["cake"]["geometry"] == "graph"
+    assert "bulk_labels" in page.read_text()

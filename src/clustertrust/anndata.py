@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,20 @@ from clustertrust.ensemble import build_ensemble
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
+from clustertrust.report import write_report
 from clustertrust.results import COLUMNS, Confidence
 
-__all__ = ["CellData", "annotate", "cells_of", "representation", "score", "with_variation"]
+__all__ = [
+    "CellData",
+    "annotate",
+    "cells_of",
+    "described",
+    "placed",
+    "report",
+    "representation",
+    "score",
+    "with_variation",
+]
 
 # What the runs of Leiden draw from by default, measured by experiments/beyond/leiden.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
@@ -264,6 +276,72 @@ def _score_given(
         "labels are given, so that nothing is clustered",
     )
     return confidence(cells.X, given, **scoring)
+
+
+def report(
+    adata: Any,
+    path: str | Path,
+    *,
+    key_added: str = "cake",
+    basis: str | None = None,
+    title: str | None = None,
+    threshold: float | None = None,
+) -> None:
+    """Write an HTML page to explore the scores that `score` left in an AnnData object.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With the results of :func:`score`.
+    path : path of the file
+    key_added : str
+        What the names of the results begin with.
+    basis : str, optional
+        The key of `obsm` whose first two columns place the cells. None: "X_umap" if it is there,
+        otherwise stability and geometry are the axes.
+    title, threshold
+        See :func:`clustertrust.report.write_report`. The page shows the other columns of `obs` for
+        a selected cell.
+    """
+    _check_key(key_added)
+    _check_adata(adata)
+    prefix = f"{key_added}_"
+    names = [name for name in COLUMNS if f"{prefix}{name}" in adata.obs]
+    if "score" not in names:
+        raise ValueError(
+            f"adata.obs has no {prefix}score; call clustertrust.anndata.score(adata, "
+            f"key_added={key_added!r}) first."
+        )
+    table = adata.obs[[f"{prefix}{name}" for name in names]].set_axis(names, axis=1)
+    settings = dict(adata.uns.get(key_added, {}))
+    write_report(
+        path,
+        table,
+        settings=settings,
+        title=title,
+        threshold=threshold,
+        embedding=placed(adata, basis),
+        original=described(adata, key_added),
+    )
+
+
+def placed(adata: Any, basis: str | None = None) -> Any:
+    """Return the first two columns of `obsm[basis]`; None: of X_umap, or nothing without it."""
+    if basis is None and "X_umap" not in adata.obsm:
+        return None
+    if basis is not None and basis not in adata.obsm:
+        raise ValueError(
+            f"basis={basis!r} is not in adata.obsm, which has {list(adata.obsm)}; "
+            "scanpy.tl.umap(adata) makes 'X_umap'."
+        )
+    return np.asarray(representation(adata, basis or "X_umap"))[:, :2]
+
+
+def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:
+    """Return the columns of `obs` that are no results of ours; None if there are none."""
+    ours = {f"{key_added}_{name}" for name in COLUMNS}
+    found = adata.obs[[name for name in adata.obs if name not in ours]]
+    return found if found.shape[1] else None
 
 
 def representation(adata: Any, use_rep: str) -> Any:

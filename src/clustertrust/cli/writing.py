@@ -112,7 +112,7 @@ def write_page(
         settings=settings,
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
-        embedding=_standardised_view(points),
+        embedding=_view(points),
         original=own_columns(points),
         folder=points.folder,
         rows=_places(points),
@@ -121,6 +121,11 @@ def write_page(
 
 def own_columns(points: Points) -> pd.DataFrame | None:
     """The rows of the user's own table that are clustered, where its columns have names."""
+    if points.adata is not None:
+        from clustertrust.anndata import described
+
+        found = described(points.adata, KEY)
+        return None if found is None else found[points.kept]
     return None if points.original is None else points.original[points.kept]
 
 
@@ -130,6 +135,16 @@ def _places(points: Points) -> Ints | None:
         return None
     places = np.flatnonzero(points.kept)
     return np.full(len(places), -1) if points.sampled else places
+
+
+def _view(points: Points) -> Any:
+    """Return where cells are drawn, or principal components of standardised columns."""
+    if points.adata is not None:
+        from clustertrust.anndata import placed
+
+        found = placed(points.adata)
+        return None if found is None else found[points.kept]
+    return _standardised_view(points)
 
 
 def _standardised_view(points: Points) -> View | None:
