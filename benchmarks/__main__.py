@@ -27,6 +27,7 @@ FULL = [
     "settling",
     "unseen",
     "reasons",
+    "choose_k",
     "agreement",
     "crash",
     "kill",

@@ -44,6 +44,7 @@ CLAIMS = {
             "whole",
             "startup",
             "reasons",
+            "choose_k",
             "tiles",
         ),
     ),

@@ -180,6 +180,7 @@ def _fitting(v: Valid) -> dict[str, Any]:
                 "ks": [2, 3],
                 "cake": CAKE(n_runs=2, random_state=0, n_jobs=1, geometry="rms"),
                 "null": ("box",),
+                "effort": "quick",
                 "n_surrogates": 2,
                 "level": 0.5,
                 "max_points": 10,

@@ -99,7 +99,7 @@ def profiles() -> Iterator[ROWS]:
     X = points(2000)
     for device in ("cuda", "cpu"):
         cake = CAKE(random_state=0, device=device)
-        taken = seconds(lambda cake=cake: choose_k(X, range(2, 13), cake), 1)
+        taken = seconds(lambda cake=cake: choose_k(X, range(2, 13), cake, effort="full"), 1)
         yield f"choose_k 2 to 12, n = 2,000, {device}", taken, "", "19 surrogates of each family"
 
 

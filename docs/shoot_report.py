@@ -1,5 +1,5 @@
 """Photograph the report on the wines of the tutorial: `python docs/shoot_report.py` writes
-`docs/images/report.png` and `docs/images/report-review.png`.
+`report.png`, `report-review.png` and `notebook.png` in `docs/images`.
 
 Needs playwright and Chromium; the pictures are taken again when the report looks different, not by
 every build.
@@ -53,6 +53,9 @@ def main() -> None:
             page.keyboard.press(key)
         page.set_viewport_size({"width": 1240, "height": 720})
         page.screenshot(path=IMAGES / "report-review.png")
+        page.set_viewport_size({"width": 700, "height": 260})
+        page.set_content(f'<body style="font: 14px sans-serif">{cake._repr_html_()}')
+        page.screenshot(path=IMAGES / "notebook.png")
         browser.close()
 
 

@@ -34,11 +34,11 @@ def data() -> dict[str, np.ndarray]:
 
 def main() -> None:
     """Profile each data set, draw and print."""
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained", sharey=True)
     for ax, (title, X) in zip(axes, data().items(), strict=True):
         profile = choose_k(X, KS, CAKE(n_runs=RUNS, random_state=0))
         KProfileDisplay.from_profile(profile, ax=ax)
-        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=10)
+        ax.set_title(f"{title}\n{ax.get_title()}", fontsize=9)
         if ax is not axes[0]:
             ax.get_legend().remove()
         print(f"{title}\n{profile.summary()}\n")

@@ -14,6 +14,7 @@ from pathlib import Path
 import joblib
 
 from experiments import data, figures, remarks, results, runs, tables
+from experiments.estimates import Estimates, sizes
 from experiments.protocols import PROTOCOLS, Protocol
 from experiments.results import Experiment
 
@@ -123,36 +124,44 @@ def show_list(known: dict[str, Experiment], out: Path) -> None:
         )
 
 
+def known_times(folder: Path, *, quick: bool) -> dict[tuple[str, str, str], float]:
+    """Core seconds of items; what ran here, and on this stack, counts more than what the committed results took."""
+    measured: dict[tuple[str, str, str, str], float] = {}
+    for known in (results.RESULTS, folder):
+        measured |= results.known_seconds(known, quick=quick)
+    by_key: dict[tuple[str, str, str], float] = {}
+    for (name, data_set, protocol, stack), seconds in measured.items():
+        if stack == results.stack() or (name, data_set, protocol) not in by_key:
+            by_key[name, data_set, protocol] = seconds
+    return by_key
+
+
 class Progress:
-    """What is left to do in core seconds, as far as earlier runs measured it; printed before and between items."""
+    """What is left to do in core seconds, measured by earlier runs or estimated; printed before and between items."""
 
     def __init__(self, todo: Todo, folder: Path):
-        # What ran here before counts more than what the committed results took on another machine.
         quick = bool(todo) and todo[0][2].quick
-        folders = (results.RESULTS, folder)
-        measured: dict[tuple[str, str, str, str], float] = {}
-        for known in folders:
-            measured |= results.known_seconds(known, quick=quick)
-        by_key: dict[tuple[str, str, str], float] = {}
-        for (*key, stack), seconds in measured.items():
-            if stack == results.stack() or tuple(key) not in by_key:
-                by_key[tuple(key)] = seconds
-        self.expected = [
-            by_key.get((name, data_set, protocol.name)) for data_set, name, protocol in todo
-        ]
+        measured, short = known_times(folder, quick=quick), known_times(folder, quick=True)
+        estimate = Estimates(measured, short, sizes(results.RESULTS))
+        items = [(name, data_set, protocol.name) for data_set, name, protocol in todo]
+        self.expected = [measured.get(item) or estimate(item) for item in items]
+        self.timed = [item in measured for item in items]
         self.cores = joblib.cpu_count()
         self.done = 0
 
     def left(self) -> str:
         """Time for the rest, in words."""
-        rest = self.expected[self.done :]
+        rest, timed = self.expected[self.done :], self.timed[self.done :]
         known = [seconds for seconds in rest if seconds is not None]
         if not known:
             return "no time known"
         minutes = sum(known) / 60
-        more = (
-            f", and {len(rest) - len(known)} items not timed yet" if len(known) < len(rest) else ""
+        estimated = sum(
+            seconds is not None and not is_timed
+            for seconds, is_timed in zip(rest, timed, strict=True)
         )
+        more = f"; {estimated} items estimated" if estimated else ""
+        more += f"; {len(rest) - len(known)} items not timed yet" if len(known) < len(rest) else ""
         return f"about {minutes:.0f} core minutes left ({minutes / self.cores:.0f} to {minutes:.0f} here{more})"
 
     def tell(self, text: str) -> None:

@@ -5,7 +5,7 @@ own.
 import clustertrust
 from clustertrust import CAKE
 
-OWN = ("families", "null", "n_surrogates", "level", "max_points")
+OWN = ("families", "null", "effort", "n_surrogates", "level", "max_points")
 
 
 def null_reference(X, n_clusters=None, **settings):

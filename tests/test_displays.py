@@ -35,6 +35,7 @@ from clustertrust.displays import (
     shared,
 )
 from clustertrust.displays.components import fusion_of
+from clustertrust.fusion import FUSIONS
 
 mpl.use("Agg")
 pytestmark = pytest.mark.usefixtures("no_figure_stays_open")
@@ -364,7 +365,15 @@ def test_components_are_where_they_are_and_lines_have_equal_score(fusion):
         shown.points_.get_offsets(), np.c_[cake.geometry_, cake.stability_][shown.shown_]
     )
     assert_array_equal(shown.points_.get_array(), cake.scores_[shown.shown_])
-    assert_allclose(shown.contours_.levels, np.arange(1, 10) / 10)
+    # The plane is no larger than what it shows, and has the lines that cross it.
+    for (low, high), values in zip(
+        (shown.ax_.get_xlim(), shown.ax_.get_ylim()), (cake.geometry_, cake.stability_), strict=True
+    ):
+        assert low < values.min() < low + 0.15
+        assert high - 0.15 < values.max() < high
+    levels = np.arange(1, 10) / 10
+    top = FUSIONS[fusion](np.array([1.0]), np.ceil(10 * cake.geometry_.max()) / 10)
+    assert_allclose(shown.contours_.levels, levels[levels < top])
     for level, path in zip(shown.contours_.levels, shown.contours_.get_paths(), strict=True):
         g, c = path.vertices.T
         assert len(g) > 10

@@ -39,8 +39,10 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
         ("plot_ranking", {}),
         ("plot_reasons", {}),
         ("plot_audit", {"MOON": 60}),
+        ("plot_answers", {"QUESTIONS": 90}),
         ("plot_graph", {"POINTS": 80}),
         ("plot_cells", {"RUNS": 3}),
+        ("plot_distances", {}),
     ],
 )
 def test_short_forms_of_the_examples_draw_their_picture(

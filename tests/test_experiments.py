@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from experiments import authors, claims, counting, data, ensembles, page, results, runs
+from experiments import authors, claims, counting, data, ensembles, estimates, page, results, runs
 from experiments.__main__ import Progress, experiments
 from experiments.protocols import PROTOCOLS
 from numpy.testing import assert_allclose, assert_array_equal
@@ -615,9 +615,36 @@ def test_seconds_are_kept_and_told_before_the_start(tmp_path, monkeypatch):
         ("fake", "Ir", "fair", "current"): 150.0,
         ("fake", "noise, S̃", "fair", "current"): 90.0,
     }
-    todo = [(name, "fake", PROTOCOLS["fair"]) for name in ("Ir", "noise, S̃", "Bc")]
-    progress = Progress(todo, tmp_path)
+    items = [("Ir", "fake"), ("noise, S̃", "fake"), ("Bc", "another")]
+    progress = Progress([(*item, PROTOCOLS["fair"]) for item in items], tmp_path)
     assert progress.left().startswith("about 4 core minutes left")
     assert "1 items not timed yet" in progress.left()
     progress.done = 2
     assert progress.left() == "no time known"
+
+
+def test_what_was_never_timed_is_estimated_and_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "stack", lambda: "current")
+    results.note_seconds(tmp_path, ("fake", "S4", "fair"), 600.0)
+    todo = [(data_set, "fake", PROTOCOLS["fair"]) for data_set in ("S4", "S2", "Pd")]
+    progress = Progress(todo, tmp_path)
+    assert progress.timed == [True, False, False]
+    assert progress.expected[1] < progress.expected[0] < progress.expected[2]
+    assert "; 2 items estimated" in progress.left()
+
+
+def test_estimates_come_near_what_was_measured():
+    """Each committed time, left out, from those of other sets."""
+    seconds = {key[:3]: value for key, value in results.known_seconds(results.RESULTS).items()}
+    quick = {
+        key[:3]: value for key, value in results.known_seconds(results.RESULTS, quick=True).items()
+    }
+    sizes = estimates.sizes(results.RESULTS)
+    ratio = []
+    for key, taken in seconds.items():
+        others = {other: seconds[other] for other in seconds if other != key}
+        ratio.append(estimates.Estimates(others, quick, sizes)(key) / max(taken, 0.1))
+    assert 0.8 < np.median(ratio) < 1.25
+    assert np.mean((np.array(ratio) > 0.4) & (np.array(ratio) < 2.5)) > 0.8
+    assert estimates.Estimates({}, quick, sizes)(("filtering_kmeans", "Fm", "printed")) > 60
+    assert estimates.Estimates({}, {}, sizes)(("filtering_kmeans", "Fm", "printed")) is None

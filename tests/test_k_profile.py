@@ -13,8 +13,9 @@ from templates import choose_k, null_reference
 
 from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.displays import KProfileDisplay
-from clustertrust.k_profile import QUANTILES
-from clustertrust.k_profile.profile import any_k_p_value
+from clustertrust.k_profile import QUANTILES, Signal
+from clustertrust.k_profile.chance import EFFORTS, any_k_p_value, spread_out
+from clustertrust.k_profile.committee import WEIGHTS
 
 BLOBS = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
 SQUARE = np.random.default_rng(3).uniform(size=(150, 2))
@@ -26,17 +27,26 @@ def blobs():
     return choose_k(BLOBS, range(2, 6), **FEW)
 
 
+@pytest.fixture(scope="module")
+def full():
+    return choose_k(BLOBS, range(2, 6), effort="full", **FEW)
+
+
 def test_three_blobs_are_three(blobs):
     assert blobs.best == blobs.strongest == 3
     assert blobs.structured
     assert blobs.p_value == pytest.approx(1 / 20)
+    assert blobs.plausible == (3,)
+    assert blobs.choices == {"separation": 3, "likelihood": 3, "stability": 3}
+    assert blobs.confidence == blobs.probability[1] > 0.9
     assert_array_equal(blobs.n_clusters, [2, 3, 4, 5])
 
 
 def test_a_square_is_one():
     profile = choose_k(SQUARE, [4, 2, 3], **FEW)
-    assert profile.best == 1
+    assert profile.best == profile.plausible[0] == 1
     assert not profile.structured
+    assert profile.confidence is None
     assert profile.strongest in (2, 3, 4)
     assert profile.mean_score.max() > 0.5  # high, and yet nothing
     assert_array_equal(profile.n_clusters, [2, 3, 4])
@@ -102,25 +112,26 @@ def test_two_runs_have_no_error():
     assert np.isnan(profile.score_error).all()
 
 
-def test_the_excess_is_that_of_the_null_reference(blobs):
+def test_the_full_excess_is_that_of_the_null_reference(full):
     null = null_reference(BLOBS, 4, n_surrogates=19, **FEW)
     at = 2  # k = 4
     for family in ("box", "gaussian"):
-        assert_allclose(blobs.null_means[family][:, at], null.means[family])
-    assert blobs.mean_score[at] == pytest.approx(null.mean)
-    assert blobs.excess[at] == pytest.approx(null.excess)
+        assert_allclose(full.null_means[family][:, at], null.means[family])
+    assert full.mean_score[at] == pytest.approx(null.mean)
+    assert full.excess[at] == pytest.approx(null.excess)
     higher = max(("box", "gaussian"), key=lambda family: null.means[family].mean())
-    assert blobs.excess_error[at] == pytest.approx(
+    assert full.excess_error[at] == pytest.approx(
         null.means[higher].std(ddof=1) * np.sqrt(1 + 1 / 19)
     )
-    assert blobs.adjusted[at] == pytest.approx(null.excess / (1 - null.means[higher].mean()))
+    assert full.adjusted[at] == pytest.approx(null.excess / (1 - null.means[higher].mean()))
 
 
 def test_without_a_null_nothing_else_is_run(monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("surrogates were drawn")
 
-    monkeypatch.setattr("clustertrust.k_profile.profile.score_surrogates", never)
+    for compare in ("quick", "full"):
+        monkeypatch.setitem(EFFORTS, compare, never)
     profile = choose_k(BLOBS, range(2, 6), null=None, **FEW)
     assert profile.best == profile.strongest == 3
     assert (
@@ -136,46 +147,67 @@ def test_without_a_null_nothing_else_is_run(monkeypatch):
 # The rule
 
 
-def made(blobs, scores, null, spread=0.01):
-    """A profile with these mean scores and a null of this mean and spread, one value a k."""
-    shape = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None] * np.sqrt(
-        19 / 20
-    )  # std with ddof=1 is 1
-    values = np.asarray(null) + shape * np.asarray(spread)
-    return replace(
-        blobs,
-        mean_score=np.asarray(scores, float),
-        null_means={"box": values, "gaussian": values - 0.05},
-    )
+def made(blobs, **behind):
+    """A profile whose signals are behind by so many errors at each k."""
+    signals = {
+        name: Signal(name, -np.asarray(t, float), np.ones(4), np.asarray(t, float))
+        for name, t in behind.items()
+    }
+    return replace(blobs, signals=signals)
 
 
-def test_the_adjusted_score_decides_not_the_score(blobs):
-    profile = made(blobs, [0.80, 0.75, 0.50, 0.45], [0.70, 0.40, 0.35, 0.30])
-    assert_allclose(profile.excess, [0.10, 0.35, 0.15, 0.15])
-    assert_allclose(profile.adjusted, [1 / 3, 7 / 12, 3 / 13, 3 / 14])
+def test_the_probability_is_the_product_over_signals(blobs):
+    t = {"separation": [0, 1, 4, 9], "likelihood": [3, 0, 1, 2], "stability": [0, 0, 2, 5]}
+    plain = np.ones(4)
+    for behind, w in zip(t.values(), WEIGHTS[tuple(t)], strict=True):
+        plain *= (1.0 + np.array(behind)) ** -w
+    profile = made(blobs, **t)
+    assert_allclose(profile.probability, plain / plain.sum())
+    assert profile.choices == {"separation": 2, "likelihood": 3, "stability": 2}
     assert profile.best == profile.strongest == 3
-    assert replace(profile, null_means=None).best == 2
 
 
-def test_a_perfect_score_beats_a_larger_excess_over_a_lower_null(blobs):
-    profile = made(blobs, [0.99, 0.90, 0.50, 0.45], [0.60, 0.40, 0.35, 0.30])
-    assert profile.excess.argmax() == 1
-    assert profile.best == 2
-
-
-def test_of_near_equals_the_fewest_clusters_win(blobs):
-    scores, null = [0.50, 0.69, 0.70, 0.50], [0.4, 0.4, 0.4, 0.4]
-    near = made(blobs, scores, null, spread=0.02)
-    assert (near.strongest, near.best) == (4, 3)
-    assert made(blobs, scores, null, spread=0.002).best == 4
+def test_members_that_disagree_leave_doubt(blobs):
+    sure = made(blobs, separation=[9, 0, 9, 9], likelihood=[9, 0, 9, 9], stability=[9, 0, 9, 9])
+    torn = made(blobs, separation=[0, 9, 9, 9], likelihood=[2, 0, 9, 9], stability=[0, 2, 9, 9])
+    assert sure.plausible == (3,)
+    assert torn.confidence < sure.confidence
+    assert {2, 3} <= set(torn.plausible)
+    assert "or perhaps" in torn.summary()
+    assert "or perhaps" not in sure.summary()
 
 
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
-    profile = made(blobs, [0.41, 0.41, 0.41, 0.41], [0.4, 0.4, 0.4, 0.4], spread=0.03)
-    assert any_k_p_value(profile.mean_score, profile.null_means["gaussian"]) <= 0.05
+    wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
+    chance = replace(
+        blobs.chance, data=np.full(4, 0.41), means={"box": wave, "gaussian": wave - 0.05}
+    )
+    profile = replace(blobs, chance=chance)
+    assert any_k_p_value(chance.data, chance.means["gaussian"]) <= 0.05
     assert profile.p_value > 0.05
-    assert profile.best == 1
-    assert profile.strongest == 2
+    assert (profile.best, profile.strongest) == (1, 3)
+    assert profile.plausible == (1, 3)
+    assert "1: no k stands out from one cloud" in profile.summary()
+    assert "If there are clusters, 3 clusters" in profile.summary()
+
+
+def test_of_many_k_four_are_compared():
+    assert_array_equal(np.arange(2, 13)[spread_out(np.arange(2, 13))], [2, 4, 7, 12])
+    assert_array_equal(spread_out(np.array([2, 3])), [0, 1])
+    profile = choose_k(BLOBS, range(2, 10), **FEW)
+    compared = np.isfinite(profile.to_frame()["adjusted"])
+    assert compared.sum() == 4
+    assert_array_equal(profile.n_clusters[compared], profile.chance.n_clusters)
+
+
+def test_one_cloud_is_called_structured_no_more_often_than_the_level_allows():
+    alarms = 0
+    for seed in range(10):
+        rng = np.random.default_rng([7, seed])
+        X = rng.uniform(size=(60, 2)) if seed % 2 else rng.standard_normal((60, 2)) * (1, 3)
+        profile = choose_k(X, [2, 4], n_runs=2, random_state=seed)
+        alarms += profile.structured
+    assert alarms <= binom.ppf(0.999, 10, 0.05)
 
 
 def test_the_search_over_k_keeps_its_level():
@@ -213,7 +245,8 @@ def test_a_lucky_surrogate_does_not_hide_structure():
 def test_a_seed_fixes_everything():
     how = {**FEW, "n_surrogates": 19, "max_points": 60}
     one, again = (choose_k(SQUARE, [2, 3], n_jobs=n_jobs, **how) for n_jobs in (1, 2))
-    assert one.n_points == 60
+    assert (one.n_points, one.n_rows) == (60, 150)
+    assert "A random sample of 60 of 150 points" in one.summary()
     assert_array_equal(one.to_frame(), again.to_frame())
     other = choose_k(SQUARE, [2, 3], **{**how, "random_state": 1})
     assert not np.isclose(one.mean_score, other.mean_score).any()
@@ -228,16 +261,23 @@ def test_the_frame_has_a_row_for_each_k(blobs):
     assert {
         "null_box",
         "null_gaussian",
+        "probability",
+        "separation",
+        "likelihood_error",
+        "likelihood_behind",
+        "stability_rank",
         "excess",
         "excess_error",
         "adjusted",
         "weakest_cluster",
     } <= set(frame)
-    assert "3 clusters: the fewest within one standard error" in blobs.summary()
+    assert frame.loc[3, "stability"] == pytest.approx(blobs.mean_stability[1])
+    assert frame.loc[3, "separation_rank"] == 1
+    assert "3 clusters (probability " in blobs.summary()
 
 
 def test_permuted_columns_are_told_and_decide_nothing(blobs):
-    profile = choose_k(BLOBS, range(2, 6), null=("permuted", "box", "gaussian"), **FEW)
+    profile = choose_k(BLOBS, range(2, 6), null=("box", "gaussian", "permuted"), **FEW)
     assert "null_permuted" in profile.to_frame()
     assert profile.p_value == blobs.p_value
     assert_array_equal(profile.adjusted, blobs.adjusted)
@@ -252,16 +292,22 @@ def test_the_display_draws_what_is_there(blobs):
     shown = KProfileDisplay.from_profile(blobs, ax=axes[0])
     assert shown.ax_ is axes[0]
     assert shown.figure_ is figure
-    assert_array_equal(shown.lines_["scores"].get_ydata(), blobs.mean_score)
-    assert_array_equal(shown.lines_["null"].get_ydata(), blobs.null_score)
-    assert_array_equal(shown.lines_["stability"].get_ydata(), blobs.mean_stability)
-    assert shown.best_.get_xdata()[0] == 3
-    assert "recommended: 3" in axes[0].get_title()
+    assert_allclose([bar.get_height() for bar in shown.bars_], blobs.probability)
+    product = np.ones(4)
+    assert set(blobs.support) == {"likelihood", "stability"}
+    for name in blobs.support:
+        product *= shown.lines_[name].get_ydata()
+    assert_allclose(product / product.sum(), blobs.probability)  # the picture shows why
+    assert_array_equal(shown.lines_["weakest"].get_ydata(), blobs.weakest_score)
+    assert_array_equal(shown.lines_["beyond"].get_ydata(), np.maximum(blobs.adjusted, 0))
+    assert shown.best_.get_x() + shown.best_.get_width() / 2 == pytest.approx(3)
+    assert axes[0].get_title().startswith("recommended: 3 (probability ")
     bare = KProfileDisplay.from_profile(choose_k(BLOBS, [2, 3], null=None, **FEW), ax=axes[1])
-    assert set(bare.bands_) == {"scores"}
-    nothing = KProfileDisplay(**{**KProfileDisplay.numbers(blobs), "best": 1}).plot(axes[2])
+    assert "beyond" not in bare.lines_
+    numbers = KProfileDisplay.numbers(blobs) | {"best": 1, "plausible": (1, 3), "p_value": 0.4}
+    nothing = KProfileDisplay(**numbers).plot(axes[2])
     assert nothing.best_ is None
-    assert "no k stands out" in axes[2].get_title()
+    assert axes[2].get_title() == "no k stands out from one cloud (p = 0.4), or perhaps 3"
     figure.canvas.draw()
     plt.close(figure)
     with pytest.raises(TypeError, match="must be a KProfile"):
@@ -306,6 +352,7 @@ def test_bad_ranges(ks, kind, message):
         ({"clusterer": "hdbscan"}, "has no n_clusters or n_components"),
         ({"null": ("permuted",)}, "has no family for the verdict"),
         ({"null": ("none",)}, "null='none' is not known"),
+        ({"effort": "some"}, "effort='some' is not known"),
         ({"n_surrogates": 9}, "n_surrogates=9 allows no p-value below 0.1"),
         ({"agreement": "kappa"}, "agreement='kappa' is not known"),
         ({"metric": "nearness"}, "nearness"),
@@ -314,3 +361,22 @@ def test_bad_ranges(ks, kind, message):
 def test_bad_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         choose_k(BLOBS, range(2, 5), **settings)
+
+
+def test_the_legend_hides_no_line():
+    """Every line stays below the legend, whatever the axes."""
+    from matplotlib.figure import Figure
+
+    k = np.arange(2, 8)
+    support = {name: np.ones(6) for name in ("likelihood", "stability")}
+    numbers = {"probability": np.full(6, 1 / 6), "support": support, "weakest": np.ones(6)}
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for ax in figure.subplots(1, 2):
+        shown = KProfileDisplay(
+            n_clusters=k, **numbers, beyond=np.full(6, 0.99), best=3, plausible=(3, 4)
+        ).plot(ax)
+        figure.draw_without_rendering()
+        box = ax.get_legend().get_window_extent().transformed(ax.transData.inverted())
+        assert box.y0 > 1.0
+        assert max(ax.get_yticks()) <= 1.02  # a score is at most 1
+        assert shown.lines_["stability"].get_ydata().max() == 1

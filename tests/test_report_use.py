@@ -375,7 +375,7 @@ def test_categories_colour_points_and_set_clusters_apart(visit, used, flowers, t
         {"species": species, "width": flowers.iloc[:, 3].astype(str), "name": flowers.index},
         index=flowers.index,
     )
-    write_report(tmp_path / "own.html", cake.to_frame(), flowers, original=own)
+    cake.report(tmp_path / "own.html", original=own)
     page = visit(tmp_path / "own.html")
     choices = page.locator("#colour option").all_inner_texts()
     assert "species" in choices

@@ -64,7 +64,7 @@ def test_wine_is_standardised_by_itself_and_said(folder):
     found = pd.read_csv("s.csv")
     assert adjusted_rand_score(wine.target, found["label"]) > 0.85
     assert found["score"].mean() < 0.5
-    assert "Scale: standard, the columns differ in range by a factor of" in result.stdout
+    assert "Scale: standard, since their ranges differ by a factor of" in result.stdout
     result = run("score", "wine.csv", "-k", "3", "--runs", "6", "--scale", "none", "--out", "n.csv")
     assert adjusted_rand_score(wine.target, pd.read_csv("n.csv")["label"]) < 0.5
 

@@ -5,6 +5,7 @@ Each module is a script, `python -m experiments.beyond.NAME`; `--full` is the fo
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -12,6 +13,19 @@ from experiments.results import write
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[2] / "docs" / "howto"
+
+
+def command(name: str, about: str | None, full: str) -> argparse.ArgumentParser:
+    """Make the command line of a module, with `--full`; `full` says what that takes."""
+    first = (about or "").split("\n", maxsplit=1)[0]
+    parser = argparse.ArgumentParser(prog=f"python -m experiments.beyond.{name}", description=first)
+    parser.add_argument("--full", action="store_true", help=full)
+    return parser
+
+
+def folder(*, full: bool) -> Path:
+    """Where results go: those of the full form are committed beside the code."""
+    return RESULTS if full else RESULTS / "quick"
 
 
 def into_page(page: str, name: str, text: str) -> None:

@@ -6,7 +6,6 @@ ten. It needs cleanlab: `pip install -r experiments/beyond/requirements-audit.tx
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 from clustertrust import Audit, audit
 from experiments import data
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown
 from experiments.results import write
 from experiments.runs import hushed
@@ -336,13 +335,10 @@ def _how(size: Size) -> str:
 
 def main() -> None:
     """Run, and write the tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.audit", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="all data sets: some ten minutes")
+    parser = command("audit", __doc__, "all data sets: some ten minutes")
     chosen = parser.parse_args()
     data.find_data()
-    size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")
+    size, out = FULL if chosen.full else QUICK, folder(full=chosen.full)
     verdicts = pd.DataFrame(list(judge(size)))
     write(out / "audit_verdicts.csv", verdicts.to_csv(index=False, float_format="%.6g"))
     errors = pd.DataFrame(list(find_errors(size)))

@@ -11,7 +11,6 @@ clusters also judge them, which `map_clusters` refuses. Neither carries a guaran
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ from clustertrust.calibration import (
 from clustertrust.calibration.classes import majority
 from clustertrust.evaluation import correctness
 from experiments import data, drawing
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown, save_figure
 from experiments.results import write
 from experiments.runs import hushed
@@ -430,16 +429,11 @@ PARTS: dict[str, tuple[Callable[[Size], Iterator[dict[str, Any]]], Callable, Cal
 
 def main() -> None:
     """Run the parts asked for and write their tables and pictures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.calibration", description=__doc__
-    )
-    parser.add_argument(
-        "--full", action="store_true", help="all data sets and 500 draws: half an hour"
-    )
+    parser = command("calibration", __doc__, "all data sets and 500 draws: half an hour")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     chosen = parser.parse_args()
     data.find_data()
-    size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")
+    size, out = FULL if chosen.full else QUICK, folder(full=chosen.full)
     for part in chosen.part:
         run, page, picture = PARTS[part]
         table = pd.DataFrame(list(run(size)))

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE, Confidence
-from clustertrust.anndata import RESOLUTIONS, cells_of, with_variation
+from clustertrust.cell_data import RESOLUTIONS, cells_of, with_variation
 from clustertrust.evaluation import auroc
 from experiments.beyond import RESULTS, into_page
 from experiments.beyond.graph import right

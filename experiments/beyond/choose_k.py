@@ -1,7 +1,11 @@
-"""How often is `choose_k` right about the number of classes, or within one, beside the usual indices?
+"""How often is `choose_k` right about the number of clusters, beside the usual indices, mclust and fpc?
 
-`python -m experiments.beyond.choose_k` is a trial of some minutes and goes to `results/quick`; `--full` takes an hour
-or two. A data set that is finished is not run again: delete its rows, or the file, to run it anew.
+On sets of families that nothing was fitted to (`k_sets.HELD_OUT`), on the real sets of `heldout`, and on shapes without
+clusters (`k_sets.SHAPES`). All methods see the same points and the same range, 2 to 16.
+
+`python -m experiments.beyond.choose_k` runs what is missing, writes `results/choose_k.csv`, and puts the tables into the
+docs. `--only ours` leaves the indices out; `--points FOLDER` writes the points for R:
+`Rscript experiments/beyond/k_rivals.R FOLDER experiments/beyond/results/k_rivals.csv`. An hour on one core.
 """
 
 from __future__ import annotations
@@ -9,213 +13,331 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import beta
 from sklearn.cluster import KMeans
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
+from sklearn.mixture import GaussianMixture
 
-from clustertrust import CAKE, KProfile, choose_k
+from clustertrust import CAKE, choose_k
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
 from clustertrust.null.surrogates import box
-from experiments import data, drawing
-from experiments.beyond import RESULTS, into_page
+from experiments import drawing
+from experiments.beyond import RESULTS, heldout, into_page, k_sets
+from experiments.beyond.heldout import Set
 from experiments.page import markdown, save_figure
 from experiments.results import read, write
 from experiments.runs import hushed
 
-# What the tables call each way to choose, in their order.
-OURS = ("choose_k", "choose_k, strongest", "largest excess", "choose_k, null=None")
-RIVALS = (
-    "mean silhouette",
-    "Calinski–Harabasz",
-    "Davies–Bouldin",
-    "gap statistic",
-    "subsample stability",
-)
+KS = list(range(2, 17))
+POINTS = 500  # of a real set
+EACH, SHAPES_EACH = 10, 8  # sets of each family, and of each shape
+OURS = "choose_k"
+FROM_R = ("mclust", "fpc nselectboot", "fpc prediction.strength")
+FILE, R_FILE = RESULTS / "choose_k.csv", RESULTS / "k_rivals.csv"
 
 
-class Size(NamedTuple):
-    """How much is run."""
-
-    points: int
-    runs: int
-    surrogates: int
-    repetitions: int
-    sets: tuple[str, ...]
-
-
-QUICK = Size(300, 5, 19, 1, ("S1", "S2", "S4", "S5", "Ir", "Bc"))
-FULL = Size(1000, 10, 19, 1, data.CHEAPEST_FIRST)
-
-
-def by_cake(profile: KProfile) -> dict[str, int]:
-    """What our profile recommends, and what other readings of it would."""
-    assert profile.excess is not None
-    best_of = lambda values: int(profile.n_clusters[int(np.argmax(values))])  # noqa: E731
-    choices = (
-        profile.best,
-        profile.strongest,
-        best_of(profile.excess),
-        best_of(profile.mean_score),
-    )
-    return dict(zip(OURS, choices, strict=True))
+def all_sets() -> Iterator[tuple[str, Set]]:
+    """Every set with its group; real sets as far as their packages are installed."""
+    for made in sorted(k_sets.held_out(EACH), key=number_of):  # families in turn
+        yield "generated", made
+    for name in heldout.REAL:
+        found = heldout.load(name)
+        if found is None:
+            print(f"{name}: its package is not installed", file=sys.stderr)
+            continue
+        rows = np.random.default_rng([4, 0]).permutation(len(found.X))[:POINTS]
+        yield "real", found._replace(X=found.X[rows], y=found.y[rows])
+    for made in sorted(k_sets.shapes(SHAPES_EACH), key=number_of):
+        yield "shapes", made
 
 
-def gap(X: NDArray, inertias: list[float], ks: list[int], surrogates: int, seed: int) -> int:
+def number_of(made: Set) -> int:
+    """The number of a set in its family."""
+    return int(made.name.split()[-1])
+
+
+# The usual ways
+
+
+class Fits(NamedTuple):
+    """The points, and the best of ten k-means for each k."""
+
+    X: NDArray
+    models: dict[int, KMeans]
+
+
+def fit(X: NDArray, k: int, n_init: int = 10) -> KMeans:
+    """k-means, the best of some starts."""
+    return KMeans(k, n_init=n_init, random_state=0).fit(X)
+
+
+def by_index(index: Callable[[NDArray, NDArray], float]) -> Callable[[Fits], int]:
+    """The k with the largest value of an index."""
+    return lambda fits: max(KS, key=lambda k: index(fits.X, fits.models[k].labels_))
+
+
+def by_gap(fits: Fits, surrogates: int = 10, starts: int = 3) -> int:
     """The gap statistic (Tibshirani, Walther and Hastie 2001): k from 1 on, box along the principal axes.
 
     The smallest k with gap(k) ≥ gap(k + 1) - s(k + 1); the largest k where there is none.
     """
-    draw, rng = box(X), np.random.default_rng([3, seed])
+    draw, rng = box(fits.X), np.random.default_rng(3)
+    ks = [1, *KS]
     null = np.array(
         [
-            [np.log(fit(draw_, k, seed).inertia_) for k in ks]
-            for draw_ in (draw(rng) for _ in range(surrogates))
+            [np.log(fit(made, k, starts).inertia_) for k in ks]
+            for made in (draw(rng) for _ in range(surrogates))
         ]
     )
-    gaps = null.mean(axis=0) - np.log(inertias)
+    gaps = null.mean(axis=0) - [np.log(fit(fits.X, k, starts).inertia_) for k in ks]
     s = null.std(axis=0) * np.sqrt(1 + 1 / surrogates)
     enough = np.flatnonzero(gaps[:-1] >= gaps[1:] - s[1:])
     return ks[int(enough[0])] if enough.size else ks[-1]
 
 
-def fit(X: NDArray, k: int, seed: int) -> KMeans:
-    """The best of ten k-means, as one would use for an index."""
-    with one_thread():  # many small fits: threads would cost more than they gain
-        return KMeans(k, n_init=10, random_state=seed).fit(X)
+def by_prediction_strength(fits: Fits, splits: int = 10, cut: float = 0.8) -> int:
+    """The largest k whose strength (Tibshirani and Walther 2005) is 0.8 or more; 1 where there is none.
+
+    Cluster two halves; the strength is the least share, over clusters of one half, of pairs that the other half's
+    centres keep together.
+    """
+    X, strong = fits.X, 1
+    halves = [np.random.default_rng([5, b]).permutation(len(X)) for b in range(splits)]
+    for k in KS:
+        strengths = []
+        for order in halves:
+            one, other = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
+            theirs = fit(one, k, 1).predict(other)
+            own = fit(other, k, 1).labels_
+            shares = []
+            for j in range(k):
+                counts = np.bincount(theirs[own == j])
+                n = counts.sum()
+                shares.append((counts * (counts - 1)).sum() / (n * (n - 1)) if n > 1 else 1.0)
+            strengths.append(min(shares))
+        strong = k if np.mean(strengths) >= cut else strong
+    return strong
 
 
-def by_indices(X: NDArray, ks: list[int], size: Size, seed: int) -> dict[str, int]:
-    """What the usual indices choose."""
-    models = {k: fit(X, k, seed) for k in [1, *ks]}
-    labels = [models[k].labels_ for k in ks]
+def by_stability(fits: Fits) -> int:
+    """The k whose runs on subsamples agree most."""
     stable = [
-        float(bootstrap_stability(X, n_clusters=k, n_runs=size.runs, random_state=seed).mean())
-        for k in ks
+        float(bootstrap_stability(fits.X, n_clusters=k, n_runs=10, random_state=0).mean())
+        for k in KS
     ]
-    values = (
-        [silhouette_score(X, of) for of in labels],
-        [calinski_harabasz_score(X, of) for of in labels],
-        [-davies_bouldin_score(X, of) for of in labels],
-    )
-    silhouette, variance_ratio, similarity = (ks[int(np.argmax(of))] for of in values)
-    by_gap = gap(X, [models[k].inertia_ for k in [1, *ks]], [1, *ks], size.surrogates, seed)
-    return dict(
-        zip(
-            RIVALS,
-            (silhouette, variance_ratio, similarity, by_gap, ks[int(np.argmax(stable))]),
-            strict=True,
-        )
-    )
+    return KS[int(np.argmax(stable))]
 
 
-def run(name: str, size: Size) -> Iterator[dict[str, Any]]:
-    """Every choice on one data set, from 2 to at least 12 clusters, and past the number of classes."""
-    case = data.load(name, noise_is_class=False)
-    ks = list(range(2, max(12, case.k + 4) + 1))
-    for repetition in range(size.repetitions):
-        rows = np.random.default_rng([4, repetition]).permutation(len(case.X))[: size.points]
-        X = np.asarray(case.X[rows], dtype=np.float64)
-        with hushed():
-            profile = choose_k(
-                X, ks, CAKE(n_runs=size.runs, random_state=repetition), n_surrogates=size.surrogates
-            )
-            chosen = by_cake(profile) | by_indices(X, ks, size, repetition)
-        for method, k in chosen.items():
-            yield {
-                "dataset": name,
-                "classes": case.k,
-                "repetition": repetition,
-                "method": method,
-                "k": k,
-            }
-        print(f"{time.strftime('%H:%M:%S')} {name} {repetition}", file=sys.stderr, flush=True)
+def by_bic(fits: Fits) -> int:
+    """The k, from 1 on, of the mixture with the smallest BIC over scikit-learn's kinds of covariances."""
+    found = {}
+    for k in [1, *KS]:
+        for kind in ("spherical", "diag", "tied", "full"):
+            model = GaussianMixture(k, covariance_type=kind, random_state=0)
+            found[k, kind] = model.fit(fits.X).bic(fits.X)
+    return min(found, key=lambda key: found[key])[0]
+
+
+INDICES: dict[str, Callable[[Fits], int]] = {
+    "mean silhouette": by_index(silhouette_score),
+    "Calinski–Harabasz": by_index(calinski_harabasz_score),
+    "Davies–Bouldin": by_index(lambda X, labels: -davies_bouldin_score(X, labels)),
+    "gap statistic": by_gap,
+    "prediction strength": by_prediction_strength,
+    "subsample stability": by_stability,
+    "BIC of GaussianMixture": by_bic,
+}
+
+
+# Rows: one a set and method
+
+
+def ours(X: NDArray) -> dict[str, Any]:
+    """What `choose_k` says."""
+    with hushed():
+        profile = choose_k(X, KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
+    return {
+        "k": profile.best,
+        "strongest": profile.strongest,
+        "probability": round(float(profile.probability.max()), 3),
+        "p_value": profile.p_value,
+        "plausible": " ".join(map(str, profile.plausible)),
+    } | dict(profile.choices)
+
+
+def rows_of(group: str, made: Set, methods: list[str], seen: set[str]) -> Iterator[dict[str, Any]]:
+    """The answers of those methods that are missing."""
+    missing = [method for method in methods if method not in seen]
+    fits = None
+    for method in missing:
+        began = time.process_time()
+        if method == OURS:
+            found = ours(made.X)
+        else:
+            with one_thread(), hushed():
+                fits = fits or Fits(made.X, {k: fit(made.X, k) for k in KS})
+                found = {"k": INDICES[method](fits)}
+        head = {"group": group, "set": made.name, "classes": made.k, "method": method}
+        yield head | {"seconds": round(time.process_time() - began, 2)} | found
+
+
+# The page
+
+
+def with_r(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, with the answers of R's packages as far as they are there."""
+    if not R_FILE.exists():
+        return rows
+    sets = rows[rows["method"] == OURS].set_index("set")[["group", "classes"]]
+    theirs = read(R_FILE).dropna(subset=["k"])
+    theirs = theirs[theirs["set"].isin(sets.index)]
+    return pd.concat([rows, theirs.join(sets, on="set")], ignore_index=True)
 
 
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
-    """For each method the share of data sets in which it is right and within one, each set counting once."""
-    off = (rows["k"] - rows["classes"]).abs()
-    marked = rows.assign(right=off == 0, within=off <= 1, off=off)
-    by_set = marked.groupby(["method", "dataset"], sort=False)[["right", "within", "off"]].mean()
-    return by_set.groupby("method", sort=False).agg(
-        {"right": "mean", "within": "mean", "off": "median"}
+    """By method: sets, share right and within one, and mean |log(k̂/k)|."""
+    off = np.abs(np.log(rows["k"] / rows["classes"]))
+    marked = rows.assign(
+        right=rows["k"] == rows["classes"], within=(rows["k"] - rows["classes"]).abs() <= 1, off=off
+    )
+    by = marked.groupby("method", sort=False)
+    return by.agg(
+        sets=("set", "size"),
+        right=("right", "mean"),
+        within=("within", "mean"),
+        off=("off", "mean"),
     )
 
 
-def page(rows: pd.DataFrame, size: Size) -> str:
+def table_of(rows: pd.DataFrame) -> str:
+    """The tally as Markdown, the best method first."""
+    counts = tally(rows).sort_values("right", ascending=False, kind="stable")
+    return markdown(
+        ["method", "sets", "right", "within one", "mean abs. log(k̂/k)"],
+        [
+            [name, of["sets"], f"{of['right']:.0%}", f"{of['within']:.0%}", f"{of['off']:.2f}"]
+            for name, of in counts.to_dict("index").items()
+        ],
+    )
+
+
+def coverage(rows: pd.DataFrame) -> str:
+    """How often the plausible numbers hold the right one, and how many they are."""
+    mine = rows[rows["method"] == OURS]
+    sets = [set(map(int, str(text).split())) for text in mine["plausible"]]
+    held = np.mean([k in found for k, found in zip(mine["classes"], sets, strict=True)])
+    return f"hold the right one in {held:.0%}, and are {np.mean([len(of) for of in sets]):.1f} in the mean"
+
+
+def alarms(rows: pd.DataFrame) -> str:
+    """By shape: how often some k stands out where there are no clusters, with an interval of 95 %."""
+    mine = rows[rows["method"] == OURS]
+    lines = []
+    names = mine["set"].str.rsplit(n=1).str[0]
+    for name, of in [*mine.groupby(names, sort=False), ("all", mine)]:
+        wrong, n = int((of["k"] > 1).sum()), len(of)
+        low = beta.ppf(0.025, wrong, n - wrong + 1) if wrong else 0.0
+        high = beta.ppf(0.975, wrong + 1, n - wrong) if wrong < n else 1.0
+        lines.append([name, n, wrong, f"{wrong / n:.2f} ({low:.2f}–{high:.2f})"])
+    return markdown(["shape", "sets", "wrong alarms", "share (95 %)"], lines)
+
+
+def choices(rows: pd.DataFrame) -> str:
+    """The k of every method on the real sets."""
+    real = rows[rows["group"] == "real"]
+    methods = list(dict.fromkeys(real["method"]))
+    chosen = real.set_index(["set", "method"])["k"].astype(int).to_dict()
+    return markdown(
+        ["set", "classes", *methods],
+        [
+            [name, k, *(chosen.get((name, m), "") for m in methods)]
+            for name, k in real[["set", "classes"]].drop_duplicates().itertuples(index=False)
+        ],
+    )
+
+
+def page(rows: pd.DataFrame) -> str:
     """The tables as Markdown."""
-    methods = list(dict.fromkeys(rows["method"]))
-    counts = tally(rows)
-    first = markdown(
-        ["method", "right", "within one", "median distance"],
-        [
-            [m, f"{counts.right[m]:.0%}", f"{counts.within[m]:.0%}", f"{counts.off[m]:g}"]
-            for m in methods
-        ],
+    parts = []
+    planned = {"generated": EACH * len(k_sets.HELD_OUT), "real": len(heldout.REAL)}
+    for group, what in (("generated", "generated sets of other families"), ("real", "real sets")):
+        of = rows[rows["group"] == group]
+        n = of["set"].nunique()
+        if not n:
+            continue
+        parts += [
+            f"**{n} of {planned[group]} {what}.** Our plausible numbers {coverage(of)}.",
+            table_of(of),
+        ]
+    shapes = rows[rows["group"] == "shapes"]
+    if len(shapes):
+        parts += ["**Shapes without clusters**, where the right answer is 1.", alarms(shapes)]
+    if (rows["group"] == "real").any():
+        parts += ["**The k that each chose on the real sets.**", choices(rows)]
+    parts.append(
+        "Made by `python -m experiments.beyond.choose_k`, and for mclust and fpc by "
+        "`experiments/beyond/k_rivals.R`."
     )
-    chosen = rows.groupby(["dataset", "classes", "method"], sort=False)["k"].apply(
-        lambda ks: "/".join(map(str, dict.fromkeys(ks)))
-    )
-    second = markdown(
-        ["data set", "classes", *methods],
-        [
-            [name, k, *(chosen[(name, k, m)] for m in methods)]
-            for name, k in rows[["dataset", "classes"]].drop_duplicates().itertuples(index=False)
-        ],
-    )
-    how = (
-        f"{rows['dataset'].nunique()} data sets, at most {size.points} points, {size.runs} runs, {size.surrogates} "
-        f"surrogates of each family, {size.repetitions} repetitions. Made by `python -m experiments.beyond.choose_k"
-        f"{' --full' if size is FULL else ''}`."
-    )
-    return f"{how}\n\n{first}\n\nThe k that each chose (where repetitions differ: all that occurred).\n\n{second}\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def draw(rows: pd.DataFrame) -> Any:
-    """Shares of data sets in which each method is right, and within one."""
-    counts = tally(rows).iloc[::-1]
-    figure, axes = drawing.grid(
-        1, 1, height=3.6, title="Number of classes found: right, and within one"
-    )
-    ax = axes[0, 0]
-    ax.barh(counts.index, counts["within"], color=drawing.SKY, label="within one")
-    ax.barh(counts.index, counts["right"], color=drawing.BLUE, label="right")
-    ax.set(xlabel="share of the data sets", xlim=(0, 1))
-    ax.legend()
+    """Shares of sets in which each method is right, and within one."""
+    figure, axes = drawing.grid(1, 2, height=4.0, title="Number of clusters: right, and within one")
+    for ax, group in zip(axes[0], ("generated", "real"), strict=True):
+        counts = tally(rows[rows["group"] == group]).sort_values("right", kind="stable")
+        ax.barh(counts.index, counts["within"], color=drawing.SKY, label="within one")
+        ax.barh(counts.index, counts["right"], color=drawing.BLUE, label="right")
+        ax.set(xlabel="share of the sets", xlim=(0, 1), title=f"{group} sets")
+    axes[0][0].legend(fontsize="small")
     return figure
 
 
+def write_points(folder: Path) -> None:
+    """The points of all sets with clusters, one file a set, for R."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for group, made in all_sets():
+        if group != "shapes":
+            np.savetxt(folder / f"{made.name}.csv", made.X, delimiter=",", fmt="%.10g")
+
+
 def main() -> None:
-    """Run what was asked for."""
+    """Run what is missing, and write tables and picture."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
-    parser.add_argument("--data", nargs="+", choices=data.ALL, help="only these data sets")
+    parser.add_argument("--only", choices=("ours", "page"), help="leave out the indices, or all")
+    parser.add_argument(
+        "--points", type=Path, metavar="FOLDER", help="write the points for R there"
+    )
+    parser.add_argument("--out", type=Path, default=FILE)
     arguments = parser.parse_args()
-    data.find_data()
-    size: Size = FULL if arguments.full else QUICK
-    out: Path = RESULTS if arguments.full else RESULTS / "quick"
-    rows = read(out / "choose_k.csv")
-    for name in arguments.data or size.sets:
-        if len(rows) and name in set(rows["dataset"]):
-            continue
-        rows = pd.concat([rows, pd.DataFrame(list(run(name, size)))], ignore_index=True)
-        order = {known: at for at, known in enumerate(data.ALL)}
-        rows = rows.sort_values(
-            "dataset", key=lambda names: names.map(order), kind="stable", ignore_index=True
-        )
-        write(out / "choose_k.csv", rows.to_csv(index=False))
-    write(out / "choose_k.md", page(rows, size))
-    if size is FULL:
-        into_page("choose_k.md", "choices", page(rows, size))
-    save_figure(draw(rows), out / "choose_k.png")
+    if arguments.points:
+        write_points(arguments.points)
+        return
+    rows = read(arguments.out)
+    for group, made in all_sets() if arguments.only != "page" else ():
+        seen = set(rows.loc[rows["set"] == made.name, "method"]) if len(rows) else set()
+        wanted = [OURS] if arguments.only == "ours" or group == "shapes" else [OURS, *INDICES]
+        new = list(rows_of(group, made, wanted, seen))
+        if new:
+            rows = pd.concat([rows, pd.DataFrame(new)], ignore_index=True)
+            write(arguments.out, rows.to_csv(index=False))
+            print(f"{time.strftime('%H:%M:%S')} {made.name}", file=sys.stderr, flush=True)
+    if arguments.out == FILE:
+        rows = with_r(read(FILE))
+        write(RESULTS / "choose_k.md", page(rows))
+        into_page("choose_k.md", "choices", page(rows))
+        if {"generated", "real"} <= set(rows["group"]):
+            save_figure(draw(rows), RESULTS / "choose_k.png")
 
 
 if __name__ == "__main__":

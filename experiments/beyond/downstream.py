@@ -10,7 +10,6 @@ hour.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from clustertrust import CAKE
 from clustertrust.calibration import map_clusters, pseudo_labels, sample_weight
 from clustertrust.evaluation import student_interval
 from experiments import data, drawing
-from experiments.beyond import RESULTS
+from experiments.beyond import command, folder
 from experiments.page import markdown, save_figure
 from experiments.results import write
 from experiments.runs import hushed
@@ -201,15 +200,10 @@ def picture(table: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run, and write the table and the picture."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.downstream", description=__doc__
-    )
-    parser.add_argument(
-        "--full", action="store_true", help="all data sets, 5 repetitions: half an hour"
-    )
+    parser = command("downstream", __doc__, "all data sets, 5 repetitions: half an hour")
     chosen = parser.parse_args()
     data.find_data()
-    size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")
+    size, out = FULL if chosen.full else QUICK, folder(full=chosen.full)
     table = pd.DataFrame(list(run(size)))
     write(out / "downstream.csv", table.to_csv(index=False, float_format="%.6g"))
     write(out / "downstream.md", page(table) + "\n")

@@ -6,7 +6,6 @@ two. A part that is finished (`--part level axes outliers flags sets`) can be ru
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from scipy.stats import beta
 from clustertrust import CAKE, NullReference, null_reference
 from clustertrust.null import FAMILIES
 from experiments import data, drawing
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown, save_figure
 from experiments.results import write
 from experiments.runs import hushed
@@ -452,19 +451,13 @@ def write_part(part: str, size: Size, out: Path) -> None:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.null", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="an hour or two instead of minutes")
+    parser = command("null", __doc__, "an hour or two instead of minutes")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     arguments = parser.parse_args()
     data.find_data()
     for part in arguments.part:
-        write_part(
-            part,
-            FULL if arguments.full else QUICK,
-            RESULTS if arguments.full else RESULTS / "quick",
-        )
+        size, out = FULL if arguments.full else QUICK, folder(full=arguments.full)
+        write_part(part, size, out)
 
 
 if __name__ == "__main__":

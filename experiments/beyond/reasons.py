@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from clustertrust import CAKE
 from clustertrust.evaluation import correctness
 from clustertrust.reasons import REASONS
 from experiments import data
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown
 from experiments.results import write
 from experiments.runs import hushed
@@ -174,13 +173,10 @@ def page(rows: pd.DataFrame, size: Size) -> dict[str, str]:
 
 def main() -> None:
     """Run, and write the tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.reasons", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="all data sets: some minutes")
+    parser = command("reasons", __doc__, "all data sets: some minutes")
     chosen = parser.parse_args()
     data.find_data()
-    size, out = (FULL, RESULTS) if chosen.full else (QUICK, RESULTS / "quick")
+    size, out = FULL if chosen.full else QUICK, folder(full=chosen.full)
     rows = pd.DataFrame(list(run(size)))
     write(out / "reasons.csv", rows.to_csv(index=False))
     tables = page(rows, size)

@@ -23,7 +23,6 @@ hierarchy", Scientific Reports 9 (2019) 8574.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -40,7 +39,7 @@ from clustertrust.evaluation import auroc, correctness, student_interval
 from clustertrust.fusion import harmonic
 from clustertrust.stability import jaccard, overlap_sums
 from experiments import data, drawing
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.page import markdown, save_figure
 from experiments.protocols import PROTOCOLS
 from experiments.results import read, write
@@ -377,13 +376,10 @@ def read_back(path: Path) -> pd.DataFrame:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.several_k", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="some ten minutes instead of seconds")
+    parser = command("several_k", __doc__, "some ten minutes instead of seconds")
     size = FULL if parser.parse_args().full else QUICK
     data.find_data()
-    out = RESULTS if size is FULL else RESULTS / "quick"
+    out = folder(full=size is FULL)
     table = read_back(out / "several_k.csv")
     for name in size.sets:
         if len(table) and name in set(table["dataset"]):

@@ -23,6 +23,7 @@ __all__ = [
     "given_view",
     "principal_components",
     "principal_view",
+    "round_range",
 ]
 
 
@@ -48,6 +49,20 @@ class View:
     names: tuple[str, str]
     origin: str
     is_plane: bool = False
+
+
+def round_range(values: Floats) -> tuple[float, float]:
+    """Return round numbers around the values, as near as their spread allows; (0, 1) without any.
+
+    A scatter of shares shows what is there, not the whole range from 0 to 1.
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0
+    spread = float(known.max() - known.min())
+    step = min(0.1, 10.0 ** np.floor(np.log10(spread))) if spread > 1e-9 else 0.1
+    high = float(np.ceil(known.max() / step - 1e-6) * step)
+    return min(float(np.floor(known.min() / step + 1e-6) * step), high - step), high
 
 
 def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
@@ -107,7 +122,7 @@ def distance_view(distances: Floats, landmarks: Ints) -> View:
     total = max(float(np.abs(values).sum()), np.finfo(float).tiny)
     shares = np.zeros(2)
     shares[: len(top)] = lengths / total
-    x, y = (f"principal coordinate {j} ({share:.0%})" for j, share in enumerate(shares, start=1))
+    x, y = (f"coordinate {j} ({share:.0%})" for j, share in enumerate(shares, start=1))
     return View(
         xy,
         (x, y),

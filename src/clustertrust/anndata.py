@@ -5,43 +5,40 @@ Needs the package anndata: `pip install "clustertrust[anndata]"`.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
+from clustertrust import answers
 from clustertrust._validation import check_mapping, check_names, check_same_length
+from clustertrust.answers.scored import scored as scored_points
+from clustertrust.answers.tables import answers_table
 from clustertrust.auditing import audit
-from clustertrust.distances.links import as_distances
-from clustertrust.ensemble import build_ensemble
-from clustertrust.ensemble.leiden import Leiden
-from clustertrust.estimator import CAKE, confidence
+from clustertrust.cell_data import (
+    CellData,
+    cells_of,
+    check_adata,
+    described,
+    placed,
+    representation,
+    with_variation,
+)
+from clustertrust.estimator import confidence
 from clustertrust.reasons import THRESHOLD
 from clustertrust.report import write_report
 from clustertrust.results import COLUMNS, Confidence
 
 __all__ = [
-    "CellData",
     "annotate",
-    "cells_of",
-    "described",
-    "placed",
+    "ask",
+    "decide",
     "report",
     "representation",
     "score",
-    "with_variation",
 ]
-
-# What the runs of Leiden draw from by default, measured by experiments/beyond/leiden.py
-RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
-
-OF_POINTS = ("clusterer", "n_clusters")  # parameters of runs that a graph does not take
-NEIGHBORS = "neighbors"  # where scanpy describes the graph, unless it is told otherwise
 
 
 def score(
@@ -124,7 +121,7 @@ def score(
     ('category', True)
     """
     _check_key(key_added)
-    _check_adata(adata)
+    check_adata(adata)
     if clusterer is None and labels is None:
         clusterer = "leiden" if n_clusters is None else "kmeans"
     if agreement is None:
@@ -153,95 +150,6 @@ def score(
         target, scored.to_frame(threshold), key_added=key_added, settings=settings | _found(scored)
     )
     return target if copy else None
-
-
-@dataclass(frozen=True)
-class CellData:
-    """What the cells are clustered and scored by: a representation, or a graph of neighbours.
-
-    Attributes
-    ----------
-    X : (n, d) points, or (n, n) weights of links if `is_graph`
-    named : where it was found, as settings
-    """
-
-    X: Any
-    named: dict[str, Any]
-    is_graph: bool = False
-
-    def scoring(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of scoring, with the geometry settled."""
-        how = dict(given) | {
-            "geometry": given["geometry"] or ("graph" if self.is_graph else "auto")
-        }
-        return how | ({"kernel": "precomputed"} if self.is_graph else {})
-
-    def cluster(
-        self, building: Mapping[str, Any], scoring: Mapping[str, Any], verbose: bool
-    ) -> Confidence:
-        """Cluster the cells and score them."""
-        if not self.is_graph:
-            return CAKE(**building, **scoring, verbose=verbose).fit(self.X).confidence_
-        how = {name: value for name, value in building.items() if name not in OF_POINTS}
-        how |= {"n_jobs": scoring["n_jobs"], "verbose": verbose}
-        leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
-        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **how)
-        return confidence(self.X, runs, **scoring)
-
-
-def with_variation(building: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of runs; those of Leiden draw a resolution if nothing else varies."""
-    plain = building.get("vary") is None and building.get("resample") is None
-    if not plain or building["clusterer"] != "leiden":
-        return dict(building)
-    return dict(building) | {"vary": {"resolution": RESOLUTIONS}}
-
-
-def cells_of(
-    adata: Any,
-    use_rep: str | None,
-    neighbors_key: str | None,
-    given: Mapping[str, Any],
-    building: Mapping[str, Any],
-) -> CellData:
-    """Return the graph of neighbours where it can be used, otherwise a representation."""
-    needs = [f"use_rep={use_rep!r}"] if use_rep is not None else []
-    needs += [
-        f"{name}={given[name]!r}"
-        for name, fine in (("geometry", (None, "graph")), ("metric", ("euclidean",)))
-        if given[name] not in fine
-    ]
-    needs += [] if building["n_clusters"] is None else [f"n_clusters={building['n_clusters']}"]
-    if building["clusterer"] not in (None, "leiden"):
-        needs.append(f"clusterer={building['clusterer']!r}")
-    if given["fusion"] == "refined":
-        needs.append("fusion='refined'")
-    weights = None if needs and neighbors_key is None else _connectivities(adata, neighbors_key)
-    if weights is not None and needs:
-        raise ValueError(
-            f"neighbors_key={neighbors_key!r} names a graph, and {' and '.join(needs)} needs "
-            "coordinates; leave one of them out."
-        )
-    if weights is not None:
-        return CellData(weights, {"neighbors_key": neighbors_key or NEIGHBORS}, is_graph=True)
-    rep = use_rep or "X_pca"
-    return CellData(representation(adata, rep), {"use_rep": rep})
-
-
-def _connectivities(adata: Any, neighbors_key: str | None) -> Any:
-    """Return the weights of the graph (n, n); None if none was asked for and there is none."""
-    described = adata.uns.get(neighbors_key or NEIGHBORS)
-    known = described if isinstance(described, Mapping) else {}
-    name = str(known.get("connectivities_key", "connectivities"))  # older files do not say it
-    if described is None or name not in adata.obsp:
-        if neighbors_key is None:
-            return None
-        raise ValueError(
-            f"neighbors_key={neighbors_key!r} is not in adata.uns with its connectivities in "
-            f"adata.obsp, which have {list(adata.uns)} and {list(adata.obsp)}. Make it with "
-            f"scanpy.pp.neighbors(adata, key_added={neighbors_key!r})."
-        )
-    return sparse.csr_array(adata.obsp[name])
 
 
 def _audit(
@@ -304,7 +212,7 @@ def report(
         a selected cell.
     """
     _check_key(key_added)
-    _check_adata(adata)
+    check_adata(adata)
     prefix = f"{key_added}_"
     names = [name for name in COLUMNS if f"{prefix}{name}" in adata.obs]
     if "score" not in names:
@@ -325,43 +233,115 @@ def report(
     )
 
 
-def placed(adata: Any, basis: str | None = None) -> Any:
-    """Return the first two columns of `obsm[basis]`; None: of X_umap, or nothing without it."""
-    if basis is None and "X_umap" not in adata.obsm:
-        return None
-    if basis is not None and basis not in adata.obsm:
+def ask(
+    adata: Any,
+    n: int = 60,
+    *,
+    n_random: int | None = None,
+    use_rep: str = "X_pca",
+    key_added: str = "cake",
+    random_state: Any = 0,
+) -> pd.DataFrame:
+    """Choose cells to ask a person about, after :func:`score`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        `obs["cake_asked"]` gets "random" for cells drawn at random and "learn" for those that were
+        chosen to teach; missing elsewhere.
+    n, n_random, random_state
+        See :func:`clustertrust.answers.ask`.
+    use_rep, key_added : str
+        As they were for `score`.
+
+    Returns
+    -------
+    DataFrame
+        One row per question, by the names of the cells: label, rival, score and reason. Put the
+        answers into `adata.obs["cake_answer"]`.
+    """
+    table = _results(adata, key_added)
+    X = representation(adata, use_rep)
+    questions = answers.ask(table, n, n_random=n_random, X=X, random_state=random_state)
+    asked = pd.Series(None, index=adata.obs_names, dtype=object)
+    asked.iloc[questions.positions] = np.where(questions.drawn, "random", "learn")
+    adata.obs[f"{key_added}_asked"] = pd.Categorical(asked, categories=["learn", "random"])
+    shown = [name for name in ("label", "rival", "score", "reason") if name in table]
+    return table.iloc[questions.positions][shown]
+
+
+def decide(
+    adata: Any,
+    *,
+    answers_in: str = "cake_answer",
+    risk: float = 0.05,
+    delta: float = 0.05,
+    use_rep: str = "X_pca",
+    key_added: str = "cake",
+) -> answers.Decision:
+    """Find which cells can be kept with an error of at most `risk`, by answers in `obs`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Annotated in place: `obs["cake_kept"]`, `obs["cake_probability"]` with `…_low` and
+        `…_high`, `obs["cake_corrected"]` (labels as they should be), and the decision in words in
+        `uns["cake_decision"]`.
+    answers_in : str
+        Column of `obs` with the answers: "right", "wrong" or "skip", or the class of the cell, or
+        the cluster it should be in; empty or missing where nothing was asked. A guarantee rests on
+        cells for which `obs["cake_asked"]` is "random".
+    risk, delta
+        See :func:`clustertrust.answers.decide`.
+    use_rep, key_added : str
+        As they were for `score`.
+
+    Returns
+    -------
+    Decision
+        `print` says it in words.
+    """
+    table = _results(adata, key_added)
+    if answers_in not in adata.obs:
         raise ValueError(
-            f"basis={basis!r} is not in adata.obsm, which has {list(adata.obsm)}; "
-            "scanpy.tl.umap(adata) makes 'X_umap'."
+            f"answers_in={answers_in!r} is not a column of obs; put the answers there, see "
+            "clustertrust.anndata.ask."
         )
-    return np.asarray(representation(adata, basis or "X_umap"))[:, :2]
+    source = scored_points(table, representation(adata, use_rep))
+    told = pd.DataFrame(
+        {"row": np.arange(adata.n_obs), "answer": adata.obs[answers_in].astype(object)}
+    )
+    if f"{key_added}_asked" in adata.obs:
+        told["asked"] = adata.obs[f"{key_added}_asked"].astype(object)
+    given = answers_table({f"obs[{answers_in!r}]": told.reset_index(drop=True)}, source)
+    found = answers.decide(source, given, risk=risk, delta=delta)
+    decided = found.to_frame()
+    adata.obs[f"{key_added}_kept"] = decided["kept"].to_numpy()
+    adata.obs[f"{key_added}_probability"] = decided["probability"].to_numpy()
+    adata.obs[f"{key_added}_probability_low"] = decided["low"].to_numpy()
+    adata.obs[f"{key_added}_probability_high"] = decided["high"].to_numpy()
+    adata.obs[f"{key_added}_corrected"] = _categories(decided["label"])
+    adata.uns[f"{key_added}_decision"] = {
+        "statement": str(found),
+        "risk": found.risk,
+        "delta": found.delta,
+        "guaranteed": found.guaranteed,
+        "answers": found.learned.n_answers_,
+    }
+    return found
 
 
-def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:
-    """Return the columns of `obs` that are no results of ours; None if there are none."""
-    ours = {f"{key_added}_{name}" for name in COLUMNS}
-    found = adata.obs[[name for name in adata.obs if name not in ours]]
-    return found if found.shape[1] else None
-
-
-def representation(adata: Any, use_rep: str) -> Any:
-    """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
-    _check_adata(adata)
-    if not isinstance(use_rep, str):
-        raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
-    if use_rep != "X" and use_rep not in adata.obsm:
+def _results(adata: Any, key: str) -> pd.DataFrame:
+    """Return the results in obs, under the names of `Confidence.to_frame`."""
+    check_adata(adata)
+    _check_key(key)
+    names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
+    table = adata.obs[list(names)].rename(columns=names)
+    if not {"label", "score"} <= set(table):
         raise ValueError(
-            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
+            f"obs has no {key}_label and {key}_score; call clustertrust.anndata.score first."
         )
-    X = adata.X if use_rep == "X" else adata.obsm[use_rep]
-    if X is None:
-        raise ValueError("use_rep='X', but adata.X is empty; name a key of adata.obsm.")
-    if adata.isbacked and use_rep == "X":
-        X = X.to_memory() if hasattr(X, "to_memory") else X[()]
-    if sparse.issparse(X):
-        return X.tocsr()
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
+    return table
 
 
 def annotate(
@@ -369,7 +349,7 @@ def annotate(
 ) -> None:
     """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
     _check_key(key_added)
-    _check_adata(adata)
+    check_adata(adata)
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() "
@@ -450,18 +430,6 @@ def _storable(value: Any) -> Any:
     return repr(value)
 
 
-def _check_adata(adata: Any) -> None:
-    if not isinstance(adata, _anndata().AnnData):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
-
-
 def _check_key(key: Any) -> None:
     if not isinstance(key, str) or not key or "/" in key:
         raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")
-
-
-def _anndata() -> Any:
-    try:
-        return importlib.import_module("anndata")
-    except ImportError as error:
-        raise ImportError('This needs anndata: pip install "clustertrust[anndata]"') from error

@@ -359,6 +359,7 @@ class Confidence:
         title: str | None = None,
         threshold: float | None = None,
         embedding: Any = None,
+        original: pd.DataFrame | None = None,
     ) -> None:
         """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
 
@@ -370,7 +371,13 @@ class Confidence:
 
         if is_dask(self.scores):
             self.compute().report(
-                path, X, settings=settings, title=title, threshold=threshold, embedding=embedding
+                path,
+                X,
+                settings=settings,
+                title=title,
+                threshold=threshold,
+                embedding=embedding,
+                original=original,
             )
             return
         index = self.row_names()
@@ -385,6 +392,7 @@ class Confidence:
             title=title,
             threshold=threshold,
             embedding=embedding,
+            original=original,
         )
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:

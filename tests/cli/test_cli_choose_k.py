@@ -23,6 +23,7 @@ from clustertrust.cli import choosing
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.files import FORMATS, read_table
 from clustertrust.files.delimited import EXACT
+from clustertrust.k_profile.profile import RUNS
 
 X = pd.DataFrame(
     make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"]
@@ -55,7 +56,7 @@ def test_it_says_what_the_library_says(folder, profile):
     assert result.stdout == profile.summary() + "\n"
     assert result.stderr == ""
     assert profile.best == 3
-    assert "3 clusters: the fewest within one standard error" in result.stdout
+    assert "3 clusters (probability " in result.stdout
     assert files(folder) == ["named.csv", "x.csv"]
 
 
@@ -65,7 +66,7 @@ def test_k_may_be_short_as_in_score(folder, quick):
 
 
 @pytest.mark.parametrize(
-    "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
+    "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s not in (".h5ad", ".json")]
 )
 def test_every_format_holds_the_table(folder, quick, suffix):
     run("choose-k", "x.csv", *FEW, "--no-null", "--out", f"k{suffix}")
@@ -80,6 +81,8 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     assert told == json.loads(Path("k.json").read_text(), parse_constant=pytest.fail)
     assert Path("k.png").read_bytes().startswith(b"\x89PNG")
     assert (told["best"], told["strongest"], told["structured"]) == (3, profile.strongest, True)
+    assert told["confidence"] == pytest.approx(profile.confidence)
+    assert (told["plausible"], told["choices"]) == (list(profile.plausible), profile.choices)
     assert told["p_value"] == pytest.approx(profile.p_value)
     assert [row["n_clusters"] for row in told["profile"]] == [2, 3, 4]
     assert [row["adjusted"] for row in told["profile"]] == pytest.approx(profile.adjusted.tolist())
@@ -100,7 +103,9 @@ def test_json_in_a_file_is_what_is_printed(folder, profile):
     ]
     settings = json.loads(run("choose-k", *again).stdout)["settings"]
     assert (settings["null"], settings["missing"], settings["rows_left_out"]) == (False, "mean", 0)
-    assert not {"level", "n_surrogates"} & set(settings)  # with --no-null they are refused
+    assert not {"effort", "level", "n_surrogates"} & set(
+        settings
+    )  # with --no-null they are refused
     assert (told["rows"], told["n_points"], told["version"]) == (60, 60, clustertrust.__version__)
 
 
@@ -145,13 +150,14 @@ def test_the_librarys_defaults_are_the_commands(folder):
     }
     defaults = clustertrust.CAKE().get_params() | own
     shared = {name: typed[name] for name in defaults if name in typed}
-    assert len(shared) == 21
+    assert len(shared) == 22
     theirs = {name: defaults[name] for name in shared}
     # A seed, so that the same file gives the same table, and names as options have them.
     assert shared == theirs | {
         "ks": tuple(defaults["ks"]),
         "clusterer": ("kmeans",),
         "random_state": 0,
+        "n_runs": RUNS,
         "null": True,
     }
 
@@ -159,7 +165,7 @@ def test_the_librarys_defaults_are_the_commands(folder):
 def test_every_option_reaches_the_library(folder, monkeypatch):
     typed = "--k 2,4 --clusterer gmm --clusterer kmeans --runs 4 --seed 7 --resample 0.9 --left-out predict "
     typed += "--on-failure drop --fusion product --geometry kernel --kernel rbf --normalization affine --jobs 1 "
-    typed += "--agreement jaccard --unassigned disagree --consensus best-reference --surrogates 39 --level 0.1 "
+    typed += "--agreement jaccard --unassigned disagree --consensus best-reference --surrogates 39 --level 0.1 --effort full "
     typed += "--max-points 50"
     meant = {
         "clusterer": ["gmm", "kmeans"],
@@ -177,6 +183,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     }
     meant |= {"normalization": "affine", "agreement": "jaccard", "unassigned": "disagree"}
     meant |= {"consensus": "best-reference", "n_surrogates": 39, "level": 0.1, "max_points": 50}
+    meant |= {"effort": "full"}
     seen = {}
 
     def recorded(data, ks, cake, **how):
@@ -186,8 +193,9 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     monkeypatch.setattr(choosing, "choose_k", recorded)
     run("choose-k", "x.csv", *typed.split())
     assert {name: seen[name] for name in meant} == meant
-    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), True)
+    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), False)
     no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
+    no_option |= {"graph_params"}
     assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
     assert (seen["null"], seen["metric"]) == (None, "cosine")
@@ -229,12 +237,14 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
         (
             ["x.csv", "--metric", "precomputed", *FEW],
-            1,
-            "A precomputed matrix is only for confidence",
+            2,
+            "to compare such a table with; add --no-null.",
         ),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
+        (["x.csv", "--no-null", "--effort", "full"], 2, "leave out --effort"),
+        (["x.csv", "--effort", "some"], 2, "'some' is not one of 'full', 'quick'"),
         (
             ["x.csv", *FEW, "--surrogates", "9"],
             1,
@@ -292,8 +302,8 @@ cli(["choose-k", "x.csv", "--surrogates", "100000", "--out", "k.csv"])
 def test_somebody_who_watches_sees_it_move(folder):
     told = watched("choose-k", "x.csv", *FEW, cwd=folder)
     assert told.startswith(b"Scoring 60 points of x.csv with 3 numbers of clusters.")
-    assert b"runs [##############################] 3/3" in told
-    assert b"surrogates [##############################] 38/38" in told
+    assert b"numbers of clusters [##############################] 3/3" in told
+    assert b"surrogates [##############################] 39/39" in told
 
 
 def test_help_lists_it(folder):

@@ -193,7 +193,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (
             ["score", "plain.csv", "-k", "3", "--metric", "precomputed"],
             2,
-            "--metric precomputed is for given partitions",
+            "--metric precomputed: to cluster a square table of distances, give --distances",
         ),
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),

@@ -3,8 +3,8 @@
 No answer serves twice in a guarantee. Those that were not drawn at random, and where there are
 enough a quarter of the random ones, teach the model that ranks the points; the other random ones
 test how many of the surest can be kept (:func:`clustertrust.calibration.risk_threshold`). When the
-kept set is certified, points that a person called wrong leave it and those called right join it:
-that can only lower its error.
+kept set is certified, points that a person called wrong leave it, and those called right or
+corrected join it: that can only lower its error.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Decision:
     Attributes
     ----------
     kept : (n,) mask of the points to keep
-    labels : (n,) label of each point, corrected where a person said so, or where its own is
-        probably wrong and another was named for points like it
+    labels : (n,) label of each point, corrected where a person said so; also where it is not kept,
+        probably wrong, and another label was named for points like it
     learned : LearnedConfidence from all answers: `scores`, `interval`, `by_cluster`
     cut : the test of the guarantee; None if no point was drawn at random
     risk, delta : as asked for
@@ -182,20 +182,21 @@ def decide(
     learned.answers_ = plan.judged
     cut, kept = _certify(source, plan, risk, delta)
     kept[plan.judged.positions[plan.judged.right == 0]] = False
-    if cut is not None and cut.certified:
-        kept[plan.judged.positions[plan.judged.right == 1]] = True
     met = cut is not None and cut.certified
-    m = len(plan.tested)
+    if met:
+        kept[plan.judged.positions[plan.judged.should_be >= 0]] = True
+    codes = _corrected(source, learned, plan.judged)
+    codes[kept] = _told_labels(source, plan.judged)[kept]  # what is guaranteed is their own label
     return Decision(
         kept=kept,
-        labels=source.named(_corrected(source, learned, plan.judged)),
+        labels=source.named(codes),
         learned=learned,
         cut=cut,
         risk=risk,
         delta=delta,
         answers=answers,
         class_names=None if plan.named is None else dict(plan.named.names),
-        more=0 if met else _more(learned.scores, m, risk, delta),
+        more=0 if met else _more(learned.scores, plan, risk, delta),
     )
 
 
@@ -235,10 +236,10 @@ def _plan(source: Scored, answers: Answers, risk: float, delta: float) -> Plan:
         makes = np.union1d(np.flatnonzero(~answers.drawn), order[:naming])
         makes = makes[answers.known[makes]] if answers.known[makes].any() else makes
         named, right = _by_classes(source, answers, makes)
-        should_be = _clusters_of(source, named, answers.classes)
+        should_be = _clusters_of(source, named, answers)
     spent = max(naming, spent_on_learning(len(order), risk, delta))
     known = ~np.isnan(right)
-    codes = np.where(right == 1, answers.labels, should_be)
+    codes = np.where((right == 1) & (named is None), answers.labels, should_be)
     judged = Judged(answers.positions[known], right[known], codes[known])
     tests = order[spent:]
     teaches = known.copy()
@@ -274,11 +275,14 @@ def _by_classes(source: Scored, answers: Answers, makes: Ints) -> tuple[ClusterM
     return named, right
 
 
-def _clusters_of(source: Scored, named: ClusterMap, classes: NDArray) -> Ints:
-    """Return the cluster that stands for each class, -1 where none does, or several."""
+def _clusters_of(source: Scored, named: ClusterMap, answers: Answers) -> Ints:
+    """Return the cluster that stands for each class, its own if that does; -1: none or several."""
+    assert answers.classes is not None
     names = list(named.names.values())
     alone = {kind: cluster for cluster, kind in named.names.items() if names.count(kind) == 1}
-    return source.codes_of([alone.get(kind) for kind in classes], "classes")
+    own = np.array([named.names.get(label) for label in source.named(answers.labels).tolist()])
+    codes = source.codes_of([alone.get(kind) for kind in answers.classes], "classes")
+    return np.where((own == answers.classes) & answers.known, answers.labels, codes)
 
 
 def _certify(
@@ -319,6 +323,14 @@ def _corrected(source: Scored, learned: LearnedConfidence, judged: Judged) -> In
     return labels
 
 
+def _told_labels(source: Scored, judged: Judged) -> Ints:
+    """Return labels, those that a person corrected as they should be."""
+    labels = source.labels.copy()
+    told = judged.should_be >= 0
+    labels[judged.positions[told]] = judged.should_be[told]
+    return labels
+
+
 def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, int], int]:
     """Return the most common value of each key, the smallest on ties."""
     counts: dict[tuple[int, int], Counter[int]] = {}
@@ -327,7 +339,7 @@ def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, i
     return {key: count.most_common(1)[0][0] for key, count in counts.items()}
 
 
-def _more(scores: Floats, m: int, risk: float, delta: float) -> int | None:
+def _more(scores: Floats, plan: Plan, risk: float, delta: float) -> int | None:
     """How many more random answers would certify a tenth of the points or more, if errors are as
     expected; None: no number would.
     """
@@ -337,7 +349,10 @@ def _more(scores: Floats, m: int, risk: float, delta: float) -> int | None:
     totals = np.unique(np.ceil(np.geomspace(1, LARGEST_PLAN / 10, 60)).astype(np.int64)) * 10
     n = np.floor(totals[:, None] * shares)
     enough = (binom.cdf(np.ceil(wrong * n), n, risk) <= delta).any(axis=1)
-    return max(int(totals[enough.argmax()]) - m, 10) if enough.any() else None
+    if not enough.any():
+        return None
+    left = len(p) - len(plan.judged.positions)
+    return min(max(int(totals[enough.argmax()]) - len(plan.tested), 10), left)
 
 
 def _percent(share: float) -> str:

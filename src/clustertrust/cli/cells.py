@@ -34,19 +34,19 @@ def runs_of(request: ScoreRequest) -> dict[str, Any]:
     building = request.method.building()
     if not is_h5ad(request.data, request.columns):
         return building
-    from clustertrust.anndata import with_variation
+    from clustertrust.cell_data import with_variation
 
     return with_variation(building)
 
 
 def graph_of(request: ScoreRequest, points: Points) -> Any:
-    """Return the graph of neighbours of the cells, as :class:`clustertrust.anndata.CellData`.
+    """Return the graph of neighbours of the cells, as :class:`clustertrust.cell_data.CellData`.
 
     None where there is none, or where coordinates are needed.
     """
     if points.adata is None:
         return None
-    from clustertrust.anndata import cells_of
+    from clustertrust.cell_data import cells_of
 
     given = request.method.scoring()
     given |= {"geometry": given["geometry"] if "geometry" in request.typed else None}

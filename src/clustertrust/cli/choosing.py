@@ -12,6 +12,7 @@ import click
 from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.options import WHERE, Method
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import as_json as as_json
 from clustertrust.cli.printing import (
@@ -27,6 +28,7 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import Request
 from clustertrust.cli.writing import save_figure, write_plan
+from clustertrust.distances.metrics import has_no_points
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -41,6 +43,7 @@ class Asked:
 
     ks: tuple[int, ...]
     null: bool
+    effort: str
     n_surrogates: int
     level: float
     max_points: int
@@ -74,7 +77,12 @@ def check_table(out: Path | None) -> None:
 def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
-    points = read_points(data, request.columns)
+    if has_no_points(method.metric) and asked.null:
+        raise click.UsageError(
+            f"--metric {method.metric}: there are no data without clusters to compare such a table "
+            "with; add --no-null."
+        )
+    points = read_points(data, for_metric(request.columns, method.metric))
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(
@@ -95,6 +103,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         asked.ks,
         CAKE(**how, verbose=watched()),
         null=VERDICT if asked.null else None,
+        effort=asked.effort,
         n_surrogates=asked.n_surrogates,
         level=asked.level,
         max_points=asked.max_points,
@@ -121,7 +130,8 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
     """Return the profile as JSON."""
-    names = ("best", "strongest", "structured", "p_value", "level", "n_points", "n_runs")
+    names = ["best", "confidence", "plausible", "strongest", "choices", "structured", "p_value"]
+    names += ["level", "left_out", "notes", "n_points", "n_rows", "n_runs"]
     return {name: getattr(profile, name) for name in names} | {
         "profile": records(profile.to_frame(), "n_clusters")
     }
@@ -134,12 +144,12 @@ def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dic
     }
     settings |= asdict(asked)
     if not asked.null:  # then these options could not be given
-        del settings["n_surrogates"], settings["level"]
+        del settings["effort"], settings["n_surrogates"], settings["level"]
     return settings | planned_settings(points)
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:
-    """Draw scores over k, beside those of data without clusters."""
+    """Draw how probable each k is, and which signals speak for it."""
     from matplotlib.figure import Figure  # no window, no state
 
     from clustertrust.displays import KProfileDisplay

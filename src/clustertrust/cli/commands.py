@@ -21,6 +21,8 @@ from clustertrust.cli.options import (
     Method,
     Numbers,
     Sections,
+    TableChoice,
+    TableOption,
     column_options,
     method_options,
     profile_options,
@@ -28,7 +30,7 @@ from clustertrust.cli.options import (
 from clustertrust.cli.outputs import check_outputs
 from clustertrust.cli.request import Request, ScoreRequest
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "check_column_options", "check_streams"]
 
 
 class OneFile(click.Path):
@@ -127,6 +129,11 @@ json_option = click.option(
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
 @click.option(
+    "--distances",
+    is_flag=True,
+    help="DATA is a square table of distances, with or without names; k-medoids by default.",
+)
+@click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
@@ -161,6 +168,7 @@ def score(
     save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
+    distances: bool,
     memory: int | None,
     checkpoint: str | None,
     scheduler: str | None,
@@ -176,13 +184,14 @@ def score(
     Folders, and files larger than --memory allows, are read in blocks. One look at the table
     decides what is done with each column: ids, dates and constant columns are set aside, categories
     become numbers, columns of different ranges are scaled. What was decided is printed. The suffix
-    of FILE sets the format of --out and --report. DATA and --labels are never overwritten.
+    of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
+    --distances, DATA holds the distances of all pairs of points instead.
     """
     outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
     outputs |= {"--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--labels": labels, "--plan": columns.plan})
-    _check_columns(columns)
-    _check_streams(out, as_json)
+    check_column_options(columns)
+    check_streams(out, as_json)
     typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
     if labels is not None and labels_column is not None:
         raise click.UsageError("--labels and --labels-column both give labels; choose one.")
@@ -203,13 +212,16 @@ def score(
 
     loaded()
     jobs.check_tools(data, columns, paths)
+    if distances:
+        if labels_column is not None or save_plan is not None or scheduler is not None:
+            raise click.UsageError(
+                "With --distances every column is a point; leave out --labels-column, --save-plan "
+                "and --scheduler. --labels takes labels from a file of their own."
+            )
+        jobs.check_square_options(columns)
+        method = jobs.for_distances(method, typed)
     if labels is None and labels_column is None:
-        for option, value in {"--metric": method.metric, "--kernel": method.kernel}.items():
-            if value == "precomputed":
-                raise click.UsageError(
-                    f"{option} precomputed is for given partitions: clusterers need the points. "
-                    "Add --labels."
-                )
+        _check_given(method, distances)
         method = for_cells(method, typed) if is_h5ad(data, columns) else method
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
@@ -228,7 +240,21 @@ def score(
                 typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,
+                distances=distances,
             )
+        )
+
+
+def _check_given(method: Method, distances: bool) -> None:
+    """Raise for a matrix in place of points where something is clustered."""
+    if method.metric == "precomputed" and not distances:
+        raise click.UsageError(
+            "--metric precomputed: to cluster a square table of distances, give --distances."
+        )
+    if method.kernel == "precomputed":
+        raise click.UsageError(
+            "--kernel precomputed is for given partitions: clusterers need the points. Add "
+            "--labels."
         )
 
 
@@ -265,9 +291,9 @@ def predict(
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
-    _check_columns(columns)
-    _check_streams(out, as_json)
-    planned = ("use", "keep", "scale", "standardize", "encode", "plan")
+    check_column_options(columns)
+    check_streams(out, as_json)
+    planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
     given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
     if given:
         raise click.UsageError(
@@ -316,7 +342,7 @@ def report(
     paths = {
         "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
     }
-    _check_columns(columns)
+    check_column_options(columns)
     from clustertrust.cli import jobs
 
     loaded()
@@ -356,7 +382,17 @@ def report(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. --no-null is some forty times faster and says less.",
+    help="Compare with data without clusters. With --no-null the answer is never 1.",
+)
+@click.option(
+    "--effort",
+    cls=TableOption,
+    metavar="NAME",
+    type=TableChoice("k_profile.chance:EFFORTS"),
+    default="quick",
+    show_default=True,
+    help="How they are compared. full: scored as the data are, which takes some forty times as"
+    " long.",
 )
 @click.option(
     "--surrogates",
@@ -396,6 +432,7 @@ def choose_k(
     plot: str | None,
     save_plan: str | None,
     null: bool,
+    effort: str,
     n_surrogates: int,
     level: float,
     max_points: int,
@@ -405,16 +442,19 @@ def choose_k(
 ) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    Each number is compared with data without clusters. The recommendation is 1 if no number stands
-    out from one cloud. DATA is read as by `clustertrust score`, but not in blocks. The suffix of
-    FILE sets the format of --out and --plot; .json holds what --json prints.
+    Each number gets a probability from three signals: separation, likelihood and stability. The
+    recommendation is 1 if no number stands out from one cloud of points. DATA is read as by
+    `clustertrust score`, but not in blocks. The suffix of FILE sets the format of --out and --plot;
+    .json holds what --json prints.
     """
     outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
-    _check_columns(columns)
-    _check_streams(out, as_json)
+    check_column_options(columns)
+    check_streams(out, as_json)
     refused = [
-        _typed(ctx, name) for name in ("n_surrogates", "level") if not null and _is_given(ctx, name)
+        _typed(ctx, name)
+        for name in ("effort", "n_surrogates", "level")
+        if not null and _is_given(ctx, name)
     ]
     if refused:
         raise click.UsageError(
@@ -428,7 +468,7 @@ def choose_k(
     jobs.check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
-    asked = choosing.Asked(ks, null, n_surrogates, level, max_points)
+    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points)
     request = Request(
         data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
     )
@@ -455,7 +495,8 @@ def demo(out: str | None) -> None:
     jobs.demo(out)
 
 
-def _check_columns(columns: Columns) -> None:
+def check_column_options(columns: Columns) -> None:
+    """Raise for options of columns that exclude each other."""
     if columns.impute is not None and columns.drop_missing:
         raise click.UsageError(
             "--impute and --drop-missing are two ways to treat missing values; choose one."
@@ -471,7 +512,8 @@ def _check_columns(columns: Columns) -> None:
         )
 
 
-def _check_streams(out: str | None, as_json: bool) -> None:
+def check_streams(out: str | None, as_json: bool) -> None:
+    """Raise if two outputs would be printed."""
     if out == "-" and as_json:
         raise click.UsageError(
             "--out - and --json would both print to standard output; choose one."

@@ -20,7 +20,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import FittedTable
+from clustertrust.cli.planning import FittedTable, for_metric
 from clustertrust.cli.points import ROW, Points, on_all_rows, read_file, read_points
 from clustertrust.cli.printing import (
     name_of,
@@ -36,6 +36,12 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.squares import (
+    check_square_options,
+    for_distances,
+    read_new_distances,
+    read_square,
+)
 from clustertrust.cli.writing import (
     KEY,
     draw_scores,
@@ -55,7 +61,16 @@ from clustertrust.results import COLUMNS
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
-__all__ = ["check_method", "check_tools", "demo", "predict", "report", "score"]
+__all__ = [
+    "check_method",
+    "check_square_options",
+    "check_tools",
+    "demo",
+    "for_distances",
+    "predict",
+    "report",
+    "score",
+]
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
@@ -115,7 +130,7 @@ def check_method(method: Method, *, for_model: bool) -> None:
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""
     has_labels = request.labels is not None or request.labels_column is not None
-    source = None if has_labels else large_source(request)
+    source = None if has_labels or request.distances else large_source(request)
     if source is not None:
         score_large(request, source)
         return
@@ -124,8 +139,11 @@ def score(request: ScoreRequest) -> None:
             "--scheduler needs CSV or Parquet files that every worker can read, without --labels."
         )
     data, paths, method = request.data, request.paths, request.method
-    columns, labels = _without_labels(request)
-    points = read_points(data, columns, to_score=True)
+    if request.distances:
+        labels, points = None, read_square(data, request.columns)
+    else:
+        columns, labels = _without_labels(request)
+        points = read_points(data, for_metric(columns, method.metric), to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -137,7 +155,10 @@ def score(request: ScoreRequest) -> None:
         scored = _score_graph(request, graph)
     elif not has_labels:
         params = runs_of(request) | method.scoring()
-        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint).fit(points.X)
+        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
+            cake.fit(points.X)
         scored = cake.confidence_
     else:
         scored = _score_given(request, points, labels, graph)
@@ -189,9 +210,12 @@ def predict(model: str, request: Request) -> None:
     data, columns, paths = request.data, request.columns, request.paths
     cake, fitted = _load_model(model)
     threshold = request.threshold_for(cake.scores_)
-    if fitted.preparation is None and columns.impute is not None:
-        raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
-    points = read_points(data, columns, fitted=fitted, to_score=True)
+    if cake.metric == "precomputed":
+        check_square_options(columns)
+        points = read_new_distances(data, columns, cake)
+    else:
+        _check_impute(columns, model, fitted)
+        points = read_points(data, columns, fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "
@@ -221,7 +245,11 @@ def predict(model: str, request: Request) -> None:
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    print_summary(request, summary.text(f"{line}; scored by {model}"), points)
+    text = summary.text(f"{line}; scored by {model}")
+    filled = [f"{name} {count}" for name, count in points.n_filled.items()]
+    if filled:
+        text += f"\n\nMissing values: {listed(filled)}; they take the means that the model stored."
+    print_summary(request, text, replace(points, plan=None))
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -487,6 +515,16 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
             f"{str(missing[0])!r}."
         )
     return theirs.loc[ours].set_axis(ids, axis=0)
+
+
+def _check_impute(columns: Columns, model: str, fitted: FittedTable) -> None:
+    """Raise if means are asked for that a model has not."""
+    if columns.impute is None:
+        return
+    if fitted.preparation is None:
+        raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
+    if fitted.plan is not None and fitted.plan.is_mixed:
+        raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
 
 
 def _load_model(path: str) -> tuple[CAKE, FittedTable]:

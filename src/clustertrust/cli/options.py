@@ -21,6 +21,8 @@ __all__ = [
     "Method",
     "Numbers",
     "Sections",
+    "TableChoice",
+    "TableOption",
     "column_options",
     "method_options",
     "profile_options",
@@ -240,6 +242,7 @@ class Columns:
     impute: str | None
     drop_missing: bool
     keep: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
     scale: str = "auto"
     standardize: bool = False
     encode: str = "auto"
@@ -252,13 +255,13 @@ class Columns:
     plan: str | None = None
 
     def missing_rule(self) -> str | None:
-        """What was said about missing values, in the words of a plan."""
+        """Return what was said about missing values, in the words of a plan."""
         if self.drop_missing:
             return "drop"
         return None if self.impute is None else "mean"
 
     def missing_texts(self) -> tuple[str, ...] | None:
-        """The texts that were said to stand for a missing value; None: nothing was said.
+        """Return the texts that were said to stand for a missing value; None: nothing was said.
 
         They were typed one by one, or several with commas between; none alone stands for no text.
         """
@@ -288,6 +291,7 @@ class Columns:
             "use": expand(self.use),
             "drop": expand(self.drop),
             "keep": expand(self.keep),
+            "category": expand(self.category),
         }
 
 
@@ -312,6 +316,12 @@ COLUMN_OPTIONS = [
         multiple=True,
         metavar="COL",
         help="Columns to use although they look like ids or dates, or miss most values.",
+    ),
+    click.option(
+        "--category",
+        multiple=True,
+        metavar="COL",
+        help="Columns of numbers that are codes, to use as categories.",
     ),
     click.option(
         "--scale",
@@ -479,7 +489,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--runs",
             "n_runs",
             type=Runs(auto=not whole),
-            default=20,
+            default=10 if whole else 20,
             show_default=True,
             help="Number of runs.",
         ),
@@ -529,7 +539,8 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             "--metric",
             default="euclidean",
             show_default=True,
-            help="Distance for exact silhouettes, any that scikit-learn has.",
+            help="Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, "
+            "kmedoids, leiden and spectral; any that scikit-learn has.",
         ),
         click.option(
             "--kernel",

@@ -53,6 +53,7 @@ class ScoreRequest(Request):
     typed : parameters of the method that the user typed; the others have their defaults
     checkpoint : folder that keeps finished runs
     scheduler : address of a Dask cluster that does the work
+    distances : whether DATA holds the distances of all pairs of points
     """
 
     method: Method
@@ -61,3 +62,4 @@ class ScoreRequest(Request):
     typed: frozenset[str] = frozenset()
     checkpoint: str | None = None
     scheduler: str | None = None
+    distances: bool = False

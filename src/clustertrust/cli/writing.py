@@ -54,7 +54,7 @@ def save(path: Path, cake: CAKE, points: Points) -> None:
 
 
 def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
-    """What a model's file keeps of what was done to the columns."""
+    """Return what a model's file keeps of what was done to the columns."""
     if preparation is None:
         return None
     # rows are those of one table
@@ -79,7 +79,11 @@ def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
 
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
-    ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+    if points.view is None:
+        shown = points.X if points.drawn is None else points.drawn
+        ScoreScatterDisplay.from_confidence(scored, shown, ax=left)
+    else:
+        ScoreScatterDisplay.from_confidence(scored, embedding=points.view, ax=left)
     ScoreBarsDisplay.from_confidence(scored, ax=right)
     save_figure(figure, path)
 
@@ -112,7 +116,7 @@ def write_page(
         settings=settings,
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
-        embedding=_view(points),
+        embedding=_view(points) if points.view is None else points.view,
         original=own_columns(points),
         folder=points.folder,
         rows=_places(points),
@@ -120,9 +124,9 @@ def write_page(
 
 
 def own_columns(points: Points) -> pd.DataFrame | None:
-    """The rows of the user's own table that are clustered, where its columns have names."""
+    """Return the rows of the user's own table that are clustered, where its columns have names."""
     if points.adata is not None:
-        from clustertrust.anndata import described
+        from clustertrust.cell_data import described
 
         found = described(points.adata, KEY)
         return None if found is None else found[points.kept]
@@ -140,7 +144,7 @@ def _places(points: Points) -> Ints | None:
 def _view(points: Points) -> Any:
     """Return where cells are drawn, or principal components of standardised columns."""
     if points.adata is not None:
-        from clustertrust.anndata import placed
+        from clustertrust.cell_data import placed
 
         found = placed(points.adata)
         return None if found is None else found[points.kept]
@@ -149,9 +153,12 @@ def _view(points: Points) -> Any:
 
 def _standardised_view(points: Points) -> View | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
-    if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
+    drawn = points.drawn
+    if drawn is None and points.preparation is not None and points.preparation.is_scaled:
+        drawn = points.X
+    if drawn is None or drawn.shape[1] < 3:
         return None
-    return principal_view(points.X.to_numpy(), f"{points.X.shape[1]} standardised columns")
+    return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} standardised columns")
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

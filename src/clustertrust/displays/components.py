@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clustertrust._types import Floats
+from clustertrust._views import round_range
 from clustertrust.displays.shared import (
     MAX_POINTS,
     Display,
@@ -195,14 +196,17 @@ class StabilityGeometryDisplay(Display):
         return self
 
     def _draw_contours(self) -> Any:
-        """Lines of equal score over the part of the plane that the points need."""
+        """Lines of equal score over the part of the plane that the points take."""
         assert self.fusion is not None
-        right = scale_top(self.geometry)
-        x, y = np.meshgrid(np.linspace(0, right, 201), np.linspace(0, 1, 201))
+        (left, right), (bottom, top) = map(round_range, (self.geometry, self.stability))
+        x, y = np.meshgrid(np.linspace(left, right, 201), np.linspace(bottom, top, 201))
+        score = FUSIONS[self.fusion](y, x)
         levels = scale_top(self.scores) * np.arange(1, 10) / 10
-        lines = self.ax_.contour(
-            x, y, FUSIONS[self.fusion](y, x), levels, colors="0.6", linewidths=0.8, zorder=1
-        )
-        self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.35")
-        self.ax_.set(xlim=(-0.02 * right, 1.02 * right), ylim=(-0.02, 1.02))
+        levels = levels[(levels > score.min()) & (levels < score.max())]
+        lines = None
+        if levels.size:
+            lines = self.ax_.contour(x, y, score, levels, colors="0.6", linewidths=0.8, zorder=1)
+            self.ax_.clabel(lines, fmt=lambda level: f"{level:.3g}", fontsize=7, colors="0.35")
+        across, up = 0.02 * (right - left), 0.02 * (top - bottom)
+        self.ax_.set(xlim=(left - across, right + across), ylim=(bottom - up, top + up))
         return lines

@@ -1,38 +1,49 @@
-"""A KProfile as a picture: scores over k, beside those of data without clusters."""
+"""A KProfile as a picture: how probable each k is, and which signals speak for it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, SKY, VERMILION
+from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
 from clustertrust._types import Floats
-from clustertrust.displays.shared import Display, require_matplotlib
-from clustertrust.k_profile.profile import KProfile
+from clustertrust.displays.shared import Display, legend_on_top, require_matplotlib
+from clustertrust.k_profile.record import KProfile
 
 __all__ = ["KProfileDisplay"]
 
+STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
+TOP = 1.02  # of the axis, below the legend
+
 
 class KProfileDisplay(Display):
-    """Mean score, the middle half of the scores, stability and geometry over k, and the null where
-    there is one.
+    """The probability of each k as bars, and what each signal says as lines.
+
+    A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
+    is behind. The bars are the product of the lines, scaled to add up to 1. So a bar is high only
+    where no signal objects. Signals without weight have no line. The weakest cluster's mean score,
+    and how far the data stand out from one cloud at each k, are drawn beside them.
 
     Parameters
     ----------
     n_clusters : (q,) the numbers of clusters
-    scores, score_errors, stability, geometry, weakest : (q,) means over points, and the weakest
-        cluster's mean
-    low, high : (q,) quartiles of the scores
+    probability : (q,) of each
+    support : by signal that counts, (q,) between 0 and 1
+    weakest : (q,) mean score of the weakest cluster
     best : int, the recommendation; 1 where no k stands out
-    null_scores, null_errors : (q,) of surrogates, or None
+    plausible : the numbers that may well be right
+    p_value : of the comparison with one cloud, or None
+    beyond, beyond_errors : (q,) how far the data stand out: 0 as one cloud, 1 perfectly; NaN where
+        that was not compared; or None
 
     Attributes
     ----------
     ax_, figure_ : where it was drawn
+    bars_ : the bars
     lines_ : dict of lines by what they show
-    bands_ : dict of filled bands: "scores", and "null" where there is one
-    best_ : the line at the recommended k; None where that is 1
+    best_ : the bar of the recommended k; None where that is 1
 
     Examples
     --------
@@ -40,46 +51,40 @@ class KProfileDisplay(Display):
     >>> from clustertrust.displays import KProfileDisplay
     >>> from clustertrust import CAKE, choose_k
     >>> profile = choose_k(load_iris().data, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
-    >>> KProfileDisplay(**KProfileDisplay.numbers(profile)).best
-    2
+    >>> sorted(KProfileDisplay(**KProfileDisplay.numbers(profile)).support)
+    ['likelihood', 'stability']
     """
 
     def __init__(
         self,
         *,
         n_clusters: Any,
-        scores: Floats,
-        score_errors: Floats,
-        stability: Floats,
-        geometry: Floats,
+        probability: Floats,
+        support: Mapping[str, Floats],
         weakest: Floats,
-        low: Floats,
-        high: Floats,
         best: int,
-        null_scores: Floats | None = None,
-        null_errors: Floats | None = None,
+        plausible: Sequence[int],
+        p_value: float | None = None,
+        beyond: Floats | None = None,
+        beyond_errors: Floats | None = None,
     ) -> None:
-        self.n_clusters, self.best = n_clusters, best
-        self.scores, self.score_errors = scores, score_errors
-        self.stability, self.geometry, self.weakest = stability, geometry, weakest
-        self.low, self.high = low, high
-        self.null_scores, self.null_errors = null_scores, null_errors
+        self.n_clusters, self.probability, self.support = n_clusters, probability, support
+        self.weakest, self.best, self.plausible = weakest, best, plausible
+        self.p_value, self.beyond, self.beyond_errors = p_value, beyond, beyond_errors
 
     @staticmethod
     def numbers(profile: KProfile) -> dict[str, Any]:
         """What the constructor takes, out of a profile."""
         return {
             "n_clusters": profile.n_clusters,
-            "scores": profile.mean_score,
-            "score_errors": profile.score_error,
-            "stability": profile.mean_stability,
-            "geometry": profile.mean_geometry,
+            "probability": profile.probability,
+            "support": profile.support,
             "weakest": profile.weakest_score,
-            "low": profile.quantiles[:, 1],
-            "high": profile.quantiles[:, 3],
             "best": profile.best,
-            "null_scores": profile.null_score,
-            "null_errors": profile.excess_error,
+            "plausible": profile.plausible,
+            "p_value": profile.p_value,
+            "beyond": profile.adjusted,
+            "beyond_errors": profile.adjusted_error,
         }
 
     @classmethod
@@ -95,45 +100,51 @@ class KProfileDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         ax = self._start(ax, (7.0, 4.5))
-        k = self.n_clusters
-        self.bands_ = {
-            "scores": ax.fill_between(
-                k,
-                self.low,
-                self.high,
-                color=BLUE,
-                alpha=0.15,
-                linewidth=0,
-                label="middle half of the scores",
-            )
-        }
-        bars = ax.errorbar(k, self.scores, np.nan_to_num(self.score_errors), color=BLUE, marker="o")
-        bars.set_label("mean score")
-        self.lines_ = {"scores": bars.lines[0]}
-        styles = {
-            "stability": ("--", GREEN),
-            "geometry": (":", PINK),
-            "weakest": ("-.", SKY),
-        }
-        for name, (style, colour) in styles.items():
-            label = "weakest cluster" if name == "weakest" else name
-            (self.lines_[name],) = ax.plot(
-                k, getattr(self, name), style, color=colour, linewidth=1, label=label
-            )
-        if self.null_scores is not None:
-            null = self.null_scores
-            error = np.zeros(len(null)) if self.null_errors is None else self.null_errors
-            self.bands_["null"] = ax.fill_between(
-                k, null - error, null + error, color=MISSING, alpha=0.3, linewidth=0
-            )
-            (self.lines_["null"],) = ax.plot(k, null, color=GREY, label="one cloud cut into k")
-        self.best_ = (
-            None
-            if self.best == 1
-            else ax.axvline(self.best, color=VERMILION, linewidth=1, zorder=0)
+        k = np.asarray(self.n_clusters)
+        colours = np.where(np.isin(k, self.plausible), GREY, MISSING)
+        colours[k == self.best] = VERMILION
+        self.bars_ = ax.bar(
+            k, self.probability, width=0.8, color=colours, alpha=0.6, zorder=0, label="probability"
         )
-        found = "no k stands out from one cloud" if self.best == 1 else f"recommended: {self.best}"
-        ax.set(xlabel="number of clusters", ylabel="score", ylim=(0, 1.02), title=found)
+        self.best_ = None if self.best == 1 else self.bars_[int(np.flatnonzero(k == self.best)[0])]
+        self.lines_ = {}
+        for name, values in self.support.items():
+            style, colour = STYLES[name]
+            (self.lines_[name],) = ax.plot(
+                k, values, style, color=colour, linewidth=1, markersize=4, label=name
+            )
+        (self.lines_["weakest"],) = ax.plot(
+            k, self.weakest, ":", color=GREY, linewidth=1, label="weakest cluster, mean score"
+        )
+        if self.beyond is not None:
+            self._draw_beyond(ax, k)
+        ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, TOP), title=self._title())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.legend(fontsize="small")
+        legend_on_top(ax, columns=2)
         return self
+
+    def _draw_beyond(self, ax: Any, k: Any) -> None:
+        assert self.beyond is not None
+        at = np.isfinite(self.beyond)
+        error = np.zeros(at.sum()) if self.beyond_errors is None else self.beyond_errors[at]
+        drawn = ax.errorbar(
+            k[at],
+            np.clip(self.beyond[at], 0, None),
+            error,
+            fmt="D",
+            color="black",
+            markersize=4,
+            linewidth=1,
+            label="beyond one cloud",
+        )
+        self.lines_["beyond"] = drawn.lines[0]
+
+    def _title(self) -> str:
+        """Return the recommendation in one line."""
+        p = dict(zip(np.asarray(self.n_clusters).tolist(), self.probability, strict=True))
+        others = sorted(set(self.plausible) - {1, self.best}, key=lambda k: -p[k])
+        perhaps = f", or perhaps {', '.join(map(str, others))}" if others else ""
+        if self.best == 1:
+            why = "" if self.p_value is None else f" (p = {self.p_value:.2g})"
+            return f"no k stands out from one cloud{why}{perhaps}"
+        return f"recommended: {self.best} (probability {p[self.best]:.2f}){perhaps}"

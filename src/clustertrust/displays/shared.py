@@ -215,6 +215,20 @@ def sample_note(n: int, shown: int) -> str:
     return f"{n:,} points, drawn in random order" if n > RASTER_POINTS else ""
 
 
+def legend_on_top(ax: Axes, columns: int) -> None:
+    """Draw the legend above everything else: the axis goes on upwards until nothing is hidden."""
+    low, high = ax.get_ylim()
+    ticks = [tick for tick in ax.get_yticks() if low <= tick <= high]
+    narrow = {"columnspacing": 1.0, "handlelength": 1.4}
+    legend = ax.legend(loc="upper center", ncols=columns, fontsize="small", **narrow)
+    figure: Any = ax.figure
+    figure.figure.draw_without_rendering()  # of a part of a figure, the whole
+    box = legend.get_window_extent().transformed(ax.transAxes.inverted())
+    free = max(0.2, box.y0 - 0.02)  # axes that are too small for a legend keep a fifth
+    ax.set_ylim(low, low + (high - low) / free)
+    ax.set_yticks(ticks)
+
+
 def missing_note(scores: Floats) -> str:
     """Return the note on points without a score, which are left out."""
     missing = int(np.isnan(scores).sum())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
@@ -30,6 +30,9 @@ class Row(NamedTuple):
     weakest: tuple[
         int, int, float
     ]  # label, points and mean score of the cluster with the lowest mean score
+    separation: Floats  # (n,) silhouettes in the run whose mean silhouette is the largest
+    agreement: Floats  # (n,) stability
+    partition: Ints  # (n,) that run
 
 
 def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
@@ -64,6 +67,7 @@ def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
     known = model.silhouettes()
     scored = model.confidence(model.training_fields(X, known))
     s = model.component(known[0], model.cells.rows[model.cells.of])[0]
+    best = int(np.argmax([mean_score(run) for run in s.T]))
     without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
     by_cluster = mean_by_cluster(scored.scores, scored.labels)
     at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
@@ -79,4 +83,7 @@ def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
         weakest=(at, int((scored.labels == at).sum()), float(by_cluster[at]))
         if at >= 0
         else (-1, 0, np.nan),
+        separation=s[:, best],
+        agreement=scored.stability,
+        partition=ensemble.labels[:, best],
     )

@@ -38,6 +38,7 @@ from clustertrust.scoring.settings import Settings
 __all__ = [
     "FAMILIES",
     "VERDICT",
+    "Draw",
     "Surrogate",
     "build_seeded",
     "check_families",

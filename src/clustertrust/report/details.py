@@ -10,7 +10,7 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_same_length
-from clustertrust._views import View
+from clustertrust._views import View, round_range
 from clustertrust.reasons import (
     BOUNDARY,
     CORE,
@@ -26,6 +26,7 @@ from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
     "LOWEST",
+    "check_original",
     "choose_columns",
     "group_means",
     "pack_original",
@@ -111,9 +112,8 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
     low, high = (
         (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
     )
-    if view.is_plane:  # round numbers around what is there
-        high = np.ceil(10 * high - 1e-6) / 10
-        low = np.minimum(np.floor(10 * low + 1e-6) / 10, high - 0.1)
+    if view.is_plane:
+        low, high = np.array([round_range(xy[there, axis]) for axis in (0, 1)]).T
     flat = high <= low
     share = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, high - low))
     share[~there] = np.nan
@@ -186,13 +186,19 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
     }
 
 
-def pack_original(original: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The columns of the user's own table as text: names, and what stands in each row."""
+def check_original(original: Any, table: pd.DataFrame) -> None:
+    """Raise unless the user's own table is a frame of the same points."""
+    if original is None:
+        return
     if not isinstance(original, pd.DataFrame):
         raise TypeError(
-            f"original is a {type(original).__name__}; give a pandas DataFrame, one row a point."
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row per point."
         )
     check_same_length("original", original, "table", table)
+
+
+def pack_original(original: pd.DataFrame) -> list[dict[str, Any]]:
+    """Pack the columns of the user's own table as text: names, and what stands in each row."""
     most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
     shown = original.iloc[:, :most].astype(object)
     texts = shown.where(shown.notna(), "").astype(str)

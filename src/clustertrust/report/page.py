@@ -32,6 +32,7 @@ SCRIPTS = (
     "profile.js",
     "review_clusters.js",
     "review_map.js",
+    "review_done.js",
     "review.js",
     "main.js",
 )

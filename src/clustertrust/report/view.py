@@ -19,8 +19,6 @@ def choose_view(
     X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints
 ) -> View:
     """Choose the view: the embedding, else the data, else columns of the table."""
-    if isinstance(embedding, View):
-        return embedding
     if embedding is not None:
         return given_view(embedding, table.index, "table")
     if X is not None and columns is not None:

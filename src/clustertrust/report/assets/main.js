@@ -154,7 +154,7 @@ class Report {
   }
 
   letGo() {
-    if (this.review.open) { this.review.leave(); return; }
+    if (this.review.open) { this.review.letGo(); return; }
     if (this.shared.point >= 0) this.closePoint();
     else this.select(null, "", null);
   }

@@ -98,6 +98,13 @@ class Review {
     this.show();
   }
 
+  // One step back: out of the list of clusters, else out of the review.
+  letGo() {
+    if ($("review-clusters").hidden) { this.leave(); return; }
+    this.toggleChoice(false);
+    $("answer-other").focus();
+  }
+
   enter() {
     this.open = true;
     document.body.classList.add("reviewing");
@@ -139,7 +146,7 @@ class Review {
     if (position === null) {
       $("review-title").textContent = total ? "All questions are answered" : "No questions are planned";
       $("review-kind").textContent = "";
-      $("review-card").replaceChildren();
+      $("review-card").replaceChildren(...(answers.given.size ? describeAnswers(data, answers.given) : []));
       $("review-where").hidden = true;
       return;
     }

@@ -319,7 +319,9 @@ function shares(values) {
     if (value < least) least = value;
     if (value > most) most = value;
   }
-  const high = Number.isFinite(most) ? Math.ceil(10 * most - 1e-6) / 10 : 1;
-  const low = Math.min(high - 0.1, Number.isFinite(least) ? Math.floor(10 * least + 1e-6) / 10 : 0);
+  if (!Number.isFinite(least)) [least, most] = [0, 1];
+  const step = most - least > 1e-9 ? Math.min(0.1, 10 ** Math.floor(Math.log10(most - least))) : 0.1;
+  const high = Math.ceil(most / step - 1e-6) * step;
+  const low = Math.min(high - step, Math.floor(least / step + 1e-6) * step);
   return { low, high, shares: Float32Array.from(values, (value) => (value - low) / (high - low)) };
 }

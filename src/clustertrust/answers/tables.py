@@ -1,0 +1,267 @@
+"""Questions and answers as tables: what a person fills in in a spreadsheet, and what comes back.
+
+Columns of questions: `row` (position, from 0), the names of the rows if they have any, `answer` and
+`should_be` (empty), `label`, `rival`, `score`, `reason`, `asked` ("random" or "learn"),
+`inclusion`, `round`, then the columns of the data. Answers need `answer`, and `row` or the names of
+the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clustertrust._types import Ints
+from clustertrust._validation import check_choice, warn_user
+from clustertrust.answers.judging import Answers
+from clustertrust.answers.questions import Questions
+from clustertrust.answers.scored import Scored
+
+__all__ = ["KINDS", "RESERVED", "answers_table", "questions_table"]
+
+RESERVED = (
+    *("row", "answer", "should_be", "label", "rival", "score", "reason"),
+    *("asked", "inclusion", "round"),
+)
+SHOWN = ("label", "rival", "score", "reason")  # columns of results that a person sees
+KINDS = ("auto", "classes", "labels")  # what names in `answer` are
+WORDS = {
+    **dict.fromkeys(("right", "yes", "true", "correct"), "right"),
+    **dict.fromkeys(("wrong", "no", "false", "incorrect"), "wrong"),
+    **dict.fromkeys(("", "skip", "skipped"), "skip"),
+}
+
+
+def questions_table(
+    questions: Questions, results: pd.DataFrame, data: pd.DataFrame | None, names: Any = None
+) -> pd.DataFrame:
+    """Return questions as a table to fill in.
+
+    Parameters
+    ----------
+    questions : Questions
+    results : DataFrame of all rows, with the columns label and score
+    data : DataFrame of all rows that a person sees, or None
+    names : Series of the names of all rows, or None
+    """
+    at = questions.positions
+    out = pd.DataFrame({"row": at})
+    if names is not None:
+        out[str(names.name)] = names.iloc[at].to_numpy()
+    out["answer"], out["should_be"] = "", ""
+    for name in SHOWN:
+        if name in results:
+            out[name] = results[name].iloc[at].to_numpy()
+    out["asked"] = np.where(questions.drawn, "random", "learn")
+    out["inclusion"], out["round"] = questions.inclusion, questions.round
+    if data is not None:
+        own = data.iloc[at].reset_index(drop=True)
+        own = own.drop(columns=[name for name in own if names is not None and name == names.name])
+        taken = {name: f"{name}_input" for name in own if name in out}
+        out = pd.concat([out, own.rename(columns=taken)], axis=1)
+    return out
+
+
+def answers_table(
+    tables: Mapping[str, pd.DataFrame],
+    source: Scored,
+    *,
+    names: pd.Series | None = None,
+    kind: str = "auto",
+    drawn: bool = False,
+) -> Answers:
+    """Return what tables of answers say, by the name of their files.
+
+    Parameters
+    ----------
+    tables : tables by name, all of their columns text
+    source : what was scored
+    names : names of all rows, under the name of their column; None: rows are known by position
+    kind : what names in `answer` are: "classes", "labels" (of clusters), or found out
+    drawn : whether all rows were drawn at random, whatever the tables say
+    """
+    check_choice("kind", kind, KINDS)
+    rows = pd.concat(
+        [
+            _rows(table, name, source, names, i + 1)
+            for i, (name, table) in enumerate(tables.items())
+        ],
+        ignore_index=True,
+    )
+    rows = _once(rows, source)
+    said = rows["word"].isin(["right", "wrong"])
+    named = rows["word"] == ""
+    if not (said | named | (rows["should_be"] >= 0)).any():
+        raise ValueError(
+            f"{_and(list(tables))}: no question is answered. Write right, wrong or skip into the "
+            "column answer."
+        )
+    at = rows["position"].to_numpy(np.int64)
+    labels, codes = source.labels[at], rows["should_be"].to_numpy(np.int64)
+    right = np.where(said, rows["word"] == "right", np.nan)
+    kinds = _classes(rows, named, source, kind)
+    if kinds is None and named.any():
+        codes = codes.copy()
+        codes[named] = source.codes_of(rows.loc[named, "answer"].tolist(), "answer")
+    elif kinds is not None and (said.any() or (codes >= 0).any()):
+        odd = rows[said | (codes >= 0)].iloc[0]
+        raise ValueError(
+            f"{odd['file']} has {_shown(odd)} for row {odd['position']} beside classes such as "
+            f"{rows.loc[named, 'answer'].iloc[0]!r}; give classes for all rows, or right and wrong."
+        )
+    right = np.where(np.isnan(right) & (codes >= 0), codes == labels, right)
+    _check_contradictions(rows, right, codes, labels)
+    codes = np.where((codes < 0) & (right == 1), labels, codes)
+    random = rows["drawn"].to_numpy(bool) | drawn
+    return Answers(at, right, kinds, codes, random, int(rows["round"].max()), labels)
+
+
+def _rows(
+    table: pd.DataFrame, file: str, source: Scored, names: pd.Series | None, round: int
+) -> pd.DataFrame:
+    """Return the lines of one table that count, checked."""
+    if "answer" not in table:
+        raise ValueError(
+            f"{file} has no column 'answer'; give a table that `clustertrust ask` wrote, filled in."
+        )
+    text = table.apply(lambda column: column.fillna("").astype(str).str.strip())
+    at = _positions(text, file, len(source), names)
+    answer = text["answer"]
+    word = answer.str.lower().map(WORDS).fillna("")
+    asked = text["asked"].str.lower() if "asked" in text else pd.Series("", index=text.index)
+    odd = ~asked.isin(["", "random", "learn"])
+    if odd.any():
+        raise ValueError(
+            f"{file}: column 'asked' has {asked[odd].iloc[0]!r}; write random or learn."
+        )
+    blank = pd.Series("", index=text.index)
+    rounds = pd.to_numeric(text.get("round", blank), errors="coerce").fillna(round)
+    out = pd.DataFrame(
+        {
+            "file": file,
+            "position": at,
+            "answer": answer,
+            "word": word,
+            "should_be": source.codes_of(
+                text.get("should_be", blank).replace("", None).tolist(), f"{file}: should_be"
+            ),
+            "drawn": asked == "random",
+            "round": rounds.clip(lower=1).astype(int),
+        }
+    )
+    without = at[np.isnan(source.scores[at])]
+    if without.size:
+        raise ValueError(f"{file} is about row {without[0]}, which has no score; remove that line.")
+    if "label" in text:
+        given = text["label"].to_numpy()
+        ours = np.array([str(name) for name in source.named(source.labels[at])])
+        differ = np.flatnonzero((given != "") & (given != ours))
+        if differ.size:
+            i = differ[0]
+            raise ValueError(
+                f"{file} says that row {at[i]} is in cluster {given[i]}, and it was scored in "
+                f"{ours[i]}: these answers belong to another clustering."
+            )
+    # A row that was not answered and not drawn says nothing.
+    return out[out["drawn"] | (out["word"] != "skip") | (out["should_be"] >= 0)]
+
+
+def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -> Ints:
+    """Return the positions of the rows that a table names."""
+    by_name = None
+    if names is not None and names.name in text:
+        known = {str(name): i for i, name in enumerate(names.tolist())}
+        if len(known) < n:
+            raise ValueError(
+                f"The names in column {names.name!r} occur more than once, so they do not identify "
+                "rows; use the column row."
+            )
+        unknown = [name for name in text[names.name] if name not in known]
+        if unknown:
+            raise ValueError(
+                f"{file} is about {unknown[0]!r}, which is not among the rows that were scored."
+            )
+        by_name = np.array([known[name] for name in text[names.name]], dtype=np.int64)
+    if "row" not in text:
+        if by_name is None:
+            raise ValueError(
+                f"{file} has no column 'row', nor one that names the rows; give a table that "
+                "`clustertrust ask` wrote, or say which column has the names."
+            )
+        return by_name
+    numbers = pd.to_numeric(text["row"], errors="coerce")
+    odd = numbers.isna() | (numbers != numbers.round()) | (numbers < 0) | (numbers >= n)
+    if odd.any():
+        raise ValueError(
+            f"{file} is about row {text['row'][odd].iloc[0]!r}, and the rows that were scored run "
+            f"from 0 to {n - 1}."
+        )
+    at = numbers.to_numpy(np.int64)
+    if by_name is not None and (by_name != at).any():
+        i = int(np.flatnonzero(by_name != at)[0])
+        raise ValueError(
+            f"{file}: row {at[i]} is not {text[names.name].iloc[i]!r} in the scores; "  # type: ignore[union-attr]
+            "these answers belong to other rows."
+        )
+    return at
+
+
+def _once(rows: pd.DataFrame, source: Scored) -> pd.DataFrame:
+    """Return each row once; the same answer twice is one, different ones are an error."""
+    told = rows[(rows["word"] != "skip") | (rows["should_be"] >= 0)]
+    for position, group in told[told["position"].duplicated(keep=False)].groupby("position"):
+        words = {(_meaning(row, source), row["should_be"]) for _, row in group.iterrows()}
+        if len(words) > 1:
+            first, second = (group.iloc[0], group.iloc[-1])
+            raise ValueError(
+                f"Row {position} is answered twice: {_shown(first)} in {first['file']} and "
+                f"{_shown(second)} in {second['file']}. Keep one."
+            )
+    repeated = int(told["position"].duplicated().sum())
+    if repeated:
+        warn_user(f"{repeated} rows are answered twice with the same answer, which counts once.")
+    drawn = rows.groupby("position")["drawn"].transform("any")
+    rounds = rows.groupby("position")["round"].transform("max")
+    # An answer goes before a skipped question about the same row.
+    order = rows.assign(drawn=drawn, round=rounds).sort_values(
+        "word", key=lambda word: word == "skip", kind="stable"
+    )
+    return order.drop_duplicates("position").sort_values("position").reset_index(drop=True)
+
+
+def _meaning(row: pd.Series, source: Scored) -> str:
+    return row["word"] or row["answer"]
+
+
+def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) -> NDArray | None:
+    """Return the class of each row, None where there is none; None if answers are no classes."""
+    clusters = {str(name) for name in source.names.tolist()}
+    given = rows.loc[named, "answer"]
+    if kind == "labels" or not len(given) or (kind == "auto" and given.isin(clusters).all()):
+        return None
+    out = np.full(len(rows), None, dtype=object)
+    out[named.to_numpy()] = given.to_numpy(dtype=object)
+    return out
+
+
+def _check_contradictions(rows: pd.DataFrame, right: Any, codes: Ints, labels: Ints) -> None:
+    """Raise where a row is called right and should be elsewhere, or wrong and should be there."""
+    odd = np.flatnonzero((codes >= 0) & (right != (codes == labels)))
+    if odd.size:
+        row = rows.iloc[odd[0]]
+        raise ValueError(
+            f"{row['file']}: row {row['position']} is called {row['word']}, and should_be says "
+            f"otherwise. Correct one of the two."
+        )
+
+
+def _shown(row: pd.Series) -> str:
+    return repr(row["answer"]) if row["answer"] else "an entry in should_be"
+
+
+def _and(names: Sequence[str]) -> str:
+    return ", ".join(names)

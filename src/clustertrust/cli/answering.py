@@ -1,0 +1,285 @@
+"""The work of `ask` and `decide`: read, one library call, write, print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from clustertrust._types import Floats
+from clustertrust.answers import Answers, Decision, ask, decide
+from clustertrust.answers.scored import Scored, scored
+from clustertrust.answers.tables import RESERVED, answers_table, questions_table
+from clustertrust.cli.options import Columns
+from clustertrust.cli.outputs import staged
+from clustertrust.cli.points import Points, read_points
+from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.files import Reading, read_table, write_table
+from clustertrust.results import COLUMNS
+
+__all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
+
+LISTED = 12  # clusters in a printed table
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The request to `ask`."""
+
+    data: str
+    scores: str
+    columns: Columns
+    paths: Mapping[str, Path]
+    n: int
+    n_random: int | None
+    answers: tuple[str, ...]
+    seed: int
+    to_stdout: bool
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """The request to `decide`."""
+
+    scores: str
+    answers: tuple[str, ...]
+    columns: Columns
+    paths: Mapping[str, Path]
+    risk: float
+    confidence: float
+    kind: str
+    drawn: bool
+    all_rows: bool
+    as_json: bool
+    to_stdout: bool
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """A file of scores.
+
+    Attributes
+    ----------
+    table : all of its columns
+    source : what was scored
+    names : names of the rows, under the name of their column; None: they have none
+    points : its own columns as points; None where it has none that can be used
+    """
+
+    table: pd.DataFrame
+    source: Scored
+    names: pd.Series | None
+    points: Points | None
+
+
+def ask_questions(request: Asking) -> None:
+    """Choose questions about a table and its scores, and write them."""
+    points = read_points(request.data, request.columns)
+    file = _read_scored(request.scores, request.columns, points)
+    told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
+    questions = ask(
+        file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
+    )
+    table = questions_table(questions, file.table, points.original, file.names)
+    if told is not None:
+        table = _with_earlier(table, told, file.source)
+    with staged(request.paths) as at:
+        if "--out" in at:
+            write_table(table, at["--out"])
+    if request.to_stdout:
+        print_table(table)
+    drawn = int(questions.drawn.sum())
+    out = request.paths.get("--out", "the table")
+    click.echo(
+        f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
+        f"{len(table) - drawn} chosen to teach.\n"
+        f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
+        "or, into should_be, the cluster that it should be in. Then:\n"
+        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))} "
+        "--out kept.csv",
+        err=request.to_stdout,
+    )
+
+
+def decide_rows(request: Deciding) -> None:
+    """Find which rows can be kept, and write them."""
+    file = _read_scored(request.scores, request.columns, None)
+    answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
+    found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
+    table = _decided(file, found)
+    with staged(request.paths) as at:
+        if "--out" in at:
+            write_table(_kept_rows(table, request.all_rows), at["--out"])
+        if "--report" in at:
+            _write_page(at["--report"], request, file, found)
+    if request.as_json:
+        print_json(_as_json(request, found), request.paths)
+        return
+    if request.to_stdout:
+        print_table(_kept_rows(table, request.all_rows))
+    lines = [str(found), "", _by_cluster(found)]
+    changed = int((table["label"].astype(str) != table["label_before"].astype(str)).sum())
+    if changed:
+        lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
+    if found.more:
+        lines.append(
+            f"\nNext: clustertrust ask DATA {request.scores} --answers "
+            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more} "
+            "--out more.csv"
+        )
+    click.echo("\n".join(lines), err=request.to_stdout)
+    for option, path in request.paths.items():
+        what = f"{found.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
+        click.echo(f"Wrote {path}: {what}.", err=request.to_stdout)
+
+
+def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFile:
+    """Read scores; without the points of the data, the file's own columns are the points."""
+    text = () if columns.id is None else (columns.id,)
+    table = read_table(path, Reading(text=text)).data
+    if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
+        raise ValueError(
+            f"{path} lacks the columns label and score; give a file that `clustertrust score "
+            "--out` wrote."
+        )
+    if columns.id is not None and columns.id not in table:
+        raise ValueError(f"--id {columns.id}: {path} has no such column.")
+    if points is None:
+        points = _own_points(path, columns, table)
+    elif len(points.kept) != len(table):
+        raise ValueError(
+            f"{path} has {len(table)} rows and the data have {len(points.kept)}; give the data "
+            "that were scored."
+        )
+    names = None if columns.id is None else table[columns.id]
+    if names is None and points is not None and points.plan is not None and points.plan.id:
+        names = pd.Series(points.ids.map(str), name=str(points.ids.name))
+    source = scored(table, None if points is None else _places(points))
+    return ScoredFile(table, source, names, points)
+
+
+def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | None:
+    """Return the columns of a file of scores that are no results as points; None: there are none.
+
+    They only say which rows are alike, so what cannot be used is left out.
+    """
+    results = tuple(name for name in table if name in (*COLUMNS, "row"))
+    if len(results) + (columns.id is not None) >= table.shape[1]:
+        return None
+    try:
+        return read_points(path, replace(columns, drop=(*columns.drop, *results)))
+    except ValueError:
+        return None
+
+
+def _places(points: Points) -> Floats:
+    """Return points of all rows; rows that were left out have no score, and lie anywhere."""
+    values = np.asarray(points.X if not hasattr(points.X, "toarray") else points.X.toarray())
+    out = np.zeros((len(points.kept), values.shape[1]))
+    out[points.kept] = values
+    return out
+
+
+def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) -> Answers:
+    """Read answers from files."""
+    tables = {}
+    for path in paths:
+        read = read_table(path, Reading(as_written=True, na=())).data
+        if not isinstance(read, pd.DataFrame):
+            raise ValueError(f"{path} holds a sparse matrix; give a table of answers.")
+        tables[path] = read
+    return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn)
+
+
+def _with_earlier(table: pd.DataFrame, told: Answers, source: Scored) -> pd.DataFrame:
+    """Fill in what was answered before about rows that were now drawn at random."""
+    if told.classes is not None:
+        words = dict(zip(told.positions.tolist(), told.classes, strict=True))
+    else:
+        named = {1.0: "right", 0.0: "wrong"}
+        said = [named.get(value, "") for value in told.right.tolist()]
+        words = dict(zip(told.positions.tolist(), said, strict=True))
+    answer = [words.get(row) or "" for row in table["row"].tolist()]
+    return table.assign(answer=answer)
+
+
+def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
+    """Return the table of scores with the decision."""
+    result = found.to_frame().reset_index(drop=True)
+    table = file.table.reset_index(drop=True)
+    told = result["answer"]
+    out = table.assign(label=result["label"].where(table["label"].notna(), table["label"]))
+    added = result.drop(columns=["label", "answer"]).assign(answer=told)
+    taken = {name: f"{name}_input" for name in added if name in out}
+    return pd.concat([out.rename(columns=taken), added], axis=1)
+
+
+def _kept_rows(table: pd.DataFrame, all_rows: bool) -> pd.DataFrame:
+    return table if all_rows else table[table["kept"]].drop(columns="kept")
+
+
+def _by_cluster(found: Decision) -> str:
+    """Return the accuracy of each cluster as text."""
+    table = found.learned.by_cluster.head(LISTED)
+    level = f"{100 * found.learned.level:g} %"
+    lines = ["Right, by cluster:"]
+    for cluster, row in table.iterrows():
+        lines.append(
+            f"  {cluster}: {row['accuracy']:.0%} ({row['low']:.0%} to {row['high']:.0%}, {level} "
+            f"interval) of {int(row['points'])} rows; {int(row['right'])} of "
+            f"{int(row['answers'])} answers right"
+        )
+    left = len(found.learned.by_cluster) - len(table)
+    return "\n".join([*lines, f"  and {left} more"] if left else lines)
+
+
+def _as_json(request: Deciding, found: Decision) -> dict[str, Any]:
+    table = found.learned.by_cluster.reset_index()
+    return {
+        "scores": request.scores,
+        "answers": list(request.answers),
+        "answers_used": found.learned.n_answers_,
+        "risk": found.risk,
+        "confidence": request.confidence,
+        "guaranteed": found.guaranteed,
+        "kept": found.n_kept,
+        "rows": len(found.kept),
+        "ask_next": found.more,
+        "statement": str(found),
+        "by_cluster": table.to_dict("records"),
+    }
+
+
+def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision) -> None:
+    """Write a page to explore, with learned probabilities as scores."""
+    from clustertrust.report import write_report
+
+    there = file.table["score"].notna().to_numpy()
+    table = file.table[[name for name in file.table if name in COLUMNS]].assign(
+        score=found.learned.scores, label=found.labels
+    )
+    if file.names is not None:
+        table = table.set_axis(pd.Index(file.names), axis=0)
+    own = file.table[[name for name in file.table if name not in (*COLUMNS, *RESERVED)]]
+    values = None
+    if file.points is not None and file.points.kept[there].all():
+        values = file.points.unscaled[there[file.points.kept]]
+    shown = table[there]
+    write_report(
+        path,
+        shown,
+        None if values is None else values.set_axis(shown.index, axis=0),
+        settings={
+            "scores": Path(request.scores).name,
+            "answers": ", ".join(Path(name).name for name in request.answers),
+            "decision": str(found),
+        },
+        title=f"{name_of(request.scores)}: learned from {found.learned.n_answers_} answers",
+        original=own[there].set_axis(shown.index, axis=0) if own.shape[1] else None,
+        rows=np.flatnonzero(there),
+    )

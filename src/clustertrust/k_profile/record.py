@@ -1,0 +1,246 @@
+"""What `choose_k` found: signals, probabilities, the recommendation, and the scores behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clustertrust._types import Floats, Ints
+from clustertrust.k_profile.chance import Chance
+from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities, supports
+from clustertrust.k_profile.one_k import QUANTILES
+from clustertrust.k_profile.signals import Signal
+
+__all__ = ["KProfile"]
+
+
+@dataclass(frozen=True)
+class KProfile:
+    """Signals and scores over a range of numbers of clusters. Arrays have one entry per k.
+
+    Attributes
+    ----------
+    n_clusters : (q,) the numbers tried, in ascending order
+    mean_score, mean_stability, mean_geometry : (q,)
+    score_error, stability_error, geometry_error : (q,) their jackknife-over-runs standard errors
+    quantiles : (q, 5) of the scores, at 5, 25, 50, 75 and 95 %
+    weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean
+        score
+    signals : by name, what speaks for each k; "separation", "likelihood" and "stability"
+    left_out : by name, why a signal says nothing here
+    notes : what else to know, such as columns left out of the likelihood
+    chance : the comparison with surrogates without clusters; None without it
+    level : the largest p-value at which the data are called structured
+    n_points, n_rows, n_runs : points used, rows of the data, and runs of each ensemble
+    """
+
+    n_clusters: Ints
+    mean_score: Floats
+    mean_stability: Floats
+    mean_geometry: Floats
+    score_error: Floats
+    stability_error: Floats
+    geometry_error: Floats
+    quantiles: Floats = field(repr=False)
+    weakest_label: Ints = field(repr=False)
+    weakest_points: Ints = field(repr=False)
+    weakest_score: Floats = field(repr=False)
+    signals: Mapping[str, Signal] = field(repr=False)
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...] = field(repr=False)
+    chance: Chance | None = field(repr=False)
+    level: float
+    n_points: int
+    n_rows: int
+    n_runs: int
+
+    # The recommendation
+
+    @property
+    def probability(self) -> Floats:
+        """(q,) how probable each k is, given that there are clusters; adds up to 1.
+
+        On generated sets with known k, of all answers with probability p about the share p is
+        right. On other data it is a measure of how clear the answer is.
+        """
+        return probabilities(self.signals)
+
+    @property
+    def strongest(self) -> int:
+        """The most probable k, given that there are clusters; of equals the smallest."""
+        return int(self.n_clusters[int(np.argmax(self.probability))])
+
+    @property
+    def best(self) -> int:
+        """The recommended number of clusters; 1 if no k stands out from one cloud."""
+        return 1 if self.structured is False else self.strongest
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability of `best`; None if that is 1, whose evidence is `p_value`."""
+        return float(self.probability.max()) if self.best > 1 else None
+
+    @property
+    def plausible(self) -> tuple[int, ...]:
+        """The numbers of clusters that may well be right, in ascending order.
+
+        As few as have a probability of 0.8 together; they held the right one in 95 % of the
+        generated sets that the weights come from. 1 is among them if no k stands out.
+        """
+        found = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
+        return (1, *found) if self.structured is False else found
+
+    @property
+    def choices(self) -> dict[str, int]:
+        """The k that each signal alone would choose."""
+        return {
+            name: int(self.n_clusters[int(np.argmax(signal.mean))])
+            for name, signal in self.signals.items()
+        }
+
+    @property
+    def support(self) -> dict[str, Floats]:
+        """By signal that counts, (q,) factors; `probability` is proportional to their product."""
+        return supports(self.signals)
+
+    # The comparison with one cloud; NaN at a k that was not compared
+
+    def _over_k(self, compared: Floats) -> Floats:
+        """Return values at each k of `chance` for every k, (q,)."""
+        assert self.chance is not None
+        values = np.full(len(self.n_clusters), np.nan)
+        values[np.isin(self.n_clusters, self.chance.n_clusters)] = compared
+        return values
+
+    @property
+    def p_value(self) -> float | None:
+        """How often surrogates stand out as far at *some* k, the larger of box and Gaussian.
+
+        None without surrogates.
+        """
+        return None if self.chance is None else self.chance.p_value
+
+    @property
+    def structured(self) -> bool | None:
+        """Whether some k stands out more than box and Gaussian can explain; None: no surrogates."""
+        return None if self.p_value is None else self.p_value <= self.level
+
+    @property
+    def null_means(self) -> Mapping[str, Floats] | None:
+        """By family, value of each surrogate at each k of `chance`; None without surrogates."""
+        return None if self.chance is None else self.chance.means
+
+    @property
+    def null_score(self) -> Floats | None:
+        """(q,) mean value of the surrogates, box or Gaussian, whichever is higher; or None."""
+        return None if self.chance is None else self._over_k(self.chance.null)
+
+    @property
+    def excess(self) -> Floats | None:
+        """(q,) the data's value minus `null_score`."""
+        return None if self.chance is None else self._over_k(self.chance.excess)
+
+    @property
+    def excess_error(self) -> Floats | None:
+        """(q,) standard error of `excess`: spread over surrogates, times √(1 + 1/B)."""
+        return None if self.chance is None else self._over_k(self.chance.excess_error)
+
+    @property
+    def adjusted(self) -> Floats | None:
+        """(q,) excess / (1 - null_score): 0 for the value of one cloud, 1 for a perfect one."""
+        return None if self.chance is None else self._over_k(self.chance.adjusted)
+
+    @property
+    def adjusted_error(self) -> Floats | None:
+        """(q,) standard error of `adjusted`."""
+        return None if self.chance is None else self._over_k(self.chance.adjusted_error)
+
+    # As tables and text
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per k, indexed by k."""
+        columns: dict[str, Any] = {"probability": self.probability}
+        for name, signal in self.signals.items():
+            columns |= {
+                name: signal.mean,
+                f"{name}_error": signal.errors,
+                f"{name}_behind": signal.behind,
+                f"{name}_rank": signal.ranks,
+            }
+        columns.setdefault("stability", self.mean_stability)
+        columns |= {
+            "score": self.mean_score,
+            "score_error": self.score_error,
+            "geometry": self.mean_geometry,
+            "geometry_error": self.geometry_error,
+        }
+        columns |= {
+            f"score_{100 * q:.0f}%": self.quantiles[:, at] for at, q in enumerate(QUANTILES)
+        }
+        columns |= {
+            "weakest_cluster": self.weakest_label,
+            "weakest_points": self.weakest_points,
+            "weakest_score": self.weakest_score,
+        }
+        if self.chance is not None:
+            columns["compared"] = self._over_k(self.chance.data)
+            for name, values in self.chance.means.items():
+                columns[f"null_{name}"] = self._over_k(values.mean(axis=0))
+            columns |= {
+                "excess": self.excess,
+                "excess_error": self.excess_error,
+                "adjusted": self.adjusted,
+                "adjusted_error": self.adjusted_error,
+            }
+        return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
+
+    def summary(self) -> str:
+        """Return a short text: a table by k, the recommendation, and what speaks for it."""
+        names = ["probability", *self.signals, "score", "weakest_score"]
+        names += [] if self.chance is None else ["adjusted"]
+        table = self.to_frame()[names].to_string(
+            float_format=lambda value: f"{value:.3f}", na_rep=""
+        )
+        used = f"{self.n_points} points"
+        if self.n_points < self.n_rows:
+            used = f"A random sample of {self.n_points} of {self.n_rows} points"
+        lines = [self.verdict(), self._members(), *self._asides()]
+        return f"{used}, {self.n_runs} runs for each k\n\n{table}\n\n" + "\n".join(lines)
+
+    def verdict(self) -> str:
+        """Return the recommendation in words."""
+        if self.best == 1:
+            return (
+                f"1: no k stands out from one cloud (p = {self.p_value:.2g}, level "
+                f"{self.level:g}). If there are clusters, {self._guess()}."
+            )
+        against = (
+            "Not compared with data without clusters."
+            if self.p_value is None
+            else f"Some k stands out from one cloud: p = {self.p_value:.2g}."
+        )
+        return f"{self._guess()}. {against}"
+
+    def _guess(self) -> str:
+        """Return "3 clusters (probability 0.81), or perhaps 4 (0.12)"."""
+        p = dict(zip(self.n_clusters.tolist(), self.probability, strict=True))
+        others = sorted(set(self.plausible) - {1, self.strongest}, key=lambda k: -p[k])
+        rest = ", ".join(f"{k} ({p[k]:.2f})" for k in others)
+        perhaps = f", or perhaps {rest}" if rest else ""
+        return f"{self.strongest} clusters (probability {p[self.strongest]:.2f}){perhaps}"
+
+    def _members(self) -> str:
+        """Return what each signal alone would choose."""
+        chosen = ", ".join(f"{name} {k}" for name, k in self.choices.items())
+        return (
+            f"Each signal alone: {chosen}. The plausible numbers held the right one in "
+            f"{COVERAGE:.0%} of the generated development sets."
+        )
+
+    def _asides(self) -> list[str]:
+        """Return what was left out."""
+        return [f"Without {name}: {why}." for name, why in self.left_out.items()] + list(self.notes)
