@@ -141,7 +141,9 @@ def score(request: ScoreRequest) -> None:
         labels, points = None, read_square(data, request.columns)
     else:
         columns, labels = _without_labels(request)
-        points = read_points(data, for_metric(columns, method.metric), to_score=True)
+        written = bool(paths) or request.to_stdout
+        columns = for_metric(columns, method.metric)
+        points = read_points(data, columns, to_score=True, own=written)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
