@@ -257,8 +257,9 @@ def report(scores: str, request: Request, title: str | None) -> None:
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
     if columns.id is not None:
+        by_name = _by_name(table, points.ids, scores, data)  # raises if names occur twice
         places = table.index.map(str).get_indexer(points.ids.map(str))
-        table = _by_name(table, points.ids, scores, data)
+        table = by_name
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
