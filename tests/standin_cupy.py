@@ -21,6 +21,8 @@ def asarray(array, dtype=None):
 
 
 class _Device:
+    attributes = types.MappingProxyType({"MaxSharedMemoryPerBlockOptin": 227 * 1024})
+
     def synchronize(self):
         pass
 
@@ -167,7 +169,7 @@ class RawModule:
     def get_function(self, name):
         def launch(grid, block, arguments, shared_mem=0):
             assert 0 < block[0] <= 1024
-            assert shared_mem <= 227 * 1024
+            assert shared_mem <= _Device.attributes["MaxSharedMemoryPerBlockOptin"]
             LAUNCHES.append(name)
             globals()[name](self.macros, grid, *arguments)
 

@@ -261,6 +261,8 @@ def test_tags():
     assert get_tags(cake()).input_tags.pairwise
     assert not get_tags(CAKE(3)).input_tags.pairwise
     assert get_tags(KMedoids(metric="precomputed")).input_tags.pairwise
+    assert get_tags(cake("leiden")).input_tags.sparse
+    assert not get_tags(cake("kmedoids")).input_tags.sparse
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1

@@ -145,12 +145,31 @@ def test_groups_of_runs_fit_into_shared_memory(card):
     assert groups[0] == 0
     assert groups[-1] == 5
     assert all(
-        (start[high] - start[low]) * points * 8 <= _cupy.SHARED for low, high in pairwise(groups)
+        (start[high] - start[low]) * points * 8 <= _cupy.shared_limit()
+        for low, high in pairwise(groups)
     )
     assert largest == max(start[high] - start[low] for low, high in pairwise(groups))
     assert _cupy_silhouettes._groups(np.array([0, 3000]))[1] == 8
     with pytest.raises(ValueError, match="device='cuda' takes up to"):
         _cupy_silhouettes._groups(np.array([0, 10**6]))
+
+
+def test_calls_of_any_size_leave_a_kernel_the_same_limit(card, monkeypatch):
+    """Threads share a kernel: one that needs little must not take another's shared memory."""
+    limits = []
+    set_limit = _cupy.function_of
+
+    def noted(module, name):
+        function = set_limit(module, name)
+        limits.append(function.max_dynamic_shared_size_bytes)
+        return function
+
+    monkeypatch.setattr(_cupy, "function_of", noted)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for k in (2, 30):
+        labels = np.arange(60)[:, None] % k
+        silhouettes(X, labels, geometry="exact", device="cuda")
+    assert set(limits) == {_cupy.shared_limit()}
 
 
 def test_many_clusters_a_run(card):

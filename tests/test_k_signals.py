@@ -201,6 +201,7 @@ def test_separation_is_the_best_silhouette_of_the_runs():
     [
         ({"metric": "cosine"}, "metric='cosine' has no coordinates"),
         ({"geometry": "kernel"}, "geometry='kernel' has no coordinates"),
+        ({"geometry": "graph"}, "geometry='graph' has no coordinates"),
         ({"clusterer": "spectral"}, "clusters of spectral may have any shape"),
         (
             {"clusterer": AgglomerativeClustering(linkage="single"), "resample": 0.8},

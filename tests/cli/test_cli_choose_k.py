@@ -195,6 +195,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     assert {name: seen[name] for name in meant} == meant
     assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), ("box", "gaussian"), False)
     no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
+    no_option |= {"graph_params"}
     assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
     run("choose-k", "x.csv", *FEW, "--no-null", "--metric", "cosine")
     assert (seen["null"], seen["metric"]) == (None, "cosine")

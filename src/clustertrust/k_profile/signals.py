@@ -89,8 +89,8 @@ def behind(contributions: Floats, best: int) -> Floats:
 def why_no_mixture(settings: Settings) -> str | None:
     """Return why mixtures say nothing about these clusters; None if they do."""
     geometry = settings.scoring.geometry
-    if geometry.method == "kernel":
-        return "geometry='kernel' has no coordinates to fit Gaussians in"
+    if geometry.method in ("kernel", "graph"):
+        return f"geometry={geometry.method!r} has no coordinates to fit Gaussians in"
     if not isinstance(geometry.metric, str) or geometry.metric not in ("euclidean", "sqeuclidean"):
         return f"metric={geometry.metric!r} has no coordinates to fit Gaussians in"
     for name, estimator in settings.recipe.methods:

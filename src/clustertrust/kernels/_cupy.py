@@ -25,6 +25,7 @@ __all__ = [
     "middle_of",
     "real_type",
     "round_up",
+    "shared_limit",
     "usable",
 ]
 
@@ -33,7 +34,6 @@ Floats = NDArray[np.float64]
 
 TILE = 128  # points a tile of pairs
 SHARE = 0.7  # of the free memory of the card that sums may take
-SHARED = 200 * 1024  # bytes of shared memory that a block may ask for
 NONE = np.uint64(0)  # a null pointer
 
 
@@ -62,11 +62,19 @@ def compiled(name: str, *options: str) -> Any:
     return cupy().RawModule(code=code, options=("-std=c++17", *options))
 
 
-def function_of(module: Any, name: str, shared: int) -> Any:
-    """A kernel of a compiled source that may take `shared` bytes of shared memory."""
+def shared_limit() -> int:
+    """Bytes of shared memory that a block may ask for on this card."""
+    return int(cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+def function_of(module: Any, name: str) -> Any:
+    """A kernel of a compiled source that may take as much shared memory as the card allows.
+
+    The limit belongs to the kernel, not to a call. So it is always the same: a thread that needs
+    less must not lower it between another's call of this function and its launch.
+    """
     function = module.get_function(name)
-    if shared > 48 * 1024:
-        function.max_dynamic_shared_size_bytes = shared
+    function.max_dynamic_shared_size_bytes = shared_limit()
     return function
 
 

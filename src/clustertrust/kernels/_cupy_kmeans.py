@@ -111,7 +111,7 @@ class KMeansRuns:
         cp = _cupy.cupy()
         changed = cp.zeros(self.R, dtype=cp.uint32)
         shared = 8 * self.d * 4
-        _cupy.function_of(self.module, "assign", shared)(
+        _cupy.function_of(self.module, "assign")(
             (-(-self.n // 128), len(active)),
             (128,),
             (
@@ -138,11 +138,11 @@ class KMeansRuns:
         per_part = max(64, -(-self.n // self.PARTS))
         parts = -(-self.n // per_part)
         batch = 64
-        while batch > 1 and 4 * (self.d * (batch + 1) + batch) > _cupy.SHARED:
+        while batch > 1 and 4 * (self.d * (batch + 1) + batch) > _cupy.shared_limit():
             batch //= 2
         shared = 4 * (self.d * (batch + 1) + batch)
         held = cp.empty((parts, self.R, self.k, self.d + 1))
-        _cupy.function_of(self.module, "partial_sums", shared)(
+        _cupy.function_of(self.module, "partial_sums")(
             (parts, len(active)),
             (256,),
             (

@@ -30,15 +30,16 @@ def _groups(start: Ints) -> tuple[list[int], int, int]:
     group's clusters.
     """
     widest = int(np.diff(start).max(initial=1))
+    limit = _cupy.shared_limit()
     points = 64
-    while points > 1 and widest * points * 8 > _cupy.SHARED:
+    while points > 1 and widest * points * 8 > limit:
         points //= 2
-    if widest * points * 8 > _cupy.SHARED:
+    if widest * points * 8 > limit:
         raise ValueError(
-            f"A run has {widest} clusters; device='cuda' takes up to {_cupy.SHARED // 8}. Use "
-            "device='cpu'."
+            f"A run has {widest} clusters; device='cuda' takes up to {limit // 8}. "
+            "Use device='cpu'."
         )
-    most = _cupy.SHARED // (points * 8)
+    most = limit // (points * 8)
     groups = [0]
     for r in range(1, len(start)):
         if start[r] - start[groups[-1]] > most:
@@ -87,9 +88,7 @@ def _judge(
     cp = _cupy.cupy()
     groups, points, largest = _groups(cells.start)
     shared = largest * points * 8
-    function = _cupy.function_of(
-        _cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_sums", shared
-    )
+    function = _cupy.function_of(_cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_sums")
     n, R = own.shape
     function(
         (-(-n // points), len(groups) - 1),
@@ -215,7 +214,7 @@ def center_silhouettes(
     groups, points, largest = _groups(clusters.start)
     shared = largest * points * 8
     function = _cupy.function_of(
-        _cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_centers", shared
+        _cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_centers"
     )
     R = len(clusters.start) - 1
     out = _Results(n, R)

@@ -69,7 +69,7 @@ def sum_pairs(
     chunk = d if d <= 32 else 16
     stages = 3 if d <= 32 else 4
     shared = int(real.itemsize * (stages * chunk * _cupy.TILE + _cupy.TILE * (_cupy.TILE + 1)))
-    function = _cupy.function_of(_cupy.compiled("sums", *options), "cell_sums", shared)
+    function = _cupy.function_of(_cupy.compiled("sums", *options), "cell_sums")
     scale = fixed_scale(kind.largest, cols.n)
     out = cp.zeros((cells.m, rows.ld), dtype=cp.int64)
     tiles_rows, tiles_cols = rows.ld // _cupy.TILE, cols.ld // _cupy.TILE
