@@ -1,5 +1,6 @@
 """A small part of every experiment, against the printed numbers, and the machinery around them."""
 
+import argparse
 import platform
 import re
 from dataclasses import replace
@@ -7,8 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from experiments import authors, claims, counting, data, ensembles, estimates, page, results, runs
-from experiments.__main__ import Progress, experiments
+from experiments import (
+    authors,
+    checking,
+    claims,
+    counting,
+    data,
+    ensembles,
+    estimates,
+    page,
+    results,
+    runs,
+)
+from experiments.__main__ import Progress, experiments, work
 from experiments.protocols import PROTOCOLS
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
@@ -600,6 +612,46 @@ def test_bounds_hold_in_the_simulation():
         .groupby(["dataset", "setting"])["value"]
     )
     assert all(values.is_monotonic_decreasing for _, values in falls)
+
+
+# Checks
+
+
+def test_a_check_finds_what_moved_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "stack", lambda: "current")
+    values = {"ARI": 0.5, "AMI": 0.25}
+
+    def run(data_set, protocol):
+        for metric, value in values.items():
+            yield {"dataset": data_set, "metric": metric, "value": value}
+
+    known = {"fake": fake()}
+    rows = list(run("Ir", PROTOCOLS["fair"]))
+    results.add(tmp_path / "fake.csv", known["fake"], "Ir", "fair", rows)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    known = {"fake": replace(known["fake"], run=run)}
+    todo = [("Ir", "fake", PROTOCOLS["fair"])]
+    assert checking.check(known, todo, tmp_path) == 0
+    assert "2 cells, the same" in capsys.readouterr().out
+    values["AMI"] += 1e-4
+    assert checking.check(known, todo, tmp_path) == 1
+    assert "1 moved, by up to 0.0001" in capsys.readouterr().out
+    del values["ARI"]
+    values["ACC"] = 1.0  # one cell is gone, another is new
+    assert checking.check(known, todo, tmp_path) == 3
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_check_takes_what_is_finished_and_no_times_of_a_machine():
+    asked = argparse.Namespace(
+        names=["all"], protocol="printed", quick=False, data=["Ir"], check=True
+    )
+    due = {name for _, name, _ in work(KNOWN, asked, results.RESULTS)}
+    assert {"filtering_kmeans", "deciles"} <= due
+    assert not due & {"runtime", "runtime_vs_R", "runtime_vs_n"}
+    asked.check = False
+    left = {name for data_set, name, _ in work(KNOWN, asked, results.RESULTS) if data_set == "Ir"}
+    assert not due & left
 
 
 # Time

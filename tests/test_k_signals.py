@@ -199,7 +199,7 @@ def test_separation_is_the_best_silhouette_of_the_runs():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"metric": "cosine"}, "metric='cosine' has no coordinates"),
+        ({"metric": "cosine", "clusterer": "kmedoids"}, "metric='cosine' has no coordinates"),
         ({"geometry": "kernel"}, "geometry='kernel' has no coordinates"),
         ({"geometry": "graph"}, "geometry='graph' has no coordinates"),
         ({"clusterer": "spectral"}, "clusters of spectral may have any shape"),

@@ -4,7 +4,7 @@ On sets of families that nothing was fitted to (`k_sets.HELD_OUT`), on the real 
 clusters (`k_sets.SHAPES`). All methods see the same points and the same range, 2 to 16.
 
 `python -m experiments.beyond.choose_k` runs what is missing, writes `results/choose_k.csv`, and puts the tables into the
-docs. `--only ours` leaves the indices out; `--points FOLDER` writes the points for R:
+docs. `--methods` names those to run, none for the tables alone; `--points FOLDER` writes the points for R:
 `Rscript experiments/beyond/k_rivals.R FOLDER experiments/beyond/results/k_rivals.csv`. An hour on one core.
 """
 
@@ -314,7 +314,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.beyond.choose_k", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--only", choices=("ours", "page"), help="leave out the indices, or all")
+    known = [OURS, *INDICES]
+    parser.add_argument("--methods", nargs="*", choices=known, default=known, help="those to run")
     parser.add_argument(
         "--points", type=Path, metavar="FOLDER", help="write the points for R there"
     )
@@ -324,9 +325,9 @@ def main() -> None:
         write_points(arguments.points)
         return
     rows = read(arguments.out)
-    for group, made in all_sets() if arguments.only != "page" else ():
+    for group, made in all_sets() if arguments.methods else ():
         seen = set(rows.loc[rows["set"] == made.name, "method"]) if len(rows) else set()
-        wanted = [OURS] if arguments.only == "ours" or group == "shapes" else [OURS, *INDICES]
+        wanted = [method for method in arguments.methods if method == OURS or group != "shapes"]
         new = list(rows_of(group, made, wanted, seen))
         if new:
             rows = pd.concat([rows, pd.DataFrame(new)], ignore_index=True)

@@ -19,7 +19,6 @@ Family = Callable[[Generator], Xy]
 
 DEVELOPMENT: dict[str, Family] = {}
 HELD_OUT: dict[str, Family] = {}
-ONE_CLOUD: dict[str, Callable[[Generator], NDArray]] = {}  # to develop the answer none on
 SHAPES: dict[str, Callable[[Generator], NDArray]] = {}  # to judge it by
 POINTS = (300, 500)  # of a set
 
@@ -127,20 +126,6 @@ def tails(rng: Generator) -> Xy:
             for c, n in zip(centers, draw_sizes(rng, k), strict=True)
         ]
     )
-
-
-@entered(ONE_CLOUD)
-def box(rng: Generator) -> NDArray:
-    """Uniform in a box with sides of any ratio."""
-    d = int(rng.choice([2, 3, 5, 10]))
-    return rng.uniform(size=(int(rng.integers(*POINTS)), d)) * rng.uniform(0.3, 1.0, d)
-
-
-@entered(ONE_CLOUD)
-def gaussian(rng: Generator) -> NDArray:
-    """One Gaussian of a random shape."""
-    d = int(rng.choice([2, 3, 5, 10]))
-    return rng.standard_normal((int(rng.integers(*POINTS)), d)) @ draw_shape(rng, d).T
 
 
 # Other families, to judge by
@@ -342,11 +327,6 @@ def draw(table: dict, seed: int, name: str, number: int) -> Set:
 def development(each: int = 48) -> Iterator[Set]:
     """Sets to develop on, a family at a time."""
     return (draw(DEVELOPMENT, 22, name, b) for name in DEVELOPMENT for b in range(each))
-
-
-def one_cloud(each: int = 50) -> Iterator[Set]:
-    """Clouds to develop on."""
-    return (draw(ONE_CLOUD, 23, name, b) for name in ONE_CLOUD for b in range(each))
 
 
 def held_out(each: int = 12) -> Iterator[Set]:

@@ -44,25 +44,22 @@ def paper_sets() -> Iterator[Set]:
             yield Set(name, np.asarray(case.X, dtype=np.float64), case.y, case.k)
 
 
-def all_sets(each: int, clouds: int) -> Iterator[tuple[str, Set]]:
+def all_sets(each: int) -> Iterator[tuple[str, Set]]:
     """Every set with its group, families in turn."""
     for made in paper_sets():
         yield "others", made
-    for b in range(max(each, clouds)):
-        for name in k_sets.DEVELOPMENT if b < each else ():
+    for b in range(each):
+        for name in k_sets.DEVELOPMENT:
             yield "generated", k_sets.draw(k_sets.DEVELOPMENT, 22, name, b)
-        for name in k_sets.ONE_CLOUD if b < clouds else ():
-            yield "cloud", k_sets.draw(k_sets.ONE_CLOUD, 23, name, b)
 
 
 def rows_of(group: str, made: Set) -> pd.DataFrame:
     """One row a k: how far it is behind by each signal."""
     rows = np.random.default_rng([4, 0]).permutation(len(made.X))[:POINTS]
     with hushed():
-        profile = choose_k(made.X[rows], KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
+        profile = choose_k(made.X[rows], KS, CAKE(n_runs=10, random_state=0, n_jobs=1), null=None)
     frame = profile.to_frame()[[f"{name}_behind" for name in SIGNALS if name in profile.signals]]
     frame = frame.reindex(columns=[f"{name}_behind" for name in SIGNALS], fill_value=0.0)
-    frame.insert(0, "p_value", profile.p_value)
     frame.insert(0, "classes", made.k)
     frame.insert(0, "group", group)
     frame.insert(0, "set", made.name)
@@ -78,8 +75,8 @@ class Case(NamedTuple):
 
 
 def cases_of(rows: pd.DataFrame) -> list[Case]:
-    """The sets with clusters; both groups weigh the same."""
-    kept = rows[(rows["group"] != "cloud") & rows["classes"].isin(KS)]
+    """The sets; both groups weigh the same."""
+    kept = rows[rows["classes"].isin(KS)]
     sizes = kept.groupby("group")["set"].nunique()
     columns = [f"{name}_behind" for name in SIGNALS]
     return [
@@ -128,12 +125,11 @@ def main() -> None:
         prog="python -m experiments.beyond.k_weights", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--each", type=int, default=8, help="sets of each generated family")
-    parser.add_argument("--clouds", type=int, default=8, help="of each kind")
     parser.add_argument("--out", type=Path, default=FILE)
     arguments = parser.parse_args()
     rows = read(arguments.out)
     done = set(rows["set"]) if len(rows) else set()
-    for group, made in all_sets(arguments.each, arguments.clouds):
+    for group, made in all_sets(arguments.each):
         if made.name in done:
             continue
         rows = pd.concat([rows, rows_of(group, made)], ignore_index=True)
@@ -146,13 +142,9 @@ def main() -> None:
     w = fit_weights(cases)
     for mass in (0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98):
         by_group = {
-            group: share_covered(cases_of(of), w, mass)
-            for group, of in rows.groupby("group")
-            if group != "cloud"
+            group: share_covered(cases_of(of), w, mass) for group, of in rows.groupby("group")
         }
         print(f"mass {mass}: share covered and mean size {by_group}")
-    clouds = rows[rows["group"] == "cloud"].drop_duplicates("set")
-    print(f"clouds called structured: {(clouds['p_value'] <= 0.05).mean():.3f} of {len(clouds)}")
 
 
 if __name__ == "__main__":

@@ -56,10 +56,11 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     if n <= most:
         return None
     by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
-    asked = np.union1d(by_score[: most // LOWEST], also)
-    others = np.setdiff1d(by_score, asked)
-    rest = np.random.default_rng(0).choice(others, most - asked.size, replace=False)
-    return np.sort(np.concatenate([asked, rest]))
+    drawn = np.zeros(n, dtype=bool)
+    drawn[by_score[: most // LOWEST]] = drawn[also] = True
+    others, room = np.flatnonzero(~drawn), most - int(drawn.sum())
+    drawn[np.random.default_rng(0).choice(others, room, replace=False)] = True
+    return np.flatnonzero(drawn)
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
