@@ -143,7 +143,9 @@ def score(request: ScoreRequest) -> None:
         labels, points = None, read_square(data, request.columns)
     else:
         columns, labels = _without_labels(request)
-        points = read_points(data, for_metric(columns, method.metric), to_score=True)
+        written = bool(paths) or request.to_stdout
+        columns = for_metric(columns, method.metric)
+        points = read_points(data, columns, to_score=True, own=written)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -261,8 +263,9 @@ def report(scores: str, request: Request, title: str | None) -> None:
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
     if columns.id is not None:
+        by_name = _by_name(table, points.ids, scores, data)  # raises if names occur twice
         places = table.index.map(str).get_indexer(points.ids.map(str))
-        table = _by_name(table, points.ids, scores, data)
+        table = by_name
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
