@@ -10,10 +10,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import joblib
 
 from experiments import data, figures, remarks, results, runs, tables
+from experiments.checking import check
 from experiments.estimates import Estimates, sizes
 from experiments.protocols import PROTOCOLS, Protocol
 from experiments.results import Experiment
@@ -52,6 +54,11 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
         "--quick", action="store_true", help="a small part: two small sets, two repetitions"
     )
     parser.add_argument(
+        "--check",
+        action="store_true",
+        help="run again what is finished, write nothing, and say which numbers move",
+    )
+    parser.add_argument(
         "--data",
         nargs="+",
         default=[],
@@ -70,6 +77,8 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
             parser.error(f"--data {name!r} is neither a data set ({', '.join(sets)}) nor a folder")
         os.environ["CLUSTERTRUST_DATA"] = name
         arguments.data.remove(name)
+    if arguments.check and arguments.quick:
+        parser.error("--check runs what is committed, of which --quick is a part; leave one out")
     unknown = sorted(set(arguments.names) - {*known, "all"})
     if unknown:
         parser.error(f"unknown experiments {unknown}; see --list")
@@ -79,7 +88,7 @@ def parse(known: dict[str, Experiment]) -> argparse.Namespace:
 
 
 def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path) -> Todo:
-    """What is left to do, the cheapest data sets first: data set, experiment, protocol."""
+    """What is left to do, or to check, the cheapest data sets first: data set, experiment, protocol."""
     chosen = list(known) if "all" in arguments.names else arguments.names
     # The fair protocol has nothing to do with the authors' versions.
     allowed = ["printed"] if results.stack() == "pinned" else list(PROTOCOLS)
@@ -106,9 +115,17 @@ def work(known: dict[str, Experiment], arguments: argparse.Namespace, out: Path)
                 (data_set, name, protocol)
                 for protocol in protocols
                 if protocol.name in known[name].protocols
-                and (known[name].again or not results.is_done(done[name], data_set, protocol.name))
+                and _is_due(known[name], done[name], data_set, protocol, check=arguments.check)
             ]
     return todo
+
+
+def _is_due(
+    experiment: Experiment, done: Any, data_set: str, protocol: Protocol, *, check: bool
+) -> bool:
+    """Whether an item is to be run: not finished yet, or for a check finished and no time of a machine."""
+    finished = results.is_done(done, data_set, protocol.name)
+    return finished and not experiment.again if check else experiment.again or not finished
 
 
 def show_list(known: dict[str, Experiment], out: Path) -> None:
@@ -208,6 +225,8 @@ def main() -> None:
         show_list(known, out)
         return
     todo = work(known, arguments, out)
+    if arguments.check:
+        sys.exit(1 if check(known, todo, out) else 0)
     run_all(known, todo, out)
     if results.stack() == "current":
         draw(

@@ -214,3 +214,45 @@ def test_a_missing_package_is_told(monkeypatch, adata):
     monkeypatch.setitem(__import__("sys").modules, "anndata", None)
     with pytest.raises(ImportError, match=r'pip install "clustertrust\[anndata\]"'):
         clustertrust.anndata.score(adata)
+
+
+# Answers
+
+
+def test_ask_and_decide_by_answers_in_obs(adata):
+    species = load_iris().target_names[load_iris().target]
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=5)
+    questions = clustertrust.anndata.ask(adata, 90, n_random=60)
+    assert list(questions.columns) == ["label", "rival", "score", "reason"]
+    assert adata.obs["cake_asked"].value_counts().to_dict() == {"random": 60, "learn": 30}
+    assert set(questions.index) == set(adata.obs_names[adata.obs["cake_asked"].notna()])
+    asked = adata.obs["cake_asked"].notna()
+    adata.obs["cake_answer"] = pd.Series(species, index=adata.obs_names).where(asked)
+    found = clustertrust.anndata.decide(adata, risk=0.2)
+    assert found.guaranteed
+    assert adata.obs["cake_kept"].sum() == found.n_kept
+    assert adata.obs["cake_probability"].between(0, 1).all()
+    assert (adata.obs["cake_probability_low"] <= adata.obs["cake_probability_high"]).all()
+    assert adata.obs["cake_corrected"].cat.categories.tolist() == ["0", "1", "2"]
+    assert adata.uns["cake_decision"]["statement"] == str(found)
+    named = pd.Series(found.class_names)[adata.obs["cake_label"]].to_numpy()
+    assert (named != species)[adata.obs["cake_kept"].to_numpy()].mean() < 0.2
+
+
+def test_decisions_survive_a_file(adata, tmp_path):
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=5)
+    adata.obs["mine"] = pd.Categorical(["right"] * 20 + [None] * 130)
+    found = clustertrust.anndata.decide(adata, answers_in="mine")
+    assert not found.guaranteed
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert again.uns["cake_decision"]["answers"] == 20
+    assert_allclose(again.obs["cake_probability"], adata.obs["cake_probability"])
+
+
+def test_answers_without_scores_or_column_are_errors(adata):
+    with pytest.raises(ValueError, match=r"call clustertrust.anndata.score first"):
+        clustertrust.anndata.ask(adata)
+    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
+    with pytest.raises(ValueError, match="answers_in='cake_answer' is not a column of obs"):
+        clustertrust.anndata.decide(adata)

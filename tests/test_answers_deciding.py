@@ -61,6 +61,19 @@ def test_random_questions_are_a_simple_random_sample_also_in_later_rounds():
     assert np.abs(counts - expected).max() < 4.5 * np.sqrt(expected * 0.6)
 
 
+def test_answers_of_random_points_do_not_say_what_else_is_asked(cancer):
+    cake, right, _ = cancer
+    first = ask(cake, 60)
+    other = np.where(first.drawn, ~right[first.positions], right[first.positions])
+    rounds = [
+        ask(cake, 30, answers=first.answered(told), random_state=1)
+        for told in (right[first.positions], other)
+    ]
+    assert_array_equal(rounds[0].positions, rounds[1].positions)
+    chosen = first.answered(np.where(first.drawn, right[first.positions], ~right[first.positions]))
+    assert (ask(cake, 30, answers=chosen, random_state=1).positions != rounds[0].positions).any()
+
+
 def test_points_that_teach_lower_the_variance_as_the_docstring_says():
     table, X = table_of(40)
     learned = LearnedConfidence().fit(table, [], [], X=X)

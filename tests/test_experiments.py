@@ -1,5 +1,6 @@
 """A small part of every experiment, against the printed numbers, and the machinery around them."""
 
+import argparse
 import platform
 import re
 from dataclasses import replace
@@ -7,8 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from experiments import authors, claims, counting, data, ensembles, estimates, page, results, runs
-from experiments.__main__ import Progress, experiments
+from experiments import (
+    authors,
+    checking,
+    claims,
+    counting,
+    data,
+    ensembles,
+    estimates,
+    page,
+    results,
+    runs,
+)
+from experiments.__main__ import Progress, experiments, work
 from experiments.protocols import PROTOCOLS
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
@@ -602,6 +614,46 @@ def test_bounds_hold_in_the_simulation():
     assert all(values.is_monotonic_decreasing for _, values in falls)
 
 
+# Checks
+
+
+def test_a_check_finds_what_moved_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "stack", lambda: "current")
+    values = {"ARI": 0.5, "AMI": 0.25}
+
+    def run(data_set, protocol):
+        for metric, value in values.items():
+            yield {"dataset": data_set, "metric": metric, "value": value}
+
+    known = {"fake": fake()}
+    rows = list(run("Ir", PROTOCOLS["fair"]))
+    results.add(tmp_path / "fake.csv", known["fake"], "Ir", "fair", rows)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    known = {"fake": replace(known["fake"], run=run)}
+    todo = [("Ir", "fake", PROTOCOLS["fair"])]
+    assert checking.check(known, todo, tmp_path) == 0
+    assert "2 cells, the same" in capsys.readouterr().out
+    values["AMI"] += 1e-4
+    assert checking.check(known, todo, tmp_path) == 1
+    assert "1 moved, by up to 0.0001" in capsys.readouterr().out
+    del values["ARI"]
+    values["ACC"] = 1.0  # one cell is gone, another is new
+    assert checking.check(known, todo, tmp_path) == 3
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_check_takes_what_is_finished_and_no_times_of_a_machine():
+    asked = argparse.Namespace(
+        names=["all"], protocol="printed", quick=False, data=["Ir"], check=True
+    )
+    due = {name for _, name, _ in work(KNOWN, asked, results.RESULTS)}
+    assert {"filtering_kmeans", "deciles"} <= due
+    assert not due & {"runtime", "runtime_vs_R", "runtime_vs_n"}
+    asked.check = False
+    left = {name for data_set, name, _ in work(KNOWN, asked, results.RESULTS) if data_set == "Ir"}
+    assert not due & left
+
+
 # Time
 
 
@@ -648,3 +700,20 @@ def test_estimates_come_near_what_was_measured():
     assert np.mean((np.array(ratio) > 0.4) & (np.array(ratio) < 2.5)) > 0.8
     assert estimates.Estimates({}, quick, sizes)(("filtering_kmeans", "Fm", "printed")) > 60
     assert estimates.Estimates({}, {}, sizes)(("filtering_kmeans", "Fm", "printed")) is None
+
+
+def test_answers_are_measured_by_every_method():
+    from experiments.beyond import answers
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 2)) + 3 * np.repeat([[0], [1], [2]], 80, axis=0)
+    y = np.repeat([0, 1, 2], 80)
+    case = answers.Case(answers.Set("blobs", X, y, 3))
+    rows = pd.DataFrame(answers.draw(case, 50, 0))
+    assert set(rows.loc[rows["measure"] == "auroc", "method"]) == set(answers.METHODS)
+    assert set(rows.loc[rows["measure"] == "kept at 0.1", "method"]) == set(answers.KEEPERS)
+    assert rows["value"].astype(float).between(0, 1).all()
+    later = pd.DataFrame(answers.draw(case, 50, answers.OTHER_DRAWS))
+    assert not set(answers.SLOW) & set(later["method"])
+    table = answers.measure_set(case, 20)
+    assert "learned" in answers.means(table, "auroc")

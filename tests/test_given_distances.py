@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import cdist, squareform
+from sklearn import config_context
 from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, SpectralClustering
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.decomposition import PCA
@@ -261,6 +262,8 @@ def test_tags():
     assert get_tags(cake()).input_tags.pairwise
     assert not get_tags(CAKE(3)).input_tags.pairwise
     assert get_tags(KMedoids(metric="precomputed")).input_tags.pairwise
+    assert get_tags(cake("leiden")).input_tags.sparse
+    assert not get_tags(cake("kmedoids")).input_tags.sparse
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1
@@ -374,6 +377,44 @@ def test_the_number_of_clusters_is_chosen_by_distances():
     assert profile.best == 3
     with pytest.raises(ValueError, match="null=None"):
         choose_k(matrix, range(2, 5), template)
+
+
+@pytest.mark.parametrize("clusterer", sorted(BY_DISTANCE))
+def test_sparse_points_by_a_metric(clusterer, tmp_path):
+    points = sparse.csr_array(X)
+    found = cake(clusterer, metric="cosine", n_runs=3).fit(points)
+    dense = cake(clusterer, metric="cosine", n_runs=3).fit(X)
+    assert_array_equal(found.ensemble_.labels, dense.ensemble_.labels)
+    assert_array_equal(found.predict(points), found.labels_)
+    found.save(tmp_path / "model")
+    assert_array_equal(CAKE.load(tmp_path / "model").predict(points), found.labels_)
+    if clusterer == "kmedoids":
+        with config_context(working_memory=0.1):
+            pieces = cake(clusterer, metric="cosine", n_runs=3).fit(points)
+        assert_array_equal(pieces.ensemble_.labels, dense.ensemble_.labels)
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0, np.inf])
+def test_a_function_that_gives_no_distance_is_reported(value):
+    def odd(a, b):
+        return value
+
+    with pytest.raises(ValueError, match=rf"metric='odd' gives {value} for two rows"):
+        cake(metric=odd).fit(X)
+    constant = np.vstack([X, np.ones(4)])
+    with pytest.raises(ValueError, match="metric='correlation' gives nan"):
+        cake(metric="correlation").fit(constant)
+
+
+def test_a_function_is_known_by_its_name_when_runs_resume(tmp_path):
+    def length(a, b):
+        return float(np.abs(a - b).sum())
+
+    options = {"checkpoint": tmp_path / "kept", "n_runs": 2}
+    first = cake(metric=length, **options).fit(X)
+    again = cake(metric=lambda a, b: 0.0, n_runs=2)
+    again.metric.__qualname__ = length.__qualname__  # as the function of another process
+    assert_array_equal(again.set_params(**options).fit(X).ensemble_.labels, first.ensemble_.labels)
 
 
 # graphs of neighbours

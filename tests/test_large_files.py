@@ -292,15 +292,74 @@ def test_a_column_without_values_is_set_aside(table, tmp_path, missing):
     assert "Set aside: c, it has no values." in done.output
 
 
-def test_text_at_the_start_is_told_with_a_command(table, tmp_path):
-    frame = pd.read_csv(table / "x.csv", dtype={"name": str})
-    frame["kind"] = np.array(["x", "y"])[np.arange(ROWS) % 2]
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    typed = [tmp_path / "x.csv", "-k", "3", "--runs", "4", "--memory", "1", "--id", "name"]
+def shop(n):
+    """A table with text of all kinds, and gaps."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"name": [f"c{i:06}" for i in range(n)], "a": rng.normal(size=n)})
+    frame["b"] = rng.normal(size=n) * 300
+    frame["paid"] = [f"${value:,.2f}" for value in rng.gamma(2, 900, n)]
+    frame["member"] = rng.choice(["yes", "no"], n)
+    frame["city"] = rng.choice(["Lima", "Oslo", "Rome"], n, p=[0.2, 0.3, 0.5])
+    frame["age"] = np.where(rng.random(n) < 0.02, -999, rng.integers(18, 90, n))
+    frame.loc[rng.random(n) < 0.01, ["city"]] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("scale", ["auto", "none", "robust"])
+def test_blocks_hold_what_the_whole_table_would(tmp_path, scale):
+    from clustertrust.cli.options import Columns
+    from clustertrust.cli.planned_blocks import plan_blocks
+    from clustertrust.cli.points import read_points
+    from clustertrust.cli.preparing import Ways, prepared
+
+    frame, path = shop(600), str(tmp_path / "x.csv")
+    frame.to_csv(path, index=False)
+    plain = dict.fromkeys(("format", "separator", "header", "array", "use_rep", "impute"))
+    columns = Columns(**plain, id="name", use=(), drop=(), drop_missing=False, scale=scale)
+    whole = read_points(path, columns)
+    planned = plan_blocks(path, columns, list(frame.columns))
+    ways = Ways(False, True, planned.plan)
+    table, preparation = prepared(planned.source, ways, 1, planned.first)
+    found = np.concatenate([block.X for block in table.blocks(97)])
+    assert table.columns == list(whole.X.columns)
+    assert {"city=Oslo", "paid", "member"} <= set(table.columns)
+    assert_allclose(found, whole.X.to_numpy(), atol=1e-9)
+    assert preparation.limit == whole.preparation.limit
+
+
+def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
+    frame, path = shop(ROWS), tmp_path / "x.csv"
+    frame.to_csv(path, index=False)
+    typed = [path, "-k", "3", "--runs", "4", "--id", "name", "--memory", "1"]
+    done = score(*typed, "--out", tmp_path / "s.csv", "--model", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert "As categories: city." in done.output
+    assert "they take the column's mean." in done.output
+    scores = pd.read_csv(tmp_path / "s.csv")
+    assert scores["score"].notna().all()
+    frame.head(50).to_csv(tmp_path / "new.csv", index=False)
+    new = ["predict", str(tmp_path / "m"), str(tmp_path / "new.csv"), "--id", "name"]
+    CliRunner().invoke(cli, [*new, "--out", str(tmp_path / "p.csv")])
+    assert_array_equal(pd.read_csv(tmp_path / "p.csv")["label"], scores["label"][:50])
+
+
+def test_what_many_machines_do_not_do_is_told_with_a_command(tmp_path):
+    path = tmp_path / "x.csv"
+    shop(100).to_csv(path, index=False)
+    typed = [path, "-k", "3", "--id", "name", "--scheduler", "tcp://nowhere:1"]
     done = score(*typed)
     assert done.exit_code == 1
-    assert "is read in blocks, where nothing but numbers is clustered: kind" in done.output
-    assert done.output.rstrip().endswith("--id name --drop kind")
+    assert "cluster nothing but numbers, and paid, member, city, age would have" in done.output
+    assert done.output.rstrip().endswith("--drop paid,member,city,age")
+    done = score(*typed, "--drop", "paid,member,city,age")
+    assert "columns are not scaled on many machines; scale them first, or say" in done.output
+
+
+def test_another_separator_in_blocks_is_told(tmp_path):
+    shop(ROWS).to_csv(tmp_path / "x.csv", index=False, sep=";")
+    done = score(tmp_path / "x.csv", "-k", "3", "--memory", "1")
+    assert done.exit_code == 1
+    assert "where commas separate the fields of CSV, and ';' does in its first line" in done.output
 
 
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):

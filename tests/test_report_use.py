@@ -293,6 +293,13 @@ def test_the_heading_follows_the_selection(visit, used):
     assert heading() == "Points in cluster 1, by geometry"
 
 
+def test_where_nothing_is_dropped_the_table_has_all_points(visit, tmp_path):
+    write_report(tmp_path / "sure.html", pd.DataFrame({"label": [0, 1, 1], "score": 0.9}))
+    page = visit(tmp_path / "sure.html")
+    assert page.locator("#points-title").inner_text() == "All points, the most ambiguous first"
+    assert len(column(page, "id")) == 3
+
+
 def test_what_says_nothing_is_not_repeated(visit, used, tmp_path):
     cake, file = used
     page = visit(file)

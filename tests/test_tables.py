@@ -64,7 +64,7 @@ def test_wine_is_standardised_by_itself_and_said(folder):
     found = pd.read_csv("s.csv")
     assert adjusted_rand_score(wine.target, found["label"]) > 0.85
     assert found["score"].mean() < 0.5
-    assert "Scale: standard, the columns differ in range by a factor of" in result.stdout
+    assert "Scale: standard, since their ranges differ by a factor of" in result.stdout
     result = run("score", "wine.csv", "-k", "3", "--runs", "6", "--scale", "none", "--out", "n.csv")
     assert adjusted_rand_score(wine.target, pd.read_csv("n.csv")["label"]) < 0.5
 
@@ -560,3 +560,17 @@ def test_no_message_has_a_temporary_name(folder):
     told = run("score", "x.csv", *FAST, code=1).stderr
     assert told.startswith("Error: x.csv holds bytes that are no text")
     assert not re.search("BytesIO|object at|clustertrust-", told)
+
+
+def test_floats_taken_at_once_are_those_taken_column_by_column(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    frame.loc[3, "a"], frame.loc[5, "b"] = np.inf, np.nan
+    plan = look(frame)
+    assert plan._takes_as_is(frame)
+    at_once = plan.apply(frame)
+    assert at_once.isna().sum().tolist() == [1, 1, 0]
+    for other in (frame.assign(c=frame["c"].astype("float32")), frame.assign(c=range(40))):
+        assert not plan._takes_as_is(other)  # each column keeps its way to a float
+    monkeypatch.setattr(TablePlan, "_takes_as_is", lambda self, chosen: False)
+    pd.testing.assert_frame_equal(at_once, plan.apply(frame))

@@ -25,7 +25,6 @@ Knowledge Discovery 2 (1998) 283-304.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tarfile
 import time
@@ -41,7 +40,7 @@ from sklearn.metrics import adjusted_rand_score
 from clustertrust import CAKE, Confidence, confidence
 from clustertrust.evaluation import auroc, correctness
 from experiments import drawing
-from experiments.beyond import RESULTS, into_page
+from experiments.beyond import command, folder, into_page
 from experiments.beyond.heldout import folder_of
 from experiments.page import markdown, save_figure
 from experiments.results import read, write
@@ -311,12 +310,9 @@ def draw(table: pd.DataFrame) -> Any:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.beyond.mixed", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--full", action="store_true", help="some ten minutes instead of seconds")
+    parser = command("mixed", __doc__, "some ten minutes instead of seconds")
     size = FULL if parser.parse_args().full else QUICK
-    out = RESULTS if size is FULL else RESULTS / "quick"
+    out = folder(full=size is FULL)
     run("penguins", Size(1, 60, ()))  # compiles, so that times are those of the work
     table = read(out / "mixed.csv")
     for name in size.sets:

@@ -13,13 +13,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust import answers
 from clustertrust._validation import check_mapping, check_names, check_same_length
+from clustertrust.answers.scored import scored as scored_points
+from clustertrust.answers.tables import answers_table
 from clustertrust.auditing import audit
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.reasons import THRESHOLD
 from clustertrust.results import COLUMNS, Confidence
 
-__all__ = ["annotate", "representation", "score"]
+__all__ = ["annotate", "ask", "decide", "representation", "score"]
 
 
 def score(
@@ -158,6 +161,117 @@ def score(
     settings |= {"threshold": threshold}
     annotate(target, scored.to_frame(threshold), key=key, settings=settings | _found(scored))
     return target if copy else None
+
+
+def ask(
+    adata: Any,
+    n: int = 60,
+    *,
+    n_random: int | None = None,
+    use_rep: str = "X_pca",
+    key: str = "cake",
+    random_state: Any = 0,
+) -> pd.DataFrame:
+    """Choose cells to ask a person about, after :func:`score`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        `obs["cake_asked"]` gets "random" for cells drawn at random and "learn" for those that were
+        chosen to teach; missing elsewhere.
+    n, n_random, random_state
+        See :func:`clustertrust.answers.ask`.
+    use_rep, key : str
+        As they were for `score`.
+
+    Returns
+    -------
+    DataFrame
+        One row per question, by the names of the cells: label, rival, score and reason. Put the
+        answers into `adata.obs["cake_answer"]`.
+    """
+    table = _results(adata, key)
+    X = representation(adata, use_rep)
+    questions = answers.ask(table, n, n_random=n_random, X=X, random_state=random_state)
+    asked = pd.Series(None, index=adata.obs_names, dtype=object)
+    asked.iloc[questions.positions] = np.where(questions.drawn, "random", "learn")
+    adata.obs[f"{key}_asked"] = pd.Categorical(asked, categories=["learn", "random"])
+    shown = [name for name in ("label", "rival", "score", "reason") if name in table]
+    return table.iloc[questions.positions][shown]
+
+
+def decide(
+    adata: Any,
+    *,
+    answers_in: str = "cake_answer",
+    risk: float = 0.05,
+    delta: float = 0.05,
+    use_rep: str = "X_pca",
+    key: str = "cake",
+) -> answers.Decision:
+    """Find which cells can be kept with an error of at most `risk`, by answers in `obs`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Annotated in place: `obs["cake_kept"]`, `obs["cake_probability"]` with `…_low` and
+        `…_high`, `obs["cake_corrected"]` (labels as they should be), and the decision in words in
+        `uns["cake_decision"]`.
+    answers_in : str
+        Column of `obs` with the answers: "right", "wrong" or "skip", or the class of the cell, or
+        the cluster it should be in; empty or missing where nothing was asked. A guarantee rests on
+        cells for which `obs["cake_asked"]` is "random".
+    risk, delta
+        See :func:`clustertrust.answers.decide`.
+    use_rep, key : str
+        As they were for `score`.
+
+    Returns
+    -------
+    Decision
+        `print` says it in words.
+    """
+    table = _results(adata, key)
+    if answers_in not in adata.obs:
+        raise ValueError(
+            f"answers_in={answers_in!r} is not a column of obs; put the answers there, see "
+            "clustertrust.anndata.ask."
+        )
+    source = scored_points(table, representation(adata, use_rep))
+    told = pd.DataFrame(
+        {"row": np.arange(adata.n_obs), "answer": adata.obs[answers_in].astype(object)}
+    )
+    if f"{key}_asked" in adata.obs:
+        told["asked"] = adata.obs[f"{key}_asked"].astype(object)
+    given = answers_table({f"obs[{answers_in!r}]": told.reset_index(drop=True)}, source)
+    found = answers.decide(source, given, risk=risk, delta=delta)
+    decided = found.to_frame()
+    adata.obs[f"{key}_kept"] = decided["kept"].to_numpy()
+    adata.obs[f"{key}_probability"] = decided["probability"].to_numpy()
+    adata.obs[f"{key}_probability_low"] = decided["low"].to_numpy()
+    adata.obs[f"{key}_probability_high"] = decided["high"].to_numpy()
+    adata.obs[f"{key}_corrected"] = _categories(decided["label"])
+    adata.uns[f"{key}_decision"] = {
+        "statement": str(found),
+        "risk": found.risk,
+        "delta": found.delta,
+        "guaranteed": found.guaranteed,
+        "answers": found.learned.n_answers_,
+    }
+    return found
+
+
+def _results(adata: Any, key: str) -> pd.DataFrame:
+    """Return the results in obs, under the names of `Confidence.to_frame`."""
+    _check_adata(adata)
+    _check_key(key)
+    names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
+    table = adata.obs[list(names)].rename(columns=names)
+    if not {"label", "score"} <= set(table):
+        raise ValueError(
+            f"obs has no {key}_label and {key}_score; call clustertrust.anndata.score first."
+        )
+    return table
 
 
 def representation(adata: Any, use_rep: str) -> Any:

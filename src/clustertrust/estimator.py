@@ -25,6 +25,7 @@ from clustertrust.distances.metrics import has_no_points, is_name
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_given, check_given_rows
 from clustertrust.ensemble.building import build_runs
+from clustertrust.ensemble.by_distance import TAKES_GRAPH
 from clustertrust.ensemble.labels import check_rows
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble, as_ensemble
@@ -41,7 +42,7 @@ from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
-from clustertrust.tables import warn_of_scales
+from clustertrust.tables import warn_of_columns
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "EXPECTED_FAILED_CHECKS_ON_DISTANCES", "confidence"]
 
@@ -373,7 +374,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         X = self._check(X, settings)
         settings.check_points(X)
         if not has_no_points(self.metric):
-            warn_of_scales(X, names)
+            warn_of_columns(X, names)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         fields = model.training_fields(X, known, built=True)
@@ -439,7 +440,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Declare that sparse input is accepted, except by persistence, and what rows are."""
         tags = super().__sklearn_tags__()
         mixed, given = is_name(self.metric, "gower"), is_name(self.metric, "precomputed")
-        tags.input_tags.sparse = self.fusion not in WITH_PERSISTENCE and not mixed and not given
+        takes_graph = isinstance(self.clusterer, str) and self.clusterer in TAKES_GRAPH
+        dense = self.fusion in WITH_PERSISTENCE or mixed or (given and not takes_graph)
+        tags.input_tags.sparse = not dense
         tags.input_tags.pairwise = tags.input_tags.positive_only = given
         tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = mixed
         return tags

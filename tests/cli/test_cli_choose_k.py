@@ -237,8 +237,8 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (["x.csv", "--kernel", "precomputed"], 2, "'precomputed' is not one of"),
         (
             ["x.csv", "--metric", "precomputed", *FEW],
-            1,
-            "A precomputed matrix is only for confidence",
+            2,
+            "to compare such a table with; add --no-null.",
         ),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),

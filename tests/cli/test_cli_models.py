@@ -104,6 +104,8 @@ def test_the_summary_of_predict_is_that_of_score(folder):
             "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use.",
         ),
         ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
+        ("keep=['Weight [kg]', 'b']", "--keep 'Weight [kg],b'"),
+        ("keep=['a, b', 'c']", "--keep 'a, b' --keep c"),
         ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
         ("embedding='x' has no option", "embedding='x' has no option"),
     ],

@@ -74,7 +74,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         "bootstrap",
     )
     assert (seen["metric"], seen["n_runs"], seen["resample"]) == ("cosine", "auto", "bootstrap")
-    no_option = {"metric_params", "kernel_params", "vary", "verbose", "precision"}
+    no_option = {"metric_params", "kernel_params", "graph_params", "vary", "verbose", "precision"}
     elsewhere = {"metric", "checkpoint", "device"}
     assert not set(seen) - set(meant) - no_option - elsewhere
 

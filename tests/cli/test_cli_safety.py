@@ -195,11 +195,6 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
             2,
             "--metric precomputed: to cluster a square table of distances, give --distances",
         ),
-        (
-            ["score", "plain.csv", "-k", "3", "--metric", "gower"],
-            2,
-            "--metric gower is for Python",
-        ),
         (["scor"], 2, "No such command 'scor'"),
         (["score", "plain.csv", "-k", "300"], 1, "-k 300 is more than the 150 points"),
         (

@@ -136,12 +136,16 @@ def ask(
 
 
 def _chosen(source: Scored, told: Answers, pool: Ints, drawn: Ints, n: int, rng: Any) -> Ints:
-    """Choose n of the pool that teach most, given the answers and what else is asked."""
+    """Choose n of the pool that teach most, given the answers and what else is asked.
+
+    Of points drawn at random it is known that they are answered, not how: else the ranking would
+    depend on answers that are to test it.
+    """
     if not n:
         return np.array([], dtype=np.int64)
-    judged = told.judged()
+    judged = told.take(~told.drawn).judged()
     learned = LearnedConfidence().fit(source, judged.positions, judged.right)
-    known = np.union1d(judged.positions, drawn)
+    known = np.union1d(told.positions, drawn)
     return instructive_points(learned, pool, known, n, rng)
 
 

@@ -107,8 +107,8 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
     missing = [name for name in ("label", "score") if name not in table]
     if missing:
         raise ValueError(
-            f"The table has no column {missing[0]!r}; give what to_frame() or `clustertrust score "
-            "--out` wrote."
+            f"The table has no column {missing[0]!r}; give what to_frame() or the command "
+            "`clustertrust score` wrote."
         )
     named = table["label"]
     given = named.dropna()

@@ -62,7 +62,7 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
             "This is a bug in clustertrust; --debug shows where it happened.",
         )
     click.echo(f"Error: {as_typed(message)}", err=True)
-    if isinstance(error, ValueError) and (hasattr(error, "add") or hasattr(error, "swap")):
+    if isinstance(error, ValueError) and hasattr(error, "add"):
         hint = _to_paste(error, typed)
     if hint:
         click.echo(hint, err=True)
@@ -70,8 +70,8 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
 
 
 def _to_paste(error: Any, typed: Sequence[str]) -> str:
-    """The command that was typed, with what helps against the error."""
-    swap = dict(error.swap)
+    """Return the command that was typed, with what helps against the error."""
+    swap = dict(getattr(error, "swap", ()))
     words = [",".join(swap.get(part, part) for part in word.split(",")) for word in typed]
     added = " ".join(as_typed(text) for text in error.add)
     if not added and words == list(typed):

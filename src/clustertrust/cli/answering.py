@@ -97,9 +97,11 @@ def ask_questions(request: Asking) -> None:
     out = request.paths.get("--out", "the table")
     click.echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
-        f"{len(table) - drawn} chosen to teach. Write right, wrong or skip into the column answer "
-        f"of {out} (or the class, or the cluster it should be in), then: clustertrust decide "
-        f"{request.scores} {' '.join((*request.answers, str(out)))} --out kept.csv",
+        f"{len(table) - drawn} chosen to teach.\n"
+        f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
+        "or, into should_be, the cluster that it should be in. Then:\n"
+        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))} "
+        "--out kept.csv",
         err=request.to_stdout,
     )
 

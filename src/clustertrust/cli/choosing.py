@@ -12,6 +12,7 @@ import click
 from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.options import WHERE, Method
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import as_json as as_json
 from clustertrust.cli.printing import (
@@ -27,6 +28,7 @@ from clustertrust.cli.printing import (
 )
 from clustertrust.cli.request import Request
 from clustertrust.cli.writing import save_figure, write_plan
+from clustertrust.distances.metrics import has_no_points
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -75,7 +77,12 @@ def check_table(out: Path | None) -> None:
 def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
-    points = read_points(data, request.columns)
+    if has_no_points(method.metric) and asked.null:
+        raise click.UsageError(
+            f"--metric {method.metric}: there are no data without clusters to compare such a table "
+            "with; add --no-null."
+        )
+    points = read_points(data, for_metric(request.columns, method.metric))
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(

@@ -249,11 +249,6 @@ def _check_given(method: Method, distances: bool) -> None:
         raise click.UsageError(
             "--metric precomputed: to cluster a square table of distances, give --distances."
         )
-    if method.metric == "gower":
-        raise click.UsageError(
-            "--metric gower is for Python: CAKE(k, clusterer='kmedoids', metric='gower').fit(frame)"
-            ". The command makes numbers of categories."
-        )
     if method.kernel == "precomputed":
         raise click.UsageError(
             "--kernel precomputed is for given partitions: clusterers need the points. Add "
@@ -296,7 +291,7 @@ def predict(
     paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
     check_column_options(columns)
     check_streams(out, as_json)
-    planned = ("use", "keep", "scale", "standardize", "encode", "plan")
+    planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
     given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
     if given:
         raise click.UsageError(

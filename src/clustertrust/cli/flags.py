@@ -28,7 +28,8 @@ PARAMETERS = (
     "max_points",
     *(field.name for field in fields(Columns)),
 )
-VALUE = r"""…|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[\w-]+(?:\.[\w-]+)*"""
+TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+VALUE = rf"""…|{TEXT}|\[(?:{TEXT}|[^\]'"])*\]|[\w-]+(?:\.[\w-]+)*"""
 PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
 
 
@@ -55,17 +56,21 @@ def _option(param: click.Parameter, value: str) -> str:
         return param.opts[0]
     if value == "False" and param.secondary_opts:
         return param.secondary_opts[0]
-    return f"{param.opts[0]} {shlex.quote(_as_words(value))}"
+    return " ".join(f"{param.opts[0]} {shlex.quote(word)}" for word in _as_words(value))
 
 
-def _as_words(value: str) -> str:
-    """Write a Python value as users type it: no quotes, commas between the items of a list."""
+def _as_words(value: str) -> list[str]:
+    """Write a Python value as users type it: no quotes, commas between the items of a list.
+
+    The option is repeated for items that have commas themselves.
+    """
     if value[0] not in "'\"[":
-        return value
+        return [value]
     try:
         given: Any = ast.literal_eval(value)
     except (ValueError, SyntaxError):
-        return value
+        return [value]
     if value[0] in "'\"":  # a tab stays \t, which the command accepts
-        return value[1:-1]
-    return ",".join(map(str, given))
+        return [value[1:-1]]
+    items = [str(item) for item in given]
+    return items if any("," in item for item in items) else [",".join(items)]

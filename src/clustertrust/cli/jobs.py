@@ -18,7 +18,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import FittedTable
+from clustertrust.cli.planning import FittedTable, for_metric
 from clustertrust.cli.points import ROW, Points, on_all_rows, read_file, read_points
 from clustertrust.cli.printing import (
     name_of,
@@ -141,7 +141,7 @@ def score(request: ScoreRequest) -> None:
         labels, points = None, read_square(data, request.columns)
     else:
         columns, labels = _without_labels(request)
-        points = read_points(data, columns, to_score=True)
+        points = read_points(data, for_metric(columns, method.metric), to_score=True)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -150,7 +150,10 @@ def score(request: ScoreRequest) -> None:
     cake = None
     if not has_labels:
         params = method.building() | method.scoring()
-        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint).fit(points.X)
+        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
+            cake.fit(points.X)
         scored = cake.confidence_
     else:
         scored = _score_given(request, points, labels)
@@ -205,10 +208,7 @@ def predict(model: str, request: Request) -> None:
         check_square_options(columns)
         points = read_new_distances(data, columns, cake)
     else:
-        if fitted.preparation is None and columns.impute is not None:
-            raise ValueError(
-                f"--impute: {model} has no column means of its fit; use --drop-missing."
-            )
+        _check_impute(columns, model, fitted)
         points = read_points(data, columns, fitted=fitted, to_score=True)
     if points.X.shape[1] != cake.n_features_in_:
         raise ValueError(
@@ -239,7 +239,11 @@ def predict(model: str, request: Request) -> None:
     if request.to_stdout:
         print_table(table)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
-    print_summary(request, summary.text(f"{line}; scored by {model}"), points)
+    text = summary.text(f"{line}; scored by {model}")
+    filled = [f"{name} {count}" for name, count in points.n_filled.items()]
+    if filled:
+        text += f"\n\nMissing values: {listed(filled)}; they take the means that the model stored."
+    print_summary(request, text, replace(points, plan=None))
 
 
 def report(scores: str, request: Request, title: str | None) -> None:
@@ -479,6 +483,16 @@ def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.D
             f"{str(missing[0])!r}."
         )
     return theirs.loc[ours].set_axis(ids, axis=0)
+
+
+def _check_impute(columns: Columns, model: str, fitted: FittedTable) -> None:
+    """Raise if means are asked for that a model has not."""
+    if columns.impute is None:
+        return
+    if fitted.preparation is None:
+        raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
+    if fitted.plan is not None and fitted.plan.is_mixed:
+        raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
 
 
 def _load_model(path: str) -> tuple[CAKE, FittedTable]:

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import TableProblem, check_plan, wishes_of
+from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
 from clustertrust.cli.points import ROW, Points, check_free
 from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
@@ -37,13 +37,11 @@ from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
-from clustertrust.files.columns import check_there, listed
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.sources import (
     Block,
     CsvSource,
-    FrameSource,
     ParquetSource,
     Source,
 )
@@ -53,17 +51,13 @@ from clustertrust.scoring.settings import Settings
 from clustertrust.streaming.passes import Passes, SampledRows, passes_over
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
-from clustertrust.tables import ColumnPlan, TablePlan, look
-from clustertrust.tables.kinds import COUNTING
+from clustertrust.tables import TablePlan
 from clustertrust.tables.plan import MISSING_VALUES
 
 __all__ = ["large_source", "score_large"]
 
 
-SAMPLE = 5000  # rows at the start of a table that its plan is made from
-
-
-def large_source(request: ScoreRequest) -> Planned | None:
+def large_source(request: ScoreRequest) -> PlannedTable | None:
     """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""
     data, columns, path = request.data, request.columns, Path(request.data)
     if data == "-":
@@ -78,55 +72,10 @@ def large_source(request: ScoreRequest) -> Planned | None:
     names = column_names(path)
     if names is None:
         choice = columns.choice(())
-        named = {name: choice[name] for name in ("id", "use", "drop")}
-        return Planned(open_source(data, **named), None)
-    plan = _look(request, names)
-    used = [column.name for column in plan.used]
-    return Planned(open_source(data, id=request.columns.id, use=used), plan)
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A table in blocks, and what a look at its first rows decided."""
-
-    source: Source
-    plan: TablePlan | None
-
-
-def _look(request: ScoreRequest, names: list[str]) -> TablePlan:
-    """The plan of a table in blocks, made from its first rows."""
-    data, columns = request.data, request.columns
-    choice = columns.choice(names)
-    check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
-    others = [name for name in names if name != choice["id"]]
-    head = open_source(data, id=choice["id"], use=others)
-    assert isinstance(head, FrameSource)
-    frame = head.head(SAMPLE)
-    plan = look(frame[[name for name in names if name in frame]], wishes_of(columns, choice))
-    check_plan(plan, data)
-    plan = replace(plan, columns=tuple(_cautious(c, frame[c.name]) for c in plan.columns))
-    text = [c.name for c in plan.used if c.use == "category" or not _is_number(frame[c.name], c)]
-    if text:
-        raise TableProblem(
-            f"{data} is read in blocks, where nothing but numbers is clustered: {listed(text)} "
-            "would have to be turned into numbers first. Leave them out with --drop, or allow more "
-            "--memory.",
-            [f"drop={text!r}"],
+        return PlannedTable(
+            open_source(data, **{name: choice[name] for name in ("id", "use", "drop")})
         )
-    return plan
-
-
-def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
-    """The plan of a column, where the first rows of sorted ones prove nothing about the others."""
-    steps = column.reason == COUNTING[1] and not pd.api.types.is_integer_dtype(series.dtype)
-    sorted_rows = column.numeric and (column.kind == "constant" or steps)
-    if column.use in ("aside", "id") and sorted_rows and not column.said:
-        return replace(column, kind="number", use="number", reason="", otherwise="")
-    return column
-
-
-def _is_number(series: pd.Series, column: ColumnPlan) -> bool:
-    return pd.api.types.is_numeric_dtype(series.dtype) and not column.missing
+    return plan_blocks(data, columns, names)
 
 
 def _check_blockwise(data: str, columns: Columns) -> None:
@@ -136,14 +85,10 @@ def _check_blockwise(data: str, columns: Columns) -> None:
         "--separator": columns.separator,
         "--array": columns.array,
         "--use-rep": columns.use_rep,
-        "--plan": columns.plan,
         "--encoding": columns.encoding,
-        "--decimal": columns.decimal,
-        "--thousands": columns.thousands,
-        "--na": columns.na,
         "--skip-rows": columns.skip_rows,
         "--sheet": columns.sheet,
-        "--scale": columns.scale in ("robust", "minmax"),
+        "--scale minmax": columns.scale == "minmax",
     }
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
@@ -157,25 +102,14 @@ def _check_blockwise(data: str, columns: Columns) -> None:
         )
 
 
-def score_large(request: ScoreRequest, planned: Planned) -> None:
+def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     """Score a table in blocks. Page and picture show the sample that the runs were fitted on."""
-    source, plan = planned.source, planned.plan
-    _check_large(request, plan)
-    standardize = request.columns.standardize or request.columns.scale == "standard"
-    impute = request.columns.impute is not None
-    if plan is not None:
-        standardize = plan.scale in ("standard", "robust")
-        lost = any(column.n_missing for column in plan.used)
-        impute = plan.missing == "mean" or (plan.missing == "auto" and lost)
-        plan = replace(
-            plan,
-            scale="standard" if standardize else "none",
-            missing=("mean" if impute else plan.missing),
-        )
+    _check_large(request, planned)
     data, method, paths = request.data, request.method, request.paths
-    table, preparation = prepared(
-        source, Ways(request.columns.drop_missing, impute, standardize), method.n_jobs
-    )
+    source, way = planned.source, _plan_in_blocks(planned, request.columns)
+    plan = None if planned.plan is None else way
+    ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
+    table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building() | method.scoring()
     settings_of_fit = Settings.of(CAKE(**params, verbose=watched(), checkpoint=request.checkpoint))
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, watched())
@@ -229,7 +163,19 @@ def score_large(request: ScoreRequest, planned: Planned) -> None:
     _print_outcome(request, scored, tally, points, settings)
 
 
-def _check_large(request: ScoreRequest, plan: TablePlan | None) -> None:
+def _plan_in_blocks(planned: PlannedTable, columns: Columns) -> TablePlan:
+    """Return the plan with what happens to missing values in blocks, where no row is left out."""
+    plan = planned.plan
+    if plan is None:
+        scale = "standard" if columns.standardize else columns.scale
+        scale = "none" if scale == "auto" else scale
+        return TablePlan((), scale=scale, missing=columns.missing_rule() or "auto")
+    # The means of numbers that are whole in the first rows would take a pass of their own.
+    gaps = any(column.n_missing for column in plan.used) or isinstance(planned.source, Encoded)
+    return replace(plan, missing="mean") if plan.missing == "auto" and gaps else plan
+
+
+def _check_large(request: ScoreRequest, planned: PlannedTable) -> None:
     """Raise for options that do not work in blocks, or not on many machines."""
     if request.to_stdout:
         raise click.UsageError(
@@ -254,10 +200,15 @@ def _check_large(request: ScoreRequest, plan: TablePlan | None) -> None:
         raise click.UsageError(
             f"--scheduler does not work with {', '.join(refused)}; prepare the files first."
         )
-    if request.scheduler is not None and plan is not None and plan.scale != "none":
+    plan = planned.plan
+    if request.scheduler is None or plan is None:
+        return
+    assert planned.first is not None
+    refuse_encoding(plan, planned.first, request.data)
+    if plan.scale != "none":
         raise click.UsageError(
-            f"--scheduler: {plan.scale_reason}, and columns are not scaled on many machines; scale "
-            "them first, or say --scale none."
+            "--scheduler: the ranges of the columns differ, and columns are not scaled on many "
+            "machines; scale them first, or say --scale none."
         )
 
 
@@ -385,7 +336,7 @@ def _with_why(results: pd.DataFrame, block: Block) -> pd.DataFrame:
 
 def _points(source: Source, sample: SampledRows, preparation: Preparation | None) -> Points:
     """Return the sample as points, for page and plot."""
-    name = source.id if isinstance(source, FrameSource) and source.id else ROW
+    name = getattr(source, "id", None) or ROW
     ids = pd.Index(sample.names, name=name)
     names = source.columns or [f"column_{j}" for j in range(source.n_features)]
     X = pd.DataFrame(sample.X, columns=names, index=ids)

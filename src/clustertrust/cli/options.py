@@ -242,6 +242,7 @@ class Columns:
     impute: str | None
     drop_missing: bool
     keep: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
     scale: str = "auto"
     standardize: bool = False
     encode: str = "auto"
@@ -254,13 +255,13 @@ class Columns:
     plan: str | None = None
 
     def missing_rule(self) -> str | None:
-        """What was said about missing values, in the words of a plan."""
+        """Return what was said about missing values, in the words of a plan."""
         if self.drop_missing:
             return "drop"
         return None if self.impute is None else "mean"
 
     def missing_texts(self) -> tuple[str, ...] | None:
-        """The texts that were said to stand for a missing value; None: nothing was said.
+        """Return the texts that were said to stand for a missing value; None: nothing was said.
 
         They were typed one by one, or several with commas between; none alone stands for no text.
         """
@@ -290,6 +291,7 @@ class Columns:
             "use": expand(self.use),
             "drop": expand(self.drop),
             "keep": expand(self.keep),
+            "category": expand(self.category),
         }
 
 
@@ -314,6 +316,12 @@ COLUMN_OPTIONS = [
         multiple=True,
         metavar="COL",
         help="Columns to use although they look like ids or dates, or miss most values.",
+    ),
+    click.option(
+        "--category",
+        multiple=True,
+        metavar="COL",
+        help="Columns of numbers that are codes, to use as categories.",
     ),
     click.option(
         "--scale",

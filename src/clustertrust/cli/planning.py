@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pandas as pd
 
 from clustertrust._validation import warn_user
@@ -16,9 +17,18 @@ from clustertrust.cli.scaling import Preparation
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
 from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
-from clustertrust.tables.values import known_texts
+from clustertrust.tables.values import as_categories, in_order
 
-__all__ = ["FittedTable", "TableProblem", "check_plan", "is_unnamed", "plan_table", "wishes_of"]
+__all__ = [
+    "FittedTable",
+    "TableProblem",
+    "check_plan",
+    "for_metric",
+    "given_plan",
+    "is_unnamed",
+    "plan_table",
+    "wishes_of",
+]
 
 
 class TableProblem(ValueError):  # noqa: N818  (it holds all of them)
@@ -64,7 +74,7 @@ def plan_table(
         by_model = _plan_of_numbers if fitted.plan is None else _plan_for_new_rows
         return by_model(fitted, frame, columns, source_name)
     if columns.plan is not None:
-        return _given_plan(columns, frame, source_name)
+        return given_plan(columns, frame, source_name)
     choice = columns.choice(list(frame.columns))
     wishes = wishes_of(columns, choice)
     if is_unnamed(table):
@@ -75,6 +85,25 @@ def plan_table(
     plan = look(frame, wishes, reading=table.notes)
     check_plan(plan, source_name)
     return plan
+
+
+def for_metric(columns: Columns, metric: str) -> Columns:
+    """Return how to read a table for a metric: Gower's takes categories and gaps as they are."""
+    if metric != "gower":
+        return columns
+    given = {
+        "--scale": columns.scale != "auto" and columns.scale,
+        "--standardize": columns.standardize,
+        "--impute": columns.impute,
+        "--encode": columns.encode == "onehot",
+    }
+    refused = [option for option, value in given.items() if value]
+    if refused:
+        raise click.UsageError(
+            "--metric gower compares numbers by their range and categories by match, and skips "
+            f"missing values; leave out {', '.join(refused)}."
+        )
+    return columns if columns.encode == "drop" else replace(columns, encode="match")
 
 
 def is_unnamed(table: Table) -> bool:
@@ -89,6 +118,7 @@ def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> Wishes:
         use=tuple(choice["use"]),
         drop=tuple(choice["drop"]),
         keep=tuple(choice["keep"]),
+        category=tuple(choice["category"]),
         scale="standard" if columns.standardize else columns.scale,
         encode=columns.encode,
         missing=columns.missing_rule() or "auto",
@@ -127,7 +157,7 @@ def _plan_as_is(frame: pd.DataFrame, wishes: Wishes) -> TablePlan:
     )
 
 
-def _given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
+def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
     """Read the plan that the user gave, perhaps edited."""
     assert columns.plan is not None
     try:
@@ -140,6 +170,10 @@ def _given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> Tabl
         raise ValueError(f"{source_name} lacks columns of --plan {columns.plan}: {listed(lost)}.")
     if not plan.used:
         raise ValueError(f"--plan {columns.plan} uses no column; set the use of some to number.")
+    if columns.encode == "match" and not plan.is_mixed:
+        plan = replace(plan, encode="match", scale="none", missing="skip")
+    elif plan.is_mixed and columns.encode != "match":
+        plan = replace(plan, encode="auto", missing="auto")
     rows = tuple((at, why) for at, why in plan.rows if at < len(frame))
     fixed = [_with_values(c, frame, plan) if c.use == "category" else c for c in plan.columns]
     return replace(plan, columns=tuple(fixed), rows=rows)
@@ -149,8 +183,8 @@ def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> Co
     """Return a category with its values, if the plan does not list them."""
     if column.levels:
         return column
-    texts = known_texts(frame[column.name], plan.na, words=True)
-    return replace(column, levels=tuple(sorted(texts.dropna().unique())))
+    texts = as_categories(frame[column.name], plan.na)
+    return replace(column, levels=tuple(sorted(texts.dropna().unique(), key=in_order)))
 
 
 def _plan_for_new_rows(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.formats import FORMATS, format_of
 from clustertrust.results import COLUMNS
-from clustertrust.tables import TablePlan
+from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 
 __all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
@@ -44,6 +45,8 @@ class Points:
     original : the table as written, if its columns have names
     folder : where the file is; None for standard input
     sampled : whether these are some rows of a larger file
+    n_filled : how many values were filled in, by column
+    drawn : numbers to draw the points by, if X holds texts too
     view : where to draw the points, if X holds distances
     """
 
@@ -58,6 +61,8 @@ class Points:
     original: pd.DataFrame | None = None
     folder: Path | None = None
     sampled: bool = False
+    n_filled: Mapping[str, int] = field(default_factory=dict)
+    drawn: Any = None
     view: Any = None
 
 
@@ -108,7 +113,7 @@ def read_points(
         return _sparse_points(table, columns, fitted, source_name)
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
-    frame = table.data.set_axis([str(name) for name in table.data.columns], axis=1)
+    frame = table.data.set_axis(_names(table.data), axis=1)
     plan = plan_table(table, frame, columns, source_name, fitted)
     try:
         check_whole_numbers(frame[[column.name for column in plan.used]])
@@ -125,23 +130,45 @@ def read_points(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
+    original = None if is_unnamed(table) else _as_written(path, columns, table, frame)
+    home = None if path == "-" else Path(path).parent
+    points = Points(X, X, ids, kept, None, table.adata, plan, why, original, home)
+    if plan.is_mixed:
+        return _mixed_points(points, None if fitted is not None else frame)
+    lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
     values, preparation = _filled(X.to_numpy()[kept], plan, fitted, source_name)
     # Columns of arrays have no names that a model could ask for.
     plain = is_unnamed(table) and X.shape[1] == table.data.shape[1]
     names = table.data.columns if plain else X.columns
     filled = pd.DataFrame(values, index=ids[kept], columns=names)
-    return Points(
-        preparation.scale(filled),
-        filled,
-        ids,
-        kept,
-        preparation,
-        table.adata,
-        plan,
-        why,
-        None if is_unnamed(table) else _as_written(path, columns, table, frame),
-        None if path == "-" else Path(path).parent,
+    gaps = {plan.used[at].name: int(n) for at, n in zip(plan.sources, lost, strict=True) if n}
+    return replace(
+        points,
+        X=preparation.scale(filled),
+        unscaled=filled,
+        preparation=preparation,
+        n_filled=gaps,
     )
+
+
+def _mixed_points(points: Points, frame: pd.DataFrame | None) -> Points:
+    """Return points for Gower's distance: texts and gaps stay; page and plot show numbers.
+
+    `frame` is the table, if the points are to be shown.
+    """
+    plan = points.plan
+    assert plan is not None
+    X = points.X[points.kept].set_axis(points.ids[points.kept], axis=0)
+    nothing = Preparation(np.zeros(X.shape[1]), None, False)
+    points = replace(points, X=X, unscaled=X, preparation=nothing)
+    if frame is None:
+        return points
+    plan = replace(plan, encode="onehot", missing="mean")
+    numbers = plan.apply(frame)[points.kept].set_axis(points.ids[points.kept], axis=0)
+    plan = replace(plan, scale=choose_scale(plan, numbers)[0])
+    preparation = fit_preparation(plan, numbers.to_numpy())
+    filled = numbers.fillna(dict(zip(numbers.columns, preparation.means, strict=True)))
+    return replace(points, unscaled=filled, drawn=preparation.scale(filled))
 
 
 def _filled(
@@ -171,7 +198,14 @@ def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) 
     if "as_written" not in FORMATS[format].options:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
     texts = read_file(path, columns, as_written=True).data
-    return texts.set_axis([str(name) for name in texts.columns], axis=1)
+    return texts.set_axis(_names(texts), axis=1)
+
+
+def _names(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns as text, without blanks around them if they still differ."""
+    names = [str(name) for name in frame.columns]
+    short = [name.strip() for name in names]
+    return short if len(set(short)) == len(names) and all(short) else names
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
@@ -214,6 +248,7 @@ def _sparse_points(
         "--use": columns.use,
         "--drop": columns.drop,
         "--keep": columns.keep,
+        "--category": columns.category,
         "--impute": columns.impute,
         "--plan": columns.plan,
         "--drop-missing": columns.drop_missing,

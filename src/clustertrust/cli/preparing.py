@@ -9,31 +9,52 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from clustertrust.cli.scaling import Moments, Preparation, measure, moments_of
+from clustertrust.cli.scaling import (
+    Moments,
+    Preparation,
+    measured,
+    moments_of,
+    total_of,
+    with_categories,
+    with_measures,
+)
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.passes import passes_over
+from clustertrust.tables import TablePlan
 
 __all__ = ["Ways", "prepared"]
 
 
 class Ways(NamedTuple):
-    """What is done to a table in blocks: rows left out, means filled in, columns standardised."""
+    """What is done to a table in blocks: rows left out, means filled in, and its plan."""
 
     drop_missing: bool
     impute: bool
-    standardize: bool
+    plan: TablePlan
 
 
-def prepared(source: Source, ways: Ways, n_jobs: int | None) -> tuple[Source, Preparation | None]:
-    """Return the table as clustered, and its preparation; measuring the columns takes a pass."""
+def prepared(
+    source: Source, ways: Ways, n_jobs: int | None, first: pd.DataFrame | None = None
+) -> tuple[Source, Preparation | None]:
+    """Return the table as clustered, and its preparation; measuring the columns takes a pass.
+
+    `first` are rows that robust scales are measured on.
+    """
     table = Complete(source) if ways.drop_missing else source
-    if not ways.standardize and not ways.impute:
+    has_categories = any(column.use == "category" for column in ways.plan.used)
+    if ways.plan.scale == "none" and not ways.impute and not has_categories:
         return table, None
     passes = passes_over(Unchecked(source) if ways.impute else table, 20, n_jobs, True)
     parts = passes.map(_moments, "measuring the columns")
     names = source.columns or [str(j) for j in range(source.n_features)]
-    preparation = measure(parts, names, standardize=ways.standardize, impute=ways.impute)
+    moments = total_of(parts, names)
+    preparation = measured(moments, standardize=ways.plan.scale == "standard", impute=ways.impute)
+    if ways.plan.scale == "robust" and first is not None:
+        preparation = with_measures(preparation, ways.plan, ways.plan.apply(first).to_numpy())
+    elif has_categories:
+        preparation = with_categories(preparation, ways.plan, moments)
     return Prepared(table, preparation), preparation
 
 

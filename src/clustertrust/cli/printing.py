@@ -133,11 +133,16 @@ def planned_settings(points: Points) -> dict[str, Any]:
     if plan is None:
         return {"scale": "none", "rows_left_out": left}
     done: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
-    aside = {c.name: c.reason for c in plan.columns if c.use == "aside" and not c.said}
-    if aside:
-        done["set_aside"] = "; ".join(f"{name} ({why})" for name, why in [*aside.items()][:50])
-    categories = [column.name for column in plan.used if column.use == "category"]
-    return done | ({"categories": ", ".join(categories)} if categories else {})
+    aside = [f"{c.name} ({c.reason})" for c in plan.columns if c.use == "aside" and not c.said]
+    words = {
+        "read": "; ".join(plan.reading),
+        "names_rows": plan.id or "",
+        "categories": ", ".join(c.name for c in plan.used if c.use == "category"),
+        "set_aside": "; ".join(aside[:50]),
+        "missing_values": ", ".join(f"{c.name} {c.n_missing}" for c in plan.used if c.n_missing),
+        "please_check": " ".join(plan.to_check()).replace("Please check ", ""),
+    }
+    return done | {name: as_typed(text) for name, text in words.items() if text}
 
 
 def plan_of(points: Points) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats
 from clustertrust.tables import TablePlan, measures
 
-__all__ = ["Moments", "Preparation", "fit_preparation", "measure", "moments_of"]
+__all__ = [
+    "Moments",
+    "Preparation",
+    "fit_preparation",
+    "measured",
+    "moments_of",
+    "total_of",
+    "with_categories",
+    "with_measures",
+]
 
 
 @dataclass(frozen=True)
@@ -76,17 +85,35 @@ class Preparation:
 
 
 def fit_preparation(plan: TablePlan, values: NDArray) -> Preparation:
-    """What is done to the columns of a plan, measured on the rows (rows, features) of a table."""
+    """Return what is done to the columns of a plan, measured on (rows, features) values."""
+    moments = total_of([moments_of(values)], plan.features)
+    base = measured(moments, standardize=plan.scale == "standard", impute=plan.missing != "drop")
     plain = all(column.use == "number" for column in plan.used)
-    standardize = plan.scale == "standard"
-    impute = plan.missing != "drop"
-    parts = [moments_of(values)]
-    base = measure(parts, plan.features, standardize=standardize, impute=impute)
     if plain and plan.scale in ("none", "standard"):
         return base
+    return with_measures(base, plan, values)
+
+
+def with_measures(base: Preparation, plan: TablePlan, values: NDArray) -> Preparation:
+    """Return the preparation with the scales of a plan, measured on (rows, features) values."""
     found = measures(plan, np.where(np.isfinite(values), values, np.nan).astype(np.float64))
     limit = None if np.isinf(found.limit) else float(found.limit)
     return replace(base, scales=found.scales, centers=found.centers, limit=limit)
+
+
+def with_categories(base: Preparation, plan: TablePlan, moments: Moments) -> Preparation:
+    """Return the preparation with categories that weigh as much as a number, from moments alone."""
+    scales = np.ones(len(base.means)) if base.scales is None else base.scales.copy()
+    is_category = np.array([plan.used[at].use == "category" for at in plan.sources])
+    variances = (moments.squares / np.maximum(moments.known, 1) / scales**2)[~is_category]
+    weight = variances.mean() if len(variances) and variances.mean() > 0 else 1.0
+    for at, column in enumerate(plan.used):
+        if column.use == "category":
+            mine = plan.sources == at
+            spread = (moments.means[mine] * (1 - moments.means[mine])).sum()
+            scales[mine] = np.sqrt(spread / weight) if spread > 0 else 1.0
+    centers = np.where(is_category | base.is_scaled, base.means, 0.0)
+    return replace(base, scales=scales, centers=centers)
 
 
 class Moments(NamedTuple):
@@ -107,14 +134,8 @@ def moments_of(X: NDArray) -> Moments:
     return Moments(len(X), known, means, (np.where(finite, X - means, 0.0) ** 2).sum(axis=0))
 
 
-def measure(
-    parts: Iterable[Moments], names: Sequence[Any], *, standardize: bool, impute: bool
-) -> Preparation:
-    """Return means, and standard deviations if asked for, from the moments of blocks.
-
-    It uses Chan's formula. Missing values do not count in the means, and count as the mean in the
-    deviations.
-    """
+def total_of(parts: Iterable[Moments], names: Sequence[Any]) -> Moments:
+    """Return the moments of all blocks by Chan's formula; raise for a column without values."""
     d = len(names)
     rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)
     for part in parts:
@@ -130,9 +151,17 @@ def measure(
             f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with "
             "--drop."
         )
+    return Moments(rows, counts, means, squares)
+
+
+def measured(moments: Moments, *, standardize: bool, impute: bool) -> Preparation:
+    """Return means, and standard deviations if asked for.
+
+    Missing values do not count in the means, and count as the mean in the deviations.
+    """
     scales = None
     if standardize:
-        scales = np.sqrt(squares / max(1, rows))
+        scales = np.sqrt(moments.squares / max(1, moments.rows))
         # A column of equal values stays; its spread may be a rounding error of its mean.
-        scales[scales <= 1e-12 * np.abs(means)] = 1.0
-    return Preparation(means, scales, impute)
+        scales[scales <= 1e-12 * np.abs(moments.means)] = 1.0
+    return Preparation(moments.means, scales, impute)

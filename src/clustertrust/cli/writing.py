@@ -54,7 +54,7 @@ def save(path: Path, cake: CAKE, points: Points) -> None:
 
 
 def kept_of(preparation: Preparation | None, plan: TablePlan | None) -> dict[str, Any] | None:
-    """What a model's file keeps of what was done to the columns."""
+    """Return what a model's file keeps of what was done to the columns."""
     if preparation is None:
         return None
     # rows are those of one table
@@ -80,7 +80,8 @@ def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
     if points.view is None:
-        ScoreScatterDisplay.from_confidence(scored, points.X, ax=left)
+        shown = points.X if points.drawn is None else points.drawn
+        ScoreScatterDisplay.from_confidence(scored, shown, ax=left)
     else:
         ScoreScatterDisplay.from_confidence(scored, embedding=points.view, ax=left)
     ScoreBarsDisplay.from_confidence(scored, ax=right)
@@ -123,7 +124,7 @@ def write_page(
 
 
 def own_columns(points: Points) -> pd.DataFrame | None:
-    """The rows of the user's own table that are clustered, where its columns have names."""
+    """Return the rows of the user's own table that are clustered, where its columns have names."""
     return None if points.original is None else points.original[points.kept]
 
 
@@ -137,9 +138,12 @@ def _places(points: Points) -> Ints | None:
 
 def _standardised_view(points: Points) -> View | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
-    if points.preparation is None or points.preparation.scales is None or points.X.shape[1] < 3:
+    drawn = points.drawn
+    if drawn is None and points.preparation is not None and points.preparation.is_scaled:
+        drawn = points.X
+    if drawn is None or drawn.shape[1] < 3:
         return None
-    return principal_view(points.X.to_numpy(), f"{points.X.shape[1]} standardised columns")
+    return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} standardised columns")
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:

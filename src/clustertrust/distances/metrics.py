@@ -98,7 +98,20 @@ class Metric:
                 backend().gower_distances(np.ascontiguousarray(X), np.ascontiguousarray(points))
             )
         X, points = as_truths(X, self.name), as_truths(points, self.name)
-        return np.asarray(pairwise_distances(X, points, metric=self.name, **self.params))
+        found = np.asarray(pairwise_distances(X, points, metric=self.name, **self.params))
+        if callable(self.name):
+            self._check(found)
+        return found
+
+    def _check(self, distances: NDArray) -> None:
+        """Raise for what is no distance, as a function of the user's may give."""
+        bad = ~(distances >= 0) | np.isinf(distances)
+        if bad.any():
+            given = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "")
+            raise ValueError(
+                f"metric={given!r} gives {distances[bad][0]} for two rows of X; a distance is a "
+                "finite number that is not below 0. Check the metric, or leave such rows out."
+            )
 
     def among(self, X: Any, n_jobs: int | None = None) -> Floats:
         """Return the distances (n, n) among the points, 0 from each to itself, in blocks of rows.
@@ -109,7 +122,10 @@ class Metric:
         out = np.empty((n, n))
 
         def fill(rows: slice) -> None:
-            out[rows, rows.start :] = self.between(X[rows], X[rows.start :])
+            block = self.between(X[rows], X[rows.start :])
+            # Libraries may give copies a distance of -1e-16; NaN stays NaN.
+            out[rows, rows.start :] = np.maximum(block, 0.0)
+            self._check(out[rows, rows.start :])
 
         with one_thread():
             for _ in map_blocks(fill, blocks(n, 24 * n), count_threads(n_jobs)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.utils import get_tags
 
@@ -142,7 +143,9 @@ class Measured:
         if self.metric.is_precomputed:
             return Columns(rows, labels, self.X.shape[0])
         if by_center:
-            return Nearest(self.X[rows], labels, self.metric)
+            centers = self.X[rows]
+            dense = centers.toarray() if sparse.issparse(centers) else centers
+            return Nearest(dense, labels, self.metric)
         return Training(self.X, rows, labels, self.metric)
 
 

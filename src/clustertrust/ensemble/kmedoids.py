@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -80,7 +81,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> KMedoids:
         """Find the medoids of X, points (n, d) or distances (n, n); y is ignored."""
         X = self._check(X)
-        n = len(X)
+        n = X.shape[0]
         k = check_count("n_clusters", self.n_clusters, at_least=1)
         if k > n:
             raise ValueError(
@@ -100,11 +101,11 @@ class KMedoids(ClusterMixin, BaseEstimator):
         self.inertia_ = float(distances.sum())
         return self
 
-    def _check(self, X: Any) -> NDArray:
+    def _check(self, X: Any) -> Any:
         """Return the data checked, and settle the metric."""
         if isinstance(self.metric, Metric):  # data that are checked, and may have gaps
             self._metric, self.n_features_in_ = self.metric, X.shape[1]
-            return np.asarray(X)
+            return X if sparse.issparse(X) else np.asarray(X)
         if is_name(self.metric, "precomputed"):
             X = validate_data(self, X, dtype=[np.float64, np.float32])
             self._metric = Metric("precomputed")
@@ -113,19 +114,17 @@ class KMedoids(ClusterMixin, BaseEstimator):
         self._metric = fitted_metric(self.metric, self.metric_params, X)
         return X
 
-    def _find(
-        self, X: NDArray, sample: Ints | None, start: Ints, max_iter: int
-    ) -> tuple[Ints, int]:
+    def _find(self, X: Any, sample: Ints | None, start: Ints, max_iter: int) -> tuple[Ints, int]:
         """Return the medoids, as positions in the sample, and the number of sweeps."""
         metric = self._metric
         if metric.is_precomputed:
             matrix = np.asarray(among(X, sample))
             return swap_medoids(lambda rows: matrix[rows], len(matrix), start, max_iter)
-        points = np.ascontiguousarray(X if sample is None else X[sample])
+        points = X if sample is None else X[sample]
         if metric.is_euclidean:
-            medoids, sweeps = backend().fasterpam(points, start, max_iter)
+            medoids, sweeps = backend().fasterpam(np.ascontiguousarray(points), start, max_iter)
             return medoids, int(sweeps)
-        n = len(points)
+        n = points.shape[0]
         if 8 * n * n <= memory_budget():
             kept = metric.among(points, n_jobs=1)
             return swap_medoids(lambda rows: kept[rows], n, start, max_iter)
@@ -148,7 +147,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
             X = check_new_distances(X, self.n_features_in_) if precomputed else X
         return self._nearest(X)[0]
 
-    def _nearest(self, X: NDArray) -> tuple[Ints, NDArray]:
+    def _nearest(self, X: Any) -> tuple[Ints, NDArray]:
         """Return the nearest medoid of each row, and how far away it is."""
         if self._metric.is_euclidean:
             squares = squared_distances(self.cluster_centers_, X)
@@ -160,7 +159,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
             else self._metric.between(X, self.cluster_centers_)
         )
         labels = to_medoid.argmin(axis=1)
-        return labels, to_medoid[np.arange(len(X)), labels]
+        return labels, to_medoid[np.arange(len(labels)), labels]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -243,7 +243,14 @@ class Recipe:
             "vary": {name: [repr(value) for value in values] for name, values in self.vary.items()},
             "resample": self.resample,
             "left_out": self.left_out,
-        } | ({} if is_name(self.metric, "euclidean") else {"metric": repr(self.metric)})
+        } | self._metric_settings()
+
+    def _metric_settings(self) -> dict[str, Any]:
+        """Return the metric as JSON; functions by name, which is the same in another process."""
+        if is_name(self.metric, "euclidean"):
+            return {}
+        name = getattr(self.metric, "__qualname__", self.metric)
+        return {"metric": f"{name} {self.metric_params or ''}".strip()}
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Fit run r."""

@@ -100,11 +100,29 @@ def _read(
     if not (reading.as_written or reading.decimal) and _has_decimal_commas(frame, reading):
         found = _parsed(source, options | {"decimal": ",", "thousands": "."}, named)
         return found, [*layout.notes, "a comma comes before the decimals"]
-    return frame, layout.notes
+    doubts = _first_point(frame) if named and reading.header is None else []
+    return frame, [*layout.notes, *doubts]
+
+
+def _first_point(frame: pd.DataFrame) -> list[str]:
+    """Return a note if names look like the first point: decimals, or values of their columns."""
+    names = [str(name) for name in frame.columns]
+    odd = any(is_number(name) and not float(name).is_integer() for name in names)
+    for j, name in enumerate(names):
+        column = frame.iloc[:, j]
+        if not odd and not pd.api.types.is_numeric_dtype(column.dtype) and len(column) > 1:
+            odd = bool((column == name).any())
+    if not odd:
+        return []
+    shown = ", ".join(names[:4]) + ", …" * (len(names) > 4)
+    return [
+        f"the first line as names ({shown}). Please check: if it is the first point, say "
+        "header=False"
+    ]
 
 
 def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
-    """Whether texts of the table prove decimal commas, and none a decimal point."""
+    """Return whether texts of the table prove decimal commas, and none a decimal point."""
     found = set()
     for j in range(frame.shape[1]):
         column = frame.iloc[:, j]
@@ -119,7 +137,7 @@ def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
 
 
 def _in_thousandths(column: pd.Series) -> bool:
-    """Whether numbers may be 1.234, one thousand two hundred and thirty-four."""
+    """Return whether numbers may be 1.234, one thousand two hundred and thirty-four."""
     known = column.dropna()
     return bool((known.mul(1000).round(6) % 1 == 0).all() and (known.abs() < 1000).all())
 
@@ -198,7 +216,8 @@ def _has_names(first: list[str], header: bool | None) -> bool:
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
             f"has numbers in its first line ({', '.join(first[:3])}): set header=False if that is "
-            "the first point, header=True if they are names."
+            "the first point, header=True if they are names.",
+            ["header=False"],
         )
     return True
 

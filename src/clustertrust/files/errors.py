@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from clustertrust.storage import DAMAGE
@@ -11,7 +11,16 @@ __all__ = ["TableError", "named_errors"]
 
 
 class TableError(ValueError):
-    """A file that cannot be read as a table; the message says what to do."""
+    """A file that cannot be read as a table; the message says what to do.
+
+    Attributes
+    ----------
+    add : parameters that help, such as `header=False`
+    """
+
+    def __init__(self, text: str, add: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.add = tuple(add)
 
 
 @contextmanager
@@ -25,7 +34,7 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
             "UTF-8."
         ) from error
     except TableError as error:
-        raise TableError(f"{source_name} {error}") from error
+        raise TableError(f"{source_name} {error}", error.add) from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:

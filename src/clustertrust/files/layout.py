@@ -17,8 +17,15 @@ __all__ = ["SEPARATORS", "Layout", "encoding_of", "layout_of", "titles_above"]
 # Words that may be typed for a separator.
 SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 SEPARATORS |= {"space": r"\s+", "spaces": r"\s+", " ": r"\s+", "whitespace": r"\s+"}
-_TOLD = {"\t": "a tab", ";": "a semicolon", "|": "a bar", r"\s+": "blanks", ",": "a comma"}
-LINES = 60  # of the file, to know it by
+_FOUND = {
+    "\t": "a tab separates",
+    ";": "a semicolon separates",
+    "|": "a bar separates",
+    r"\s+": "blanks separate",
+    ",": "a comma separates",
+}
+LINES = 100  # of the file, to know it by
+MOST_TITLES = 40  # lines of prose above the names
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -45,7 +52,7 @@ class Layout:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding that the first bytes of a file show."""
+    """Return the encoding that the first bytes of a file show."""
     for mark, encoding in BOMS:
         if head.startswith(mark):
             return encoding
@@ -56,7 +63,7 @@ def encoding_of(head: bytes) -> str:
 
 
 def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
-    """The layout of a file by its first bytes; what `reading` has is taken from there."""
+    """Return the layout of a file by its first bytes; what `reading` has is taken from there."""
     text = _decoded(head, encoding)
     if "\0" in text:
         raise TableError("holds bytes that are no text; is it another format?")
@@ -67,7 +74,7 @@ def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
     notes = [] if encoding.startswith("utf-8") or reading.encoding else [f"as {encoding} text"]
     separator = given or _separator(lines[:LINES], default)
     if given is None and separator != default:
-        notes.append(f"{_TOLD[separator]} separates the fields")
+        notes.append(f"{_FOUND[separator]} the fields")
     counts = _counts(lines[:LINES], separator)
     skip = reading.skip_rows
     if skip is None:
@@ -78,7 +85,7 @@ def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
 
 
 def titles_above(counts: Sequence[int]) -> int:
-    """How many of the first lines are titles, by the fields that each line has.
+    """Return how many of the first lines are titles, by the fields that each line has.
 
     Titles have fewer fields than nearly all lines below them, and one or two as a rule.
     """
@@ -90,17 +97,17 @@ def titles_above(counts: Sequence[int]) -> int:
         return 0
     first = next((j for j, count in enumerate(counts) if count >= usual - 1), 0)
     below = [count for count in counts[:first] if count]
-    return first if below and max(below) <= max(1, usual // 2) and first <= 10 else 0
+    return first if below and max(below) <= max(1, usual // 2) and first <= MOST_TITLES else 0
 
 
 def _decoded(head: bytes, encoding: str) -> str:
-    """The first bytes as text; a character that was cut at their end is left out."""
+    """Return the first bytes as text; a character that was cut at their end is left out."""
     decoder = codecs.getincrementaldecoder(encoding)()
     return decoder.decode(head, final=False)
 
 
 def _is_unnamed(counts: Sequence[int], skip: int, reading: Any) -> bool:
-    """Whether nearly all rows have one field more than the line of names."""
+    """Return whether nearly all rows have one field more than the line of names."""
     below = [count for count in counts[skip:] if count]
     if len(below) < 3 or reading.header is False:
         return False
@@ -108,7 +115,7 @@ def _is_unnamed(counts: Sequence[int], skip: int, reading: Any) -> bool:
 
 
 def _counts(lines: Sequence[str], separator: str) -> list[int]:
-    """Fields in each line that is not empty at their ends; 0 for an empty line."""
+    """Return fields in each line that is not empty at their ends; 0 for an empty line."""
     if separator == r"\s+":
         return [len(re.findall(r'"[^"]*"|\S+', line)) for line in lines]
     if len(separator) != 1:
@@ -125,7 +132,7 @@ def _counts(lines: Sequence[str], separator: str) -> list[int]:
 
 
 def _separator(lines: Sequence[str], default: str) -> str:
-    """What separates the fields: what gives nearly all lines the same number of them."""
+    """Return what separates the fields: what gives nearly all lines the same number of them."""
     best, found = (0.0, 0), default
     for separator in dict.fromkeys((default, ",", ";", "\t", "|", r"\s+")):
         counts = [count for count in _counts(lines, separator) if count]

@@ -295,19 +295,21 @@ class FrameSource(FileSource):
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
         assert self.columns is not None
+        for path, frame in self.frames(rows):
+            ids = None if self.id is None else frame[self.id].to_numpy()
+            yield Block(numbers_of(frame[self.columns], str(path)), ids)
+
+    def frames(self, rows: int) -> Iterator[tuple[Path, pd.DataFrame]]:
+        """Yield the rows as they are read, text too, with their file."""
         for path in self.paths:
             for frame in self._guarded(path, rows):
-                if frame.empty:  # only empty lines; columns without values look like text
-                    continue
-                ids = None if self.id is None else frame[self.id].to_numpy()
-                yield Block(numbers_of(frame[self.columns], str(path)), ids)
+                if not frame.empty:  # only empty lines; columns without values look like text
+                    yield path, frame
 
     def head(self, rows: int) -> pd.DataFrame:
-        """The first rows as they are read, text too."""
-        for path in self.paths:
-            for frame in self._guarded(path, rows):
-                if not frame.empty:
-                    return frame.head(rows)
+        """Return the first rows as they are read, text too."""
+        for _, frame in self.frames(rows):
+            return frame.head(rows)
         return pd.DataFrame(columns=self.wanted)
 
     @classmethod

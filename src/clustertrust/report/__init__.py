@@ -23,6 +23,7 @@ from clustertrust.reasons import check_threshold, first_threshold
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
+    check_original,
     pack_original,
     pack_reasons,
     pack_values,
@@ -161,6 +162,7 @@ def build_report(
         )
     points = read_scores(table)
     numeric = points.numbers
+    check_original(original, numeric)
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
     named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
@@ -207,7 +209,7 @@ def build_report(
         "profiles": cluster_profiles(matrix, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
-        "original": [] if original is None else pack_original(original, numeric),
+        "original": [] if original is None else pack_original(original),
         "settings": [
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],

@@ -26,6 +26,7 @@ from clustertrust.report.packing import pack, pack_codes, pack_index
 
 __all__ = [
     "LOWEST",
+    "check_original",
     "choose_columns",
     "group_means",
     "pack_original",
@@ -55,10 +56,11 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     if n <= most:
         return None
     by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
-    asked = np.union1d(by_score[: most // LOWEST], also)
-    others = np.setdiff1d(by_score, asked)
-    rest = np.random.default_rng(0).choice(others, most - asked.size, replace=False)
-    return np.sort(np.concatenate([asked, rest]))
+    drawn = np.zeros(n, dtype=bool)
+    drawn[by_score[: most // LOWEST]] = drawn[also] = True
+    others, room = np.flatnonzero(~drawn), most - int(drawn.sum())
+    drawn[np.random.default_rng(0).choice(others, room, replace=False)] = True
+    return np.flatnonzero(drawn)
 
 
 def group_means(X: Any, codes: Ints, k: int) -> Floats:
@@ -185,13 +187,19 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict
     }
 
 
-def pack_original(original: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The columns of the user's own table as text: names, and what stands in each row."""
+def check_original(original: Any, table: pd.DataFrame) -> None:
+    """Raise unless the user's own table is a frame of the same points."""
+    if original is None:
+        return
     if not isinstance(original, pd.DataFrame):
         raise TypeError(
-            f"original is a {type(original).__name__}; give a pandas DataFrame, one row a point."
+            f"original is a {type(original).__name__}; give a pandas DataFrame, one row per point."
         )
     check_same_length("original", original, "table", table)
+
+
+def pack_original(original: pd.DataFrame) -> list[dict[str, Any]]:
+    """Pack the columns of the user's own table as text: names, and what stands in each row."""
     most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
     shown = original.iloc[:, :most].astype(object)
     texts = shown.where(shown.notna(), "").astype(str)

@@ -6,10 +6,11 @@ model, edited as JSON, and applied to this table and to others.
 
 from __future__ import annotations
 
+from clustertrust.tables.frames import warn_of_columns
 from clustertrust.tables.kinds import Wishes
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import ColumnPlan, TablePlan
-from clustertrust.tables.scales import choose_scale, measures, warn_of_scales
+from clustertrust.tables.scales import choose_scale, measures
 
 __all__ = [
     "ColumnPlan",
@@ -18,5 +19,5 @@ __all__ = [
     "choose_scale",
     "look",
     "measures",
-    "warn_of_scales",
+    "warn_of_columns",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,15 +11,18 @@ from numpy.typing import NDArray
 
 from clustertrust.tables.plan import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
+    as_categories,
     as_numbers,
     decimal_of,
+    in_order,
     is_date,
     known_texts,
     sentinels_in,
     truth_of,
+    words_of,
 )
 
-__all__ = ["COUNTING", "How", "Wishes", "kind_of"]
+__all__ = ["COUNTING", "ENOUGH", "How", "Wishes", "counts_rows", "is_named_as_id", "kind_of"]
 
 MOST_CATEGORIES = 50  # in a column that becomes one column a category
 ENOUGH = 10  # rows from which on counting columns and all-different values say something
@@ -55,9 +57,11 @@ class Wishes:
     use : columns to use, no others
     drop : columns to leave out
     keep : columns to use although they look like ids or dates, or miss most of their values
+    category : columns to use as categories, although they hold numbers
     scale : "auto" or a name of `SCALES`
-    encode : "auto", "onehot" or "drop"
-    missing : "auto", "mean" (fill in, also where most is missing) or "drop" (leave rows out)
+    encode : "auto", "onehot", "drop", or "match" (categories stay texts, for Gower's distance)
+    missing : "auto", "mean" (fill in, also where most is missing), "drop" (leave rows out), or
+        "skip" (they stay missing, as Gower's distance takes them)
     na : texts that stand for a missing value beside the usual ones; where it is empty, only empty
         fields do, and no number is taken for one
     decimal, thousands : marks in numbers; None: found
@@ -67,6 +71,7 @@ class Wishes:
     use: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
     scale: str = "auto"
     encode: str = "auto"
     missing: str = "auto"
@@ -85,7 +90,12 @@ class How:
 
 
 def kind_of(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
-    """What a column is, whatever was said about it."""
+    """Return what a column is; what was said about it counts only for categories."""
+    if name in wishes.category:
+        texts = as_categories(series, how.na)
+        levels = tuple(sorted(texts.dropna().unique(), key=in_order))
+        lost = int(texts.isna().sum())
+        return ColumnPlan(name, "category", "category", levels=levels, n_missing=lost)
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or isinstance(
         series.dtype, pd.PeriodDtype
     ):
@@ -100,7 +110,7 @@ def kind_of(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) 
 
 
 def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
-    """A column of numbers, or of texts that are numbers."""
+    """Return a column of numbers, or of texts that are numbers."""
     values = numbers_of(series, ColumnPlan(name, "number", "number"), how)
     odd = tuple(sentinels_in(values)) if wishes.na != () else ()
     column = ColumnPlan(name, "number", "number", missing=odd, numeric=True, decimal=how.decimal)
@@ -115,24 +125,26 @@ def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) 
     if odd:
         shown = ", ".join(f"{value:g}" for value in odd)
         count = int(np.isin(numbers_of(series, replace(column, missing=()), how), odd).sum())
-        reason = f"{shown} in {count} rows is taken as missing (na=['none'] keeps it)"
+        reason = (
+            f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
+        )
     return replace(column, reason=reason)
 
 
 def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool) -> tuple[str, str]:
-    """The kind of a column of numbers by its name and its values, and the reason for it."""
-    words = _words(name)
+    """Return the kind of a column of numbers by its name and its values, and the reason for it."""
+    words = words_of(name)
     whole = bool((known == np.round(known)).all())
     different = len(np.unique(known))
     if different == 1 and n > 1:
         return "constant", f"all its values are {known[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
-        if whole and different == len(known):
+        if different == len(known) and (whole or counts_rows(known)):
             return "id", COUNTING[0]
         return "number", ""
-    if whole and ({"id", "uuid", "uid"} & set(words) or (words[-1:] and words[-1] in IDS)):
+    if whole and is_named_as_id(words):
         return "id", "its name says that it is an id or a code"
-    if len(known) == n >= ENOUGH and _counts(known):
+    if len(known) == n >= ENOUGH and counts_rows(known):
         return "id", COUNTING[1]
     if whole and len(known) == n >= ENOUGH and np.mean(np.diff(known) == 1) > GROUPED:
         return "id", COUNTING[2]
@@ -152,7 +164,7 @@ def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool)
 
 
 def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
-    """A column of text."""
+    """Return a column of text."""
     texts = known_texts(series, how.na)
     known = texts.dropna()
     column = ColumnPlan(name, "text", "aside", n_missing=int(texts.isna().sum()))
@@ -179,12 +191,14 @@ def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) ->
         return replace(column, kind="date", reason="dates or times")
     texts = known_texts(series, how.na, words=True)
     column = replace(column, n_missing=int(texts.isna().sum()))
-    return _words_of(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
+    return _word_kind(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
 
 
-def _words_of(column: ColumnPlan, known: pd.Series, different: list[str], last: bool) -> ColumnPlan:
-    """A column of text that is neither numbers nor dates."""
-    n, words = len(known), _words(column.name)
+def _word_kind(
+    column: ColumnPlan, known: pd.Series, different: list[str], last: bool
+) -> ColumnPlan:
+    """Return a column of text that is neither numbers nor dates."""
+    n, words = len(known), words_of(column.name)
     if len(different) == 1 and n > 1:
         return replace(column, kind="constant", reason=f"all its values are {different[0]!r}")
     if len(different) == n and n > 2:
@@ -214,8 +228,13 @@ def _counted(series: pd.Series, column: ColumnPlan, how: How) -> ColumnPlan:
     return column
 
 
-def _counts(known: NDArray[np.float64]) -> bool:
-    """Whether numbers rise in equal steps, as row numbers and time axes do."""
+def is_named_as_id(words: Sequence[str]) -> bool:
+    """Return whether the words of a name are those of an id."""
+    return bool({"id", "uuid", "uid"} & set(words)) or (bool(words) and words[-1] in IDS)
+
+
+def counts_rows(known: NDArray[np.float64]) -> bool:
+    """Return whether numbers rise in equal steps, as row numbers and time axes do."""
     steps = np.diff(known)
     return bool(steps[0] > 0 and np.allclose(steps, steps.mean(), rtol=0.02, atol=0))
 
@@ -236,8 +255,3 @@ def _is_date_part(words: Sequence[str], known: NDArray[np.float64]) -> bool:
     }
     found = ranges.get(words[-1]) if words else None
     return found is not None and found[0] <= low and high <= found[1]
-
-
-def _words(name: str) -> list[str]:
-    """The words of a name, in small letters: customerID and customer_id have two."""
-    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]

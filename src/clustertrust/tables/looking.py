@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from clustertrust._validation import check_choice
+from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, How, Wishes, kind_of
 from clustertrust.tables.plan import (
     ENCODINGS,
@@ -43,7 +44,7 @@ def look(
 
     Parameters
     ----------
-    frame : DataFrame, one row a point
+    frame : DataFrame, one row per point
     wishes : Wishes, optional; what is not said there is found
     reading : what was found out when the file was read; it is kept with the plan
 
@@ -81,7 +82,7 @@ def look(
     plan = TablePlan(
         tuple(columns),
         encode=wishes.encode,
-        missing=wishes.missing,
+        missing="skip" if (wishes.encode, wishes.missing) == ("match", "auto") else wishes.missing,
         na=how.na,
         decimal=how.decimal,
         thousands=how.thousands,
@@ -93,19 +94,28 @@ def look(
     if plan.problems:
         return plan
     scale, reason = wishes.scale, ""
-    if scale == "auto":
+    if plan.is_mixed:
+        scale, reason = "none", "Gower's distance divides numbers by their ranges"
+    elif scale == "auto":
         scale, reason = choose_scale(plan, plan.apply(points))
-    return replace(plan, scale=scale, scale_reason=reason, warnings=tuple(_warnings(plan, points)))
+    plan = replace(plan, scale=scale, scale_reason=reason)
+    return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), _named(points))
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its names as text."""
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
 def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
-    """What is done with a column, by what it is and what was said."""
+    """Return what is done with a column, by what it is and what was said."""
     otherwise = f"keep=[{column.name!r}]" if _use_asked(column) != "aside" else ""
     if column.name == wishes.id:
         return replace(column, kind="id", use="id", reason="", said=True)
-    if column.name in wishes.drop or (wishes.use and column.name not in wishes.use):
+    asked = (*wishes.use, *wishes.category)
+    if column.name in wishes.drop or (wishes.use and column.name not in asked):
         return replace(column, use="aside", reason="left out as asked", said=True)
-    if wishes.use or column.name in wishes.keep:
+    if column.name in (*wishes.use, *wishes.category, *wishes.keep):
         use = _use_asked(column)
         reason = column.reason if column.use == "number" or use == "aside" else ""
         return replace(column, use=use, reason=reason, said=True)
@@ -114,7 +124,7 @@ def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
     if (
         column.kind == "category"
         and column.use == "aside"
-        and wishes.encode == "onehot"
+        and wishes.encode in ("onehot", "match")
         and column.levels
     ):
         column = replace(column, use="category", reason="")
@@ -126,14 +136,14 @@ def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
 
 
 def _use_asked(column: ColumnPlan) -> str:
-    """What a column that was asked for becomes; "aside" where it cannot be used."""
+    """Return what a column that was asked for becomes; "aside" where it cannot be used."""
     if column.numeric and column.kind != "empty":
         return "number"
     return "category" if len(column.levels) >= 2 else "aside"
 
 
 def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) -> list[ColumnPlan]:
-    """The same, a column of different ids naming the rows where nobody said which does.
+    """Let a column of different ids name the rows, if nobody said which does.
 
     Names come before numbers, and row numbers last.
     """
@@ -150,7 +160,7 @@ def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) ->
 
 
 def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
-    """The mark before the decimals, by all texts of the table that prove one."""
+    """Return the mark before the decimals, by all texts of the table that prove one."""
     found = set()
     for j, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
@@ -163,7 +173,7 @@ def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
 
 
 def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
-    """Positions and reasons of rows that are no points: units at the start, totals at the end."""
+    """Return positions and reasons of rows that are no points: first units, last totals."""
     text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     if not text or len(frame) < 4:
         return []
@@ -180,7 +190,7 @@ def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
 
 
 def _has_units(frame: pd.DataFrame, text: Sequence[int], how: Any) -> bool:
-    """Whether the first row holds units: below it the columns that it makes text are numbers."""
+    """Return whether the first row holds units: only it keeps columns from being numbers."""
     changed = 0
     for j in text:
         texts = known_texts(frame.iloc[:, j], how.na)
@@ -204,13 +214,14 @@ def _has_units(frame: pd.DataFrame, text: Sequence[int], how: Any) -> bool:
 def _problems(
     plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], wishes: Wishes
 ) -> list[Problem]:
-    """All that stands against clustering the table, each with what to do."""
+    """Return all that stands against clustering the table, each with what to do."""
     found = []
     given: Mapping[str, Sequence[str]] = {
         "id": [] if wishes.id is None else [wishes.id],
         "drop": wishes.drop,
         "use": wishes.use,
         "keep": wishes.keep,
+        "category": wishes.category,
     }
     for option, columns in given.items():
         for name in columns:
@@ -218,15 +229,16 @@ def _problems(
                 near = _nearest(name, names)
                 told = f"{option}={name!r}: there is no such column{did_you_mean(name, names)}"
                 found.append(Problem(told, swap=None if near is None else (name, near)))
-    for name in (*wishes.use, *wishes.keep):
+    for name in dict.fromkeys((*wishes.use, *wishes.keep, *wishes.category)):
         if name in (wishes.id, *wishes.drop):
             told = (
-                f"The column {name!r} is named by use=… or keep=… and left out by drop=… or id=…; "
-                "decide for one."
+                f"The column {name!r} is named by use=…, keep=… or category=… and left out by "
+                "drop=… or id=…; decide for one."
             )
             found.append(Problem(told))
     for column in plan.columns:
-        if column.name in (*wishes.use, *wishes.keep) and column.use == "aside" and not found:
+        named = column.name in (*wishes.use, *wishes.keep, *wishes.category)
+        if named and column.use == "aside" and not found:
             told = f"use={column.name!r}: it is {column.kind}, {column.reason}, and cannot be used."
             found.append(Problem(told))
     if found:
@@ -245,7 +257,7 @@ def _problems(
 
 
 def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
-    """A word about a table of one column that has a few values: its clusters would be these."""
+    """Return a problem if one column of a few values is left: its clusters would be these."""
     column = plan.used[0]
     values = plan.apply(frame).drop_duplicates()
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
@@ -261,7 +273,7 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
 
 
 def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
-    """What a user should not overlook."""
+    """Return what a user should not overlook."""
     n = max(len(frame), 1)
     loud = [
         f"{column.name} {column.n_missing / n:.0%}"
@@ -269,7 +281,7 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
         if column.n_missing > LOUD * n
     ]
     found = []
-    if loud and plan.missing != "drop":
+    if loud and plan.missing not in ("drop", "skip"):
         found.append(
             f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
             "rest on what was put in their place."
@@ -285,7 +297,7 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """The end of a message about a name that is not there."""
+    """Return the end of a message about a name that is not there."""
     near = _nearest(name, names)
     if near is not None:
         return f"; did you mean {near!r}?"
@@ -294,7 +306,7 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """The name that was meant, most likely."""
+    """Return the name that was meant, most likely."""
     small = {other.casefold(): other for other in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
     return small[near[0]] if near else None

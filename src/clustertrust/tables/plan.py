@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -13,7 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._validation import check_choice, warn_user
-from clustertrust.tables.values import as_numbers, is_number, known_texts, mapped
+from clustertrust.tables.values import (
+    as_categories,
+    as_numbers,
+    is_number,
+    known_texts,
+    mapped,
+)
 
 __all__ = [
     "ENCODINGS",
@@ -31,8 +37,10 @@ __all__ = [
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, or nothing.
 USES = ("number", "category", "aside", "id")
-ENCODINGS = ("auto", "onehot", "drop")
-MISSING_RULES = ("auto", "mean", "drop")
+# What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
+# Gower's distance takes them.
+ENCODINGS = ("auto", "onehot", "drop", "match")
+MISSING_RULES = ("auto", "mean", "drop", "skip")
 LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
@@ -70,6 +78,7 @@ class ColumnPlan:
     numeric : whether it could be used as a number
     n_missing : how many values are missing in the table that was looked at
     said : whether the user decided it
+    check : why a person should check what is done with it; `otherwise` then says what to say
     """
 
     name: str
@@ -83,6 +92,7 @@ class ColumnPlan:
     numeric: bool = False
     n_missing: int = 0
     said: bool = False
+    check: str = ""
 
     @property
     def features(self) -> list[str]:
@@ -136,14 +146,21 @@ class TablePlan:
         return next((column.name for column in self.columns if column.use == "id"), None)
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether categories stay texts and missing values stay missing, for Gower's distance."""
+        return self.encode == "match"
+
+    @property
     def features(self) -> list[str]:
         """Names of the columns of `apply`'s result."""
+        if self.is_mixed:
+            return [column.name for column in self.used]
         return [name for column in self.used for name in column.features]
 
     @property
     def sources(self) -> NDArray[np.intp]:
         """For each feature, which of the columns that are used it comes from."""
-        sizes = [len(column.features) for column in self.used]
+        sizes = [1 if self.is_mixed else len(column.features) for column in self.used]
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
@@ -153,11 +170,13 @@ class TablePlan:
             column.said or (column.use, column.kind) == ("number", "number")
             for column in self.columns
         )
-        odd = any(column.missing or column.n_missing for column in self.used)
+        odd = any(column.missing or column.n_missing or column.check for column in self.used)
         return all(told) and not odd and self.scale == "none" and not (self.rows or self.reading)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The columns that are clustered, as numbers; NaN where a value is missing.
+        """Return the columns that are clustered, as numbers; NaN where a value is missing.
+
+        If the plan is for Gower's distance (`encode="match"`), categories stay texts.
 
         Parameters
         ----------
@@ -171,64 +190,99 @@ class TablePlan:
         lost = [column.name for column in self.used if column.name not in found]
         if lost:
             raise ValueError(f"The table lacks columns that its plan uses: {', '.join(lost)}.")
-        parts = [self._numbers(frame[found[column.name]], column) for column in self.used]
-        if not parts:
+        if self.is_mixed:
+            mixed = {c.name: self._values(frame[found[c.name]], c) for c in self.used}
+            return pd.DataFrame(mixed, index=frame.index)
+        used = self.used
+        if not used:
             return pd.DataFrame(index=frame.index)
-        return pd.DataFrame(np.hstack(parts), columns=self.features, index=frame.index)
+        if self._takes_as_is(chosen := frame[[found[column.name] for column in used]]):
+            values = chosen.to_numpy(np.float64)
+            numbers = np.where(np.isfinite(values), values, np.nan)
+        else:
+            numbers = np.hstack([self._numbers(frame[found[one.name]], one) for one in used])
+        return pd.DataFrame(numbers, columns=self.features, index=frame.index)
+
+    def _takes_as_is(self, chosen: pd.DataFrame) -> bool:
+        """Whether all columns are floats with nothing to replace: then they are taken at once.
+
+        A table of genes has 20,000 columns.
+        """
+        return (
+            all(kind == np.float64 for kind in chosen.dtypes)
+            and not any(one.use != "number" or one.levels or one.missing for one in self.used)
+            and not any(is_number(text) for text in self.na or ())
+        )
+
+    def _values(self, series: pd.Series, column: ColumnPlan) -> Any:
+        """Return one column as texts or numbers, (rows,)."""
+        if column.use == "category":
+            return as_categories(series, self.na).to_numpy(dtype=object)
+        return numbers_of(series, column, self)
 
     def _numbers(self, series: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-        """The features of one column, (rows, features)."""
+        """Return the features of one column, (rows, features)."""
         if column.use == "category":
-            return one_hot(known_texts(series, self.na, words=True), column)
+            return one_hot(as_categories(series, self.na), column)
         return numbers_of(series, column, self)[:, None]
 
     def rows_out(self, X: pd.DataFrame, rows: Sequence[tuple[int, str]] = ()) -> pd.Series:
-        """For each row of what `apply` gave why it is left out; an empty text where it is not.
+        """Return why each row of the result of `apply` is left out, an empty text if it is not.
 
         `rows` are those that are left out for another reason, as in the attribute.
         """
         why = pd.Series("", index=range(len(X)), dtype=object)
         if self.missing != "mean" and X.shape[1]:
-            lost = ~np.isfinite(X.to_numpy())
+            lost = X.isna().to_numpy()
             _, first = np.unique(self.sources, return_index=True)
             share = lost[:, first].mean(axis=1)
-            why[share > (MOST_MISSING if self.missing == "auto" else 0.0)] = MISSING_VALUES
+            why[share > (0.0 if self.missing == "drop" else MOST_MISSING)] = MISSING_VALUES
         for at, reason in rows:
             why[at] = reason
         return why
 
     def summary(self, most: int = 12) -> str:
-        """The plan in a few lines."""
-        lines = [f"Read: {note}." for note in self.reading]
-        used = [column for column in self.columns if column.use in ("number", "category")]
-        names = _listed([column.name for column in used], most)
-        lines.append(f"Clustered: {len(used)} of {len(self.columns)} columns ({names}).")
+        """Return the plan in a few lines."""
+        names = _listed([column.name for column in self.used], most)
+        lines = [f"Read: {'; '.join(self.reading)}."] if self.reading else []
+        lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
             if found:
                 lines.append(f"{word}: {_listed(found, most)}.")
-        aside = [column for column in self.columns if column.use == "aside" and not column.said]
-        for column in aside[:most]:
-            otherwise = f" To use it: {column.otherwise}." if column.otherwise else ""
-            lines.append(f"Set aside: {column.name}, {column.reason}.{otherwise}")
-        if len(aside) > most:
-            lines.append(f"Set aside: {len(aside) - most} more columns.")
-        lines += [f"Note on {column.name}: {column.reason}." for column in used if column.reason][
-            :most
-        ]
-        for reason in dict.fromkeys(reason for _, reason in self.rows):
-            count = sum(other == reason for _, other in self.rows)
-            lines.append(f"Rows {reason}: {count}.")
-        lost = [f"{column.name} {column.n_missing}" for column in used if column.n_missing]
+        lines += self._set_aside(most)
+        noted = [column for column in self.used if column.reason]
+        lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
+        if self.rows:
+            counts = Counter(reason.removeprefix(LEFT_OUT) for _, reason in self.rows)
+            shown = ", ".join(f"{count} ({reason})" for reason, count in counts.items())
+            lines.append(f"Rows left out: {shown}.")
+        lost = [f"{column.name} {column.n_missing}" for column in self.used if column.n_missing]
         if lost:
             lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
-        lines.append(
-            f"Scale: {self.scale}" + (f", {self.scale_reason}." if self.scale_reason else ".")
-        )
-        return "\n".join(lines)
+        lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
+        return "\n".join([*lines, *self.to_check(most)])
+
+    def _set_aside(self, most: int) -> list[str]:
+        """Return a line for each reason why columns are set aside."""
+        aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        lines = []
+        for (reason, option), names in _grouped((c, c.reason) for c in aside).items():
+            otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
+            lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
+        more = [f"Set aside for other reasons: {len(lines) - most} more."] * (len(lines) > most)
+        return lines[:most] + more
+
+    def to_check(self, most: int = 12) -> list[str]:
+        """Return a line for each reason why a person should check columns."""
+        doubted = ((column, column.check) for column in self.columns if column.check)
+        return [
+            f"Please check {_listed(names, most)}: {reason}, say {_named(option, names, most)}."
+            for (reason, option), names in _grouped(doubted).items()
+        ]
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON holds it."""
+        """Return the plan as JSON holds it."""
         kept = {name: value for name, value in vars(self).items() if name not in _PASSING}
         kept["columns"] = [
             {
@@ -242,7 +296,7 @@ class TablePlan:
 
     @classmethod
     def from_json(cls, kept: Any) -> TablePlan:
-        """A plan that `to_json` gave, and that a person may have edited; what is wrong is named."""
+        """Read a plan that `to_json` gave and a person may have edited; raise if it is wrong."""
         if not isinstance(kept, dict) or not isinstance(kept.get("columns"), list):
             raise ValueError("A plan is a JSON object with a list of columns, as it was written.")
         _check_keys(kept, cls, "The plan")
@@ -264,10 +318,12 @@ class TablePlan:
 
 SCALES = ("none", "standard", "robust", "minmax")
 _PASSING = ("warnings", "problems")
+_WITHOUT_NAMES = {"encode": "encode='onehot'"}  # an option that is said of all columns
 _RULES = {
     "auto": "they take the column's mean; rows with more than half missing are left out",
     "mean": "they take the column's mean",
     "drop": "such rows are left out",
+    "skip": "distances skip them; rows with more than half missing are left out",
 }
 
 
@@ -295,7 +351,7 @@ def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
 
 
 def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.float64]:
-    """A column as floats, NaN where a value is missing.
+    """Return a column as floats, NaN where a value is missing.
 
     `how` has `na`, `decimal` and `thousands`.
     """
@@ -324,7 +380,7 @@ def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.fl
 
 
 def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each category; a row whose category is missing or new has NaN."""
+    """Return a column of 0 and 1 for each category; NaN if a category is missing or new."""
     codes = pd.Index(column.levels).get_indexer(pd.Index(texts))
     new = sorted(set(texts[codes < 0].dropna()))
     if new:
@@ -341,4 +397,23 @@ def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
 
 def _listed(names: Sequence[object], most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(str, names[:most])) + more
+    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
+
+
+def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str], list[str]]:
+    """Return names of columns by their reason and by the option that says otherwise."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column, reason in columns:
+        found.setdefault((reason, column.otherwise.partition("=")[0]), []).append(column.name)
+    return found
+
+
+def _it(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _named(option: str, names: Sequence[str], most: int) -> str:
+    """Return a parameter with names as its value; too many are left to the reader."""
+    if option in _WITHOUT_NAMES:
+        return _WITHOUT_NAMES[option]
+    return f"{option}={list(names)!r}" if len(names) <= most else f"{option}=… with their names"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clustertrust._validation import warn_user
 from clustertrust.tables.plan import TablePlan
 
-__all__ = ["LIMIT", "Measures", "choose_scale", "measures", "warn_of_scales"]
+__all__ = ["LIMIT", "Measures", "choose_scale", "measures"]
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +21,6 @@ ONE_UNIT = 5.0
 OUTLIERS = 5.0
 LIMIT = 5.0  # robust scales hold values within so many spreads around the median
 QUARTILES = 1.349  # between the quartiles of a bell curve of standard deviation 1
-DOMINANT = 0.95  # share of the squared distances that one or two columns make up
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class Measures:
 
 
 def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
-    """The scale that the columns that are used need, and why."""
+    """Return the scale that the columns that are used need, and why."""
     single = [j for j, at in enumerate(plan.sources) if plan.used[at].use == "number"]
     values = X.to_numpy(np.float64)[:, single]
     if len(single) < 2:
@@ -60,7 +56,8 @@ def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
     factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
     if factor <= ONE_UNIT:
         return "none", "the columns have like ranges"
-    told = f"the columns differ in range by a factor of {factor:.3g}"
+    shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+    told = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
     ruled = _ruled_by_outliers(values)
     if ruled.any():
         names = [X.columns[single[j]] for j in np.flatnonzero(ruled)]
@@ -81,14 +78,14 @@ def _ruled_by_outliers(values: Floats) -> NDArray[np.bool_]:
 
 
 def _quartile_spread(values: Floats) -> Floats:
-    """The standard deviation by the quartiles, or by all values where half of them are equal."""
+    """Return the standard deviation by the quartiles, or by all values if half are equal."""
     low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
     spread = (high - low) / QUARTILES
     return np.where(spread > 0, spread, np.nanstd(values, axis=0))
 
 
 def measures(plan: TablePlan, values: Floats) -> Measures:
-    """What the columns (rows, features) are made comparable by.
+    """Return what the columns (rows, features) are made comparable by.
 
     A category weighs as much as a number: its columns share one scale, by which two random rows
     differ in them as much as in a number.
@@ -128,29 +125,3 @@ def _minmax(values: Floats) -> tuple[Floats, Floats, float]:
 
 
 SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _minmax}
-
-
-def warn_of_scales(X: NDArray, names: Sequence[Any]) -> None:
-    """Say where one or two named columns make up nearly all of the distances.
-
-    Nothing is said of columns without names, such as those of embeddings.
-    """
-    if len(names) < 3 or len(X) < 3:
-        return
-    spread = X.var(axis=0, dtype=np.float64)
-    if not np.isfinite(spread).all() or spread.sum() == 0:
-        return
-    order = np.argsort(-spread, kind="stable")
-    shares = spread[order] / spread.sum()
-    for count in (1, 2):
-        # in one unit, few columns may vary most; in other units the smallest are out of sight
-        if shares[:count].sum() >= DOMINANT and count < len(names) / 2:
-            verb = "makes" if count == 1 else "make"
-            told = " and ".join(repr(str(names[j])) for j in order[:count])
-            warn_user(
-                f"{told} {verb} up {shares[:count].sum():.1%} of the "
-                f"squared distances between the rows; the other {len(names) - count} columns "
-                "hardly count. Where columns have different units, standardise them first "
-                "(sklearn.preprocessing.StandardScaler)."
-            )
-            return

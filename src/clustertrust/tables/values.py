@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 __all__ = [
     "MISSING",
+    "as_categories",
     "as_numbers",
     "decimal_of",
+    "in_order",
     "is_date",
     "is_number",
     "known_texts",
     "mapped",
     "sentinels_in",
     "truth_of",
+    "words_of",
 ]
 
 # Texts that mean "no value", in small letters. "unknown" and "other" may be categories: not here.
@@ -58,6 +61,10 @@ _DATE = re.compile(
             r"\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?",
             r"\d{4}[-: ]?Q[1-4]",
             r"\d{4}[-: ]?M\d{1,2}",
+            r"Q0?[1-4]",
+            r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun",
+            r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?",
+            r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
         )
     ),
     re.IGNORECASE,
@@ -77,7 +84,7 @@ _PROVES_POINT = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+\.\d+[^\d,.]*|[^\d]*\d+\.\d
 def known_texts(
     column: pd.Series, na: Iterable[str] | None = None, *, words: bool = False
 ) -> pd.Series:
-    """The texts of a column without blanks around them, NaN where one stands for a missing value.
+    """Return the texts of a column, stripped, NaN where one stands for a missing value.
 
     `na` are more texts that stand for one beside those of `MISSING`; where it is empty, only empty
     texts do. `words`: the column holds words, of which "none" may be one.
@@ -90,6 +97,28 @@ def known_texts(
     return mapped(plain, lambda value: None if _blank(value, missing) else str(value).strip())
 
 
+def as_categories(column: pd.Series, na: Iterable[str] | None = None) -> pd.Series:
+    """Return the values of a column as texts, numbers too: 1 and 1.0 are the same."""
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return known_texts(column, na, words=True)
+    return known_texts(mapped(column.astype(object), _shortest), na, words=True)
+
+
+def _shortest(number: object) -> str:
+    is_whole = isinstance(number, float) and number.is_integer()
+    return str(int(number) if is_whole else number)  # type: ignore[call-overload]
+
+
+def in_order(text: str) -> tuple[bool, float, str]:
+    """Return a key that sorts numbers by size, before other texts."""
+    return (False, float(text), "") if is_number(text) else (True, 0.0, text)
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name, in small letters: customerID and customer_id have two."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+
+
 def _blank(value: object, missing: frozenset[str]) -> bool:
     return (
         value is None
@@ -100,14 +129,14 @@ def _blank(value: object, missing: frozenset[str]) -> bool:
 
 
 def mapped(column: pd.Series, of: Callable[[object], object]) -> pd.Series:
-    """A function of each value, called once for each different value."""
+    """Apply a function to each value, called once for each different value."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
     found = np.array([*(of(value) for value in values), None], dtype=object)
     return pd.Series(found[codes], index=column.index, name=column.name, dtype=object)
 
 
 def decimal_of(texts: Iterable[str]) -> str | None:
-    """Which mark these texts prove to come before the decimals; None: neither, or both."""
+    """Return which mark these texts prove to come before the decimals; None: neither, or both."""
     texts = list(texts)
     comma = any(_PROVES_COMMA.fullmatch(text) for text in texts)
     point = any(_PROVES_POINT.fullmatch(text) for text in texts)
@@ -117,13 +146,13 @@ def decimal_of(texts: Iterable[str]) -> str | None:
 
 
 def as_numbers(texts: pd.Series, decimal: str = ".", thousands: str | None = None) -> pd.Series:
-    """Texts as floats, NaN where one is no number: 82.1%, $34,453, (12), 1.234,56 are."""
+    """Return texts as floats, NaN where one is no number: 82.1%, $34,453, (12), 1.234,56 are."""
     found = mapped(texts, lambda text: _number(str(text), decimal, thousands))
     return found.astype(np.float64)
 
 
 def _number(text: str, decimal: str, thousands: str | None) -> float:
-    """One number, or NaN."""
+    """Return one number, or NaN."""
     text = text.strip().replace("−", "-")
     if len(text) > 2 and text[0] == "(" and text[-1] == ")":  # as book-keepers write a loss
         text = f"-{text[1:-1]}"
@@ -145,12 +174,12 @@ def _finite(text: str) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a plain number."""
+    """Return whether a text is a plain number."""
     return _PLAIN.fullmatch(text.strip()) is not None
 
 
 def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
-    """The number of each of two texts that say yes and no; None where these do not."""
+    """Return the number of each of two texts that say yes and no; None where these do not."""
     texts = set(texts)
     small = {text.casefold() for text in texts}
     if len(small) != 2 or not any(small <= pair for pair in _TRUE):
@@ -159,12 +188,12 @@ def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a date, a month, a quarter or a time of day."""
+    """Return whether a text is a date, a month, a quarter or a time of day."""
     return _DATE.fullmatch(text.strip()) is not None
 
 
 def sentinels_in(values: NDArray[np.float64]) -> list[float]:
-    """The numbers among the values that seem to stand for a missing one.
+    """Return the numbers among the values that seem to stand for a missing one.
 
     Such a number is known as one, is the smallest or the largest of all, and lies farther from the
     nearest other value than those lie from each other.

@@ -28,6 +28,7 @@ class Report {
     this.listen();
     this.describe();
     this.setThreshold(this.threshold);
+    this.showFirst(false);
     this.restore();
     this.update();
   }
@@ -124,9 +125,15 @@ class Report {
     this.shared.cluster = this.cluster ?? -2;
     this.chosenBins = some ? this.histogram.countBins(this.scores, (row) => mask[row]) : null;
     this.pointTable.page = 0;
-    this.pointTable.show = some ? "all" : "dropped"; // of points that were chosen by hand, none is hidden
-    $("show").value = this.pointTable.show;
+    this.showFirst(some); // of points that were chosen by hand, none is hidden
     this.later();
+  }
+
+  // All points, or those that are dropped, if any are.
+  showFirst(all) {
+    const dropped = this.groups.some((group) => countDropped(group.scores, this.threshold) > 0);
+    this.pointTable.show = all || !dropped ? "all" : "dropped";
+    $("show").value = this.pointTable.show;
   }
 
   look(row, button) {

@@ -1,0 +1,318 @@
+"""What a person should check: doubtful decisions about columns are printed, with what to say."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
+
+from clustertrust import CAKE
+from clustertrust.cli import cli
+from clustertrust.tables import Wishes, look
+
+FAST = ["-k", "3", "--runs", "3"]
+N = 72
+
+
+def run(*args, code=0):
+    result = CliRunner().invoke(cli, [str(arg) for arg in args])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table(**columns):
+    """A table of two measurements and what else is given."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)})
+    return X.assign(**{name: np.asarray(values) for name, values in columns.items()})
+
+
+def doubts(frame, **wishes):
+    return {c.name: c.otherwise for c in look(frame, Wishes(**wishes)).columns if c.check}
+
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "option"),
+    [
+        ("level", RNG.integers(1, 5, N), "category"),  # few whole numbers
+        ("hospital", RNG.integers(1, 30, N), "category"),  # named as a group
+        ("tree", np.repeat(np.arange(24), 3)[RNG.permutation(N)], "drop"),  # a balanced panel
+        ("herd", RNG.permutation(np.arange(N) % 17) + 1, "category"),  # all of 1 to 17
+        ("fid", RNG.integers(0, 40, N), "drop"),  # named as an id
+        ("digits", RNG.permutation(N) + 7, "drop"),  # all different, close together
+        ("date", RNG.uniform(60, 70, N), "drop"),  # named as a date
+        ("Freq", RNG.integers(0, 400, N), "drop"),  # named as a count
+        ("species", RNG.choice(["x", "y"], N), "drop"),  # perhaps the answer
+        ("ill", RNG.choice(["yes", "no"], N), "drop"),  # the last column, and the only words
+    ],
+)
+def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):
+    frame = table(**{name: values})
+    assert doubts(frame) == {name: f"{option}=[{name!r}]"}
+    plan = look(frame)
+    assert f"Please check {name}: " in plan.summary()
+    assert plan.summary().endswith(f", say {option}=[{name!r}].")
+    assert not plan.is_plain
+    assert doubts(frame, **{option: (name,)}) == {}
+    assert doubts(frame, keep=(name,)) == {}  # a user who says so is not asked again
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame(load_iris().data, columns=[*"abcd"]),
+        load_wine(as_frame=True).data,
+        table(sex=RNG.integers(1, 3, N)),  # two values weigh the same either way
+        table(population=RNG.integers(1000, 10**6, N)),
+        pd.DataFrame(RNG.integers(1, 6, (N, 4)), columns=[*"abcd"]),  # ratings
+    ],
+)
+def test_measurements_raise_no_doubt(frame):
+    assert doubts(frame) == {}
+
+
+def test_counts_of_combinations_are_weights():
+    cells = pd.MultiIndex.from_product([[*"xyz"], ["m", "f"], [0, 1], ["u", "v"]])
+    frame = cells.to_frame(index=False, name=["class", "sex", "adult", "side"])
+    frame["people"] = RNG.integers(0, 500, len(frame))
+    assert doubts(frame) == {"people": "drop=['people']"}
+    assert "it counts combinations of the other columns" in look(frame).summary()
+    again = frame.assign(people=RNG.integers(0, 500, len(frame)))
+    twice = pd.concat([frame, again], ignore_index=True)  # then a row is no combination
+    assert doubts(twice) == {}
+
+
+def test_columns_with_the_same_doubt_share_a_line(folder):
+    table(p=RNG.integers(1, 5, N), q=RNG.integers(0, 9, N)).to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST).stdout
+    line = "Please check p, q: few different whole numbers. If they are codes, say --category p,q."
+    assert line in told.splitlines()
+    told = json.loads(run("score", "x.csv", *FAST, "--json").stdout)
+    checks = [column.get("check", "") for column in told["plan"]["columns"]]
+    assert [bool(check) for check in checks] == [False, False, True, True]
+
+
+def test_codes_are_clustered_as_categories_when_asked(folder):
+    codes = RNG.integers(1, 4, N)
+    frame = table(kind=codes)
+    frame.to_csv("codes.csv", index=False)
+    frame.assign(kind=np.array([*"?xyz"])[codes]).to_csv("texts.csv", index=False)
+    run("score", "codes.csv", *FAST, "--category", "kind", "--out", "c.csv", "--model", "m")
+    run("score", "texts.csv", *FAST, "--out", "t.csv")
+    found, expected = pd.read_csv("c.csv"), pd.read_csv("t.csv")
+    assert_allclose(found["score"], expected["score"], atol=1e-12)
+    gaps = frame.astype({"kind": float})  # numbers with gaps are read as floats
+    gaps.loc[0, "kind"] = np.nan
+    gaps.to_csv("gaps.csv", index=False)
+    result = run("predict", "m", "gaps.csv", "--out", "p.csv")
+    assert "does not know" not in result.output
+    assert_array_equal(pd.read_csv("p.csv")["label"][1:], found["label"][1:])
+    told = run("score", "codes.csv", *FAST, "--category", "kin", code=1).stderr
+    assert "--category kin: there is no such column; did you mean 'kind'?" in told
+    assert told.splitlines()[-1].endswith("--category kind")
+
+
+def test_predict_counts_the_gaps_of_the_new_rows(folder):
+    frame = table(c=RNG.normal(size=N) * 50)
+    frame.loc[:2, "b"] = np.nan
+    frame.to_csv("x.csv", index=False)
+    assert "Missing values: b 3;" in run("score", "x.csv", *FAST, "--model", "m").stdout
+    frame.iloc[2:].assign(a=lambda X: X["a"].where(X.index != 9)).to_csv("new.csv", index=False)
+    told = run("predict", "m", "new.csv").stdout
+    assert "Missing values: a 1, b 1; they take the means that the model stored." in told
+    assert "Clustered:" not in told  # which the fit said
+
+
+# Frames in Python
+
+
+def test_ids_in_a_frame_are_warned_of():
+    frame = table(customer_id=RNG.permutation(N) * 3)
+    with pytest.warns(UserWarning, match=r"'customer_id' looks like an id.*drop\(columns="):
+        CAKE(2, n_runs=2, random_state=0).fit(frame * 1.0)
+    counted = table(which=np.arange(N))
+    with pytest.warns(UserWarning, match=r"'which' looks like an id \(it counts the rows"):
+        CAKE(2, n_runs=2, random_state=0).fit(counted)
+
+
+@pytest.mark.filterwarnings("error")
+def test_measurements_in_a_frame_pass_without_a_word():
+    CAKE(2, n_runs=2, random_state=0).fit(table(c=RNG.integers(0, 9, N)))
+    CAKE(2, n_runs=2, random_state=0).fit(pd.DataFrame({"time": np.arange(30.0)}))
+
+
+# Shapes of files
+
+
+def numbers(rows=40, d=3):
+    return pd.DataFrame(np.random.default_rng(2).normal(size=(rows, d)), columns=[*"abcdef"[:d]])
+
+
+def test_prose_above_the_table_is_left_out(folder):
+    prose = [f"Note {i}:,text" for i in range(14)]
+    prose.insert(3, 'Description:,"a text\n\nof several lines"')
+    Path("x.csv").write_text("\n".join([*prose, "====", numbers(d=6).to_csv(index=False)]))
+    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    assert "lines above the names left out" in result.stdout
+    assert len(pd.read_csv("s.csv")) == 40
+
+
+def test_a_file_without_names_says_so_with_a_command_to_paste(folder):
+    numbers().to_csv("x.csv", index=False, header=False)
+    told = run("score", "x.csv", *FAST, code=1).stderr
+    command = told.splitlines()[-1]
+    assert command == f"Try: clustertrust score x.csv {' '.join(FAST)} --no-header"
+    run(*command.split()[2:])
+
+
+def test_a_first_point_among_names_is_pointed_at(folder):
+    frame = numbers().assign(city=RNG.choice(["Rome", "Oslo"], 40))
+    frame.to_csv("x.csv", index=False, header=False)
+    told = run("score", "x.csv", *FAST).stdout
+    assert "Read: the first line as names (" in told
+    assert "Please check: if it is the first point, say --no-header." in told
+    years = numbers().set_axis(["1990", "1991", "1992"], axis=1).assign(city="Rome")
+    years.to_csv("y.csv", index=False)
+    assert "first line" not in run("score", "y.csv", *FAST).stdout
+    cities = pd.concat([numbers()] * 2).assign(city=np.repeat(["Rome", "Oslo"], 40))
+    cities.columns = ["a", "b", "c", "Rome"]
+    cities.to_csv("z.csv", index=False)
+    assert "Please check: if it is the first point" in run("score", "z.csv", *FAST).stdout
+
+
+def survey(rows=60):
+    """Two clear groups, as a person might have written them down."""
+    which = np.arange(rows) % 2
+    rng = np.random.default_rng(3)
+    size, cost = rng.normal(170, 5, rows) + 40 * which, rng.normal(2e4, 900, rows) + 2e4 * which
+    return which, size, cost
+
+
+def excel(size, cost):
+    """Semicolons, decimal commas, amounts, a title, a line of units, a total row."""
+    lines = ["Survey 2026;;", ";;", "person;size;cost", ";cm;EUR"]
+    for i, (s, c) in enumerate(zip(size, cost, strict=True)):
+        amount = f"{c:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".")
+        lines.append(f"P{i:03};{s:.1f};{amount} €".replace(".", ",", 1))
+    return "\n".join([*lines, "Total;;1.800.000,00 €"])
+
+
+def questions(size, cost):
+    """Question marks, dashes and n/a among the numbers, and a column of remarks."""
+    rows = [
+        f"{i},{s:.2f},{c:.0f},said no {i}" for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    rows[4], rows[9], rows[30] = "4,?,20100,", "9,171.2,-,said", "30,n/a,20100,none"
+    return "\n".join(["id,size,cost,remark", *rows])
+
+
+def sentinels(size, cost):
+    """-999 for a size, 999999 for a cost."""
+    rows = [f"{s:.2f}\t{c:.0f}" for s, c in zip(size, cost, strict=True)]
+    rows[4], rows[9] = "-999\t20100", "171.2\t999999"
+    return "\n".join(["size\tcost", *rows])
+
+
+def rownames(size, cost):
+    """Names of rows without a name of their own, as R writes them."""
+    rows = [f'"{i}" {s:.2f} {c:.0f}' for i, (s, c) in enumerate(zip(size, cost, strict=True), 1)]
+    return "\n".join(['"size" "cost"', *rows])
+
+
+def dollars(size, cost):
+    """Dollars with commas, quoted; shares; a date; a constant; an empty column."""
+    rows = [
+        f'{i % 28 + 1}/3/2026,{s:.2f},"${c:,.0f}",{s / 4:.1f}%,cm,'
+        for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    return "\n".join(["date,size,cost,share,unit,comment", *rows])
+
+
+def bars(size, cost):
+    """Bars, blanks around the fields, yes and no, a column of codes."""
+    rows = [
+        f" {s:.2f} | {c:.0f} | {'yes' if i % 2 else 'no'} | {i * 7 % 4}"
+        for i, (s, c) in enumerate(zip(size, cost, strict=True))
+    ]
+    return "\n".join([" size | cost | member | code ", *rows])
+
+
+def windows(size, cost):
+    """Windows line ends, blank lines, a byte-order mark, umlauts in names."""
+    rows = [f"{s:.2f},{c:.0f},Zürich" for s, c in zip(size, cost, strict=True)]
+    return "\ufeff" + "\r\n".join(["größe,kosten,ort", *rows, "", ""])
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [excel, questions, sentinels, rownames, dollars, bars, windows],
+    ids=lambda f: f.__name__,
+)
+def test_files_as_people_write_them_give_their_groups_at_the_first_command(folder, shape):
+    which, size, cost = survey()
+    Path("x.csv").write_bytes(shape(size, cost).encode())
+    run("score", "x.csv", "-k", "2", "--runs", "3", "--out", "s.csv")
+    found = pd.read_csv("s.csv").dropna(subset="score")
+    assert len(found) == 60
+    assert adjusted_rand_score(which, found["label"]) > 0.85
+    assert found["score"].mean() > 0.4
+
+
+# Gower's distance
+
+
+def mixed_table():
+    """Numbers in two units, a category, yes and no, and gaps in all of them."""
+    frame = table(c=RNG.normal(size=N) * 500, kind=np.array([*"xyz"])[np.arange(N) % 3])
+    frame["paid"] = np.where(RNG.random(N) < 0.5, "yes", "no")
+    for j, name in enumerate(frame.columns):
+        frame.loc[[2 + j, 20 + 2 * j], name] = np.nan
+    frame.insert(0, "name", [f"n{i}" for i in range(N)])
+    return frame
+
+
+def test_gowers_distance_gets_categories_and_gaps_as_they_are(folder):
+    frame = mixed_table()
+    frame.to_csv("x.csv", index=False)
+    how = ["--clusterer", "kmedoids", "--metric", "gower"]
+    files = ["--out", "s.csv", "--model", "m", "--report", "r.html", "--save-plan", "p.json"]
+    told = run("score", "x.csv", *FAST, *how, *files).stdout
+    assert "Missing values: a 2, b 2, c 2, kind 2, paid 2; distances skip them" in told
+    assert "Scale: none, Gower's distance divides numbers by their ranges." in told
+    X = frame[["a", "b", "c", "kind"]].assign(paid=frame["paid"].map({"yes": 1.0, "no": 0.0}))
+    expected = CAKE(3, clusterer="kmedoids", metric="gower", n_runs=3, random_state=0).fit(X)
+    found = pd.read_csv("s.csv")
+    assert_allclose(found["score"], expected.scores_, atol=1e-12)
+    assert_array_equal(found["label"], expected.labels_)
+    run("predict", "m", "x.csv", "--out", "again.csv")  # without a word about the metric
+    assert_allclose(pd.read_csv("again.csv")["score"], expected.score_samples(X), atol=1e-12)
+    run("score", "x.csv", *FAST, *how, "--plan", "p.json", "--out", "planned.csv")
+    assert Path("planned.csv").read_bytes() == Path("s.csv").read_bytes()
+    told = run("choose-k", "x.csv", "--k", "2,3", *how, code=2).stderr
+    assert "no data without clusters to compare such a table with; add --no-null." in told
+    run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [["--scale", "robust"], ["--standardize"], ["--impute", "mean"], ["--encode", "onehot"]],
+)
+def test_what_gowers_distance_does_itself_is_refused(folder, typed):
+    mixed_table().to_csv("x.csv", index=False)
+    how = ["--clusterer", "kmedoids", "--metric", "gower"]
+    told = run("score", "x.csv", *FAST, *how, *typed, code=2).stderr
+    assert f"skips missing values; leave out {typed[0]}." in told
