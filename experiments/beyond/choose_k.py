@@ -225,10 +225,9 @@ def table_of(rows: pd.DataFrame) -> str:
     for name, of in counts.to_dict("index").items():
         theirs = set(rows.loc[rows["method"] == name, "set"])
         same = tally(mine[mine["set"].isin(theirs)]).loc[OURS]
-        lines.append(
-            [name, of["sets"], f"{of['right']:.0%}", f"{of['within']:.0%}", f"{of['off']:.2f}"]
-            + [f"{same['right']:.0%}", f"{same['off']:.2f}"]
-        )
+        shares = [f"{of['right']:.0%}", f"{of['within']:.0%}", f"{of['off']:.2f}"]
+        ours_there = [f"{same['right']:.0%}", f"{same['off']:.2f}"]
+        lines.append([name, of["sets"], *shares, *ours_there])
     head = ["method", "sets", "right", "within one", "mean abs. log(k̂/k)"]
     return markdown([*head, "choose_k there: right", "log"], lines)
 
