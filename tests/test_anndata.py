@@ -1,17 +1,24 @@
 """AnnData: results where a scanpy user looks for them, and through a file and back."""
 
+import warnings
+
 import anndata
 import numpy as np
 import pandas as pd
 import pytest
 from anndata import AnnData
+from click.testing import CliRunner
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 import clustertrust.anndata
-from clustertrust import CAKE, audit, confidence
+from clustertrust import CAKE, audit, build_ensemble, confidence
+from clustertrust.cell_data import RESOLUTIONS
+from clustertrust.cli import cli
+from clustertrust.distances.links import as_distances
+from clustertrust.ensemble.leiden import Leiden
 
 X = load_iris().data
 
@@ -58,15 +65,19 @@ def test_all_columns_are_there_and_none_of_earlier_scores(adata):
 
 def test_leiden_is_the_default(adata):
     clustertrust.anndata.score(adata, n_runs=3)
-    cake = CAKE(clusterer="leiden", n_runs=3, random_state=0).fit(X)
+    how = {"clusterer": "leiden", "agreement": "jaccard", "vary": {"resolution": RESOLUTIONS}}
+    cake = CAKE(n_runs=3, random_state=0, **how).fit(X)
     assert adata.uns["cake"]["clusterer"] == "leiden"
+    assert_array_equal(adata.uns["cake"]["vary"]["resolution"], RESOLUTIONS)
     assert_array_equal(adata.obs["cake_score"], cake.scores_)
+    clustertrust.anndata.score(adata, n_runs=6, resample=0.9)
+    assert "vary" not in adata.uns["cake"]
 
 
 def test_partitions_that_are_there(adata):
     runs = ["km2", "km3", "km4"]
     with pytest.warns(UserWarning, match="jaccard"):
-        clustertrust.anndata.score(adata, labels=runs, key="mine")
+        clustertrust.anndata.score(adata, labels=runs, key_added="mine")
     with pytest.warns(UserWarning, match="jaccard"):
         expected = confidence(X, adata.obs[runs])
     assert_array_equal(adata.obs["mine_score"], expected.scores)
@@ -112,7 +123,7 @@ def test_every_parameter_reaches_the_estimator(adata, monkeypatch):
             seen.update(self.get_params(deep=False))
             return super().fit(X)
 
-    monkeypatch.setattr(clustertrust.anndata, "CAKE", Recorded)
+    monkeypatch.setattr(clustertrust.cell_data, "CAKE", Recorded)
     clustertrust.anndata.score(adata, **given)
     assert {name: seen[name] for name in given} == given
 
@@ -194,7 +205,7 @@ def test_categories_of_numbers_are_in_their_order(adata):
             "leave out n_clusters, n_runs",
         ),
         ({"labels": ["km2", "km3"], "random_state": 7}, ValueError, "leave out random_state"),
-        ({"key": "a/b"}, ValueError, "key='a/b' must be a name without '/'"),
+        ({"key_added": "a/b"}, ValueError, "key_added='a/b' must be a name without '/'"),
         ({"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
     ],
 )
@@ -214,6 +225,152 @@ def test_a_missing_package_is_told(monkeypatch, adata):
     monkeypatch.setitem(__import__("sys").modules, "anndata", None)
     with pytest.raises(ImportError, match=r'pip install "clustertrust\[anndata\]"'):
         clustertrust.anndata.score(adata)
+
+
+# --- real cells, with the graph that scanpy made ---
+
+
+@pytest.fixture(scope="module")
+def blood():
+    """700 cells that ship with scanpy, which is needed by the tests alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scanpy's own dependencies
+        scanpy = pytest.importorskip("scanpy", reason="pip install scanpy")
+        return scanpy.datasets.pbmc68k_reduced()
+
+
+def weights_of(cells):
+    return sparse.csr_array(cells.obsp["connectivities"])
+
+
+def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
+    cells = clustertrust.anndata.score(blood, n_runs=6, copy=True)
+    settings = cells.uns["cake"]
+    assert settings["geometry"] == "graph"
+    assert settings["neighbors_key"] == "neighbors"
+    assert settings["agreement"] == "jaccard"
+    assert "use_rep" not in settings
+    W = weights_of(cells)
+    leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
+    how = {"metric": "precomputed", "n_runs": 6, "random_state": 0}
+    runs = build_ensemble(as_distances(W), leiden, vary={"resolution": RESOLUTIONS}, **how)
+    how = {"geometry": "graph", "kernel": "precomputed", "agreement": "jaccard"}
+    assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
+    # Half of the cells were called isolated by straight distances.
+    assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
+    straight = clustertrust.anndata.score(blood, n_runs=6, use_rep="X_pca", copy=True)
+    assert straight.uns["cake"]["geometry"] == "exact"
+    assert (straight.obs["cake_reason"] == "stable but isolated").mean() > 0.3
+
+
+def test_leiden_on_connectivities_is_scanpys(blood):
+    """The same weights, method and resolution; another seed, so nearly the same communities."""
+    igraph, leidenalg = pytest.importorskip("igraph"), pytest.importorskip("leidenalg")
+    W = weights_of(blood).tocoo()
+    upper = W.row < W.col
+    graph = igraph.Graph(W.shape[0], np.column_stack([W.row, W.col])[upper].tolist())
+    ours = Leiden(n_neighbors=None, weighted=True, metric="precomputed", random_state=0)
+    found = ours.fit(as_distances(weights_of(blood))).labels_
+    kind = leidenalg.RBConfigurationVertexPartition
+    quality = [
+        kind(graph, labels.tolist(), weights=W.data[upper].tolist()).quality()
+        for labels in (found, Leiden(random_state=0).fit(blood.obsm["X_pca"]).labels_)
+    ]
+    best = leidenalg.find_partition(graph, kind, weights=W.data[upper].tolist(), seed=3).quality()
+    assert quality[0] == pytest.approx(best, rel=0.01)
+    assert quality[1] < quality[0]
+
+
+def test_weights_become_distances_and_weights_again(blood):
+    W = weights_of(blood)
+    D = as_distances(W)
+    again = D.copy()
+    again.data = np.exp(-(D.data**2)) * W.data.max()
+    assert_allclose(again.toarray(), W.toarray(), atol=1e-7)
+
+
+def test_labels_along_the_graph(blood):
+    cells = clustertrust.anndata.score(blood, labels="louvain", n_runs=8, copy=True)
+    how = {"geometry": "graph", "kernel": "precomputed", "n_runs": 8, "random_state": 0}
+    expected = audit(weights_of(blood), blood.obs["louvain"], **how)
+    assert_array_equal(cells.obs["cake_score"], expected.scores)
+    several = ["louvain", "bulk_labels"]
+    how = {"geometry": "graph", "kernel": "precomputed", "agreement": "jaccard"}
+    expected = confidence(weights_of(blood), blood.obs[several], **how)
+    cells = clustertrust.anndata.score(
+        blood, labels=several, key_added="two", agreement="jaccard", copy=True
+    )
+    assert_array_equal(cells.obs["two_score"], expected.scores)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_clusters": 5}, {"use_rep": "X_pca"}, {"geometry": "rms"}, {"clusterer": "kmeans"}],
+    ids=str,
+)
+def test_what_needs_coordinates_takes_them(blood, options):
+    cells = blood.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clustertrust.anndata.score(cells, n_runs=2, **options)
+    assert cells.uns["cake"]["use_rep"] == "X_pca"
+    with pytest.raises(ValueError, match=r"neighbors_key='neighbors' names a graph, and .*needs"):
+        clustertrust.anndata.score(cells, neighbors_key="neighbors", n_runs=2, **options)
+
+
+def test_another_graph_by_its_key(blood):
+    cells = blood.copy()
+    cells.obsp["near"] = cells.obsp["connectivities"]
+    cells.uns["mine"] = {"connectivities_key": "near"}
+    del cells.uns["neighbors"]
+    clustertrust.anndata.score(cells, n_runs=2)
+    assert cells.uns["cake"]["use_rep"] == "X_pca"  # none at the usual place
+    clustertrust.anndata.score(cells, n_runs=2, neighbors_key="mine")
+    assert cells.uns["cake"]["neighbors_key"] == "mine"
+    with pytest.raises(ValueError, match=r"neighbors_key='other' is not in adata\.uns"):
+        clustertrust.anndata.score(cells, neighbors_key="other")
+
+
+def test_pages_place_cells_and_show_what_is_known_of_them(blood, tmp_path, monkeypatch):
+    shown = {}
+    monkeypatch.setattr(
+        clustertrust.anndata,
+        "write_report",
+        lambda path, table, **how: shown.update(how | {"table": table}),
+    )
+    cells = clustertrust.anndata.score(blood, n_runs=3, copy=True)
+    clustertrust.anndata.report(cells, "page.html")
+    assert_array_equal(shown["embedding"], blood.obsm["X_umap"])
+    assert shown["original"].columns.tolist() == blood.obs.columns.tolist()
+    assert_array_equal(shown["table"]["score"], cells.obs["cake_score"])
+    assert shown["settings"]["geometry"] == "graph"
+    clustertrust.anndata.report(cells, "page.html", basis="X_pca")
+    assert_array_equal(shown["embedding"], blood.obsm["X_pca"][:, :2])
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="basis='X_tsne' is not in"):
+        clustertrust.anndata.report(cells, tmp_path / "page.html", basis="X_tsne")
+    with pytest.raises(ValueError, match=r"no other_score; call clustertrust\.anndata\.score"):
+        clustertrust.anndata.report(cells, tmp_path / "page.html", key_added="other")
+    clustertrust.anndata.report(cells, tmp_path / "page.html")
+    assert "bulk_labels" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("labels", [None, "louvain"])
+def test_the_command_has_the_same_defaults(blood, tmp_path, labels):
+    cells = blood.copy()
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    typed = [] if labels is None else ["--labels-column", labels]
+    out = tmp_path / "scored.h5ad"
+    page = tmp_path / "page.html"
+    command = ["score", str(tmp_path / "cells.h5ad"), "--runs", "4", "--out", str(out), *typed]
+    command += ["--report", str(page)]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 0, result.output
+    clustertrust.anndata.score(cells, n_runs=4, labels=labels)
+    written = anndata.read_h5ad(out)
+    assert_allclose(written.obs["cake_score"], cells.obs["cake_score"], atol=1e-12)
+    assert written.uns["cake"]["geometry"] == "graph"
+    assert "bulk_labels" in page.read_text()
 
 
 # Answers

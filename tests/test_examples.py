@@ -41,6 +41,7 @@ def test_the_gallery_draws_every_clusterer(tmp_path, monkeypatch):
         ("plot_audit", {"MOON": 60}),
         ("plot_answers", {"QUESTIONS": 90}),
         ("plot_graph", {"POINTS": 80}),
+        ("plot_cells", {"RUNS": 3}),
         ("plot_distances", {}),
     ],
 )

@@ -22,7 +22,7 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust import CAKE, build_ensemble, choose_k, confidence, null_reference
+from clustertrust import CAKE, audit, build_ensemble, choose_k, confidence, null_reference
 from clustertrust.cells import meet
 from clustertrust.geometry import silhouettes
 from clustertrust.kernels import _cupy, _cupy_silhouettes, _cupy_sums
@@ -229,6 +229,18 @@ def test_other_clusterers_fit_on_the_cpu_and_are_scored_on_the_card(card):
     if card == "stand-in":
         assert "cell_sums" in standin_cupy.LAUNCHES
         assert "assign" not in standin_cupy.LAUNCHES
+
+
+def test_an_audit_is_scored_on_the_card(card):
+    X, labels = SETS["iris"], np.repeat([0, 1, 2], 50)
+    here, there = (
+        audit(X, labels, n_runs=8, random_state=0, geometry="exact", device=device)
+        for device in ("cpu", "cuda")
+    )
+    assert_allclose(there.silhouette_mean, here.silhouette_mean, atol=1e-5)
+    assert_array_equal(there.suggested >= 0, here.suggested >= 0)
+    if card == "stand-in":
+        assert "cell_sums" in standin_cupy.LAUNCHES
 
 
 def test_templates_carry_the_device(card):

@@ -31,6 +31,7 @@ LAYERS = (
     ("streaming", "evaluation", "calibration"),
     ("model_files", "answers"),
     ("estimator", "auditing"),
+    ("cell_data",),
     ("anndata", "null"),
     ("k_profile",),
     ("displays",),

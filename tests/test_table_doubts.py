@@ -65,7 +65,7 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
     assert doubts(frame) == {name: f"{option}=[{name!r}]"}
     plan = look(frame)
     assert f"Please check {name}: " in plan.summary()
-    assert plan.summary().endswith(f", say {option}=[{name!r}].")
+    assert plan.summary().endswith(f" If so, say {option}=[{name!r}].")
     assert not plan.is_plain
     assert doubts(frame, **{option: (name,)}) == {}
     assert doubts(frame, keep=(name,)) == {}  # a user who says so is not asked again
@@ -99,8 +99,8 @@ def test_counts_of_combinations_are_weights():
 def test_columns_with_the_same_doubt_share_a_line(folder):
     table(p=RNG.integers(1, 5, N), q=RNG.integers(0, 9, N)).to_csv("x.csv", index=False)
     told = run("score", "x.csv", *FAST).stdout
-    line = "Please check p, q: few different whole numbers. If they are codes, say --category p,q."
-    assert line in told.splitlines()
+    line = "Please check p, q: few different whole numbers, which may be codes."
+    assert f"{line} If so, say --category p,q." in told.splitlines()
     told = json.loads(run("score", "x.csv", *FAST, "--json").stdout)
     checks = [column.get("check", "") for column in told["plan"]["columns"]]
     assert [bool(check) for check in checks] == [False, False, True, True]

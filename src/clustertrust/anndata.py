@@ -5,31 +5,48 @@ Needs the package anndata: `pip install "clustertrust[anndata]"`.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from clustertrust import answers
 from clustertrust._validation import check_mapping, check_names, check_same_length
 from clustertrust.answers.scored import scored as scored_points
 from clustertrust.answers.tables import answers_table
 from clustertrust.auditing import audit
-from clustertrust.estimator import CAKE, confidence
+from clustertrust.cell_data import (
+    CellData,
+    cells_of,
+    check_adata,
+    described,
+    placed,
+    representation,
+    with_variation,
+)
+from clustertrust.estimator import confidence
 from clustertrust.reasons import THRESHOLD
+from clustertrust.report import write_report
 from clustertrust.results import COLUMNS, Confidence
 
-__all__ = ["annotate", "ask", "decide", "representation", "score"]
+__all__ = [
+    "annotate",
+    "ask",
+    "decide",
+    "report",
+    "representation",
+    "score",
+]
 
 
 def score(
     adata: Any,
     *,
-    use_rep: str = "X_pca",
-    key: str = "cake",
+    use_rep: str | None = None,
+    neighbors_key: str | None = None,
+    key_added: str = "cake",
     labels: str | Sequence[str] | None = None,
     n_clusters: int | None = None,
     clusterer: Any = None,
@@ -37,10 +54,10 @@ def score(
     vary: Mapping[str, Sequence[Any]] | None = None,
     resample: float | str | None = None,
     fusion: str = "harmonic",
-    geometry: str = "auto",
+    geometry: str | None = None,
     metric: Any = "euclidean",
     normalization: str | None = None,
-    agreement: str = "matching",
+    agreement: str | None = None,
     unassigned: str = "skip",
     consensus: str = "medoid",
     threshold: float = THRESHOLD,
@@ -59,9 +76,14 @@ def score(
         `obs["cake_reason"]` (why a cell is kept, or what speaks against it, see
         :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under names of the
         same kind, and the settings in `uns["cake"]`.
-    use_rep : str
-        Where distances are taken: a key of `obsm`, or "X".
-    key : str
+    use_rep : str, optional
+        Where distances are taken: a key of `obsm`, or "X". None: the graph of neighbours where
+        there is one and nothing below needs coordinates; otherwise "X_pca".
+    neighbors_key : str, optional
+        The key of `uns` at which `scanpy.pp.neighbors` described the graph. None: "neighbors" if it
+        is there. Leiden clusters its connectivities, and silhouettes are those of
+        `geometry="graph"` along them.
+    key_added : str
         What the names of the results begin with.
     labels : str or sequence of str, optional
         One column of `obs`, such as "louvain": its labels are scored by
@@ -71,10 +93,12 @@ def score(
         clustered then, and the parameters of clustering are left out.
     n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
         See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
-        is given; `n_runs` None: 20.
+        is given; `n_runs` None: 20. If neither `vary` nor `resample` is given, each run of "leiden"
+        draws its resolution from 0.5 to 1.5: other seeds alone hardly change its communities.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
-        See :class:`clustertrust.CAKE`. `normalization` None: "clip", and "affine" for one column of
-        labels.
+        See :class:`clustertrust.CAKE`. `geometry` None: "graph" on a graph, otherwise "auto".
+        `normalization` None: "clip", and "affine" for one column of labels. `agreement` None:
+        "jaccard" for Leiden, whose runs differ in their number of clusters, otherwise "matching".
     threshold : float
         Cells with a score above this have the reason "core".
     copy : bool
@@ -96,71 +120,117 @@ def score(
     >>> adata.obs["cake_label"].dtype.name, bool(adata.obs["cake_score"].iloc[0] > 0.8)
     ('category', True)
     """
-    _check_key(key)
-    X = representation(adata, use_rep)
-    one = isinstance(labels, str)
-    if normalization is None:
-        normalization = "affine" if one else "clip"
-    scoring: dict[str, Any] = {
-        "fusion": fusion,
-        "geometry": geometry,
-        "metric": metric,
-        "normalization": normalization,
-        "agreement": agreement,
-        "unassigned": unassigned,
-        "consensus": consensus,
-        "n_jobs": n_jobs,
-    }
-    settings = {"use_rep": use_rep} | {
-        name: value for name, value in scoring.items() if name != "n_jobs"
-    }
+    _check_key(key_added)
+    check_adata(adata)
+    if clusterer is None and labels is None:
+        clusterer = "leiden" if n_clusters is None else "kmeans"
+    if agreement is None:
+        agreement = "jaccard" if labels is None and clusterer == "leiden" else "matching"
+    given = {"fusion": fusion, "geometry": geometry, "metric": metric, "agreement": agreement}
+    given |= {"unassigned": unassigned, "consensus": consensus, "n_jobs": n_jobs}
+    given |= {"normalization": normalization or ("affine" if isinstance(labels, str) else "clip")}
+    building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs}
+    building |= {"vary": vary, "resample": resample, "random_state": random_state}
+    building = building if labels is not None else with_variation(building)
+    cells = cells_of(adata, use_rep, neighbors_key, given, building)
+    scoring = cells.scoring(given)
     if isinstance(labels, str):
-        _refuse(
-            {"n_clusters": n_clusters, "vary": vary, "resample": resample}
-            | _other(
-                scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}
-            ),
-            "one labelling is audited",
-        )
-        building = {"clusterer": clusterer, "random_state": random_state, "verbose": verbose}
-        building |= {} if n_runs is None else {"n_runs": n_runs}
-        taken = ("fusion", "geometry", "metric", "normalization", "n_jobs")
-        given = _partitions(adata, [labels]).iloc[:, 0]
-        audited = audit(X, given, **building, **{name: scoring[name] for name in taken})
-        scored: Confidence = audited
-        settings |= {"labels": labels, "random_state": random_state}
-        settings |= {"clusterer": clusterer, "verdicts": audited.verdicts_by_name()}
+        scored, made = _audit(cells, _partitions(adata, [labels]), building, scoring, verbose)
+        made |= {"labels": labels}
     elif labels is not None:
-        building = {
-            "n_clusters": n_clusters,
-            "clusterer": clusterer,
-            "n_runs": n_runs,
-            "vary": vary,
-        }
-        seeded = not (isinstance(random_state, int) and random_state == 0)  # 0 is the default
-        _refuse(
-            building | {"resample": resample, "random_state": random_state if seeded else None},
-            "labels are given, so that nothing is clustered",
-        )
-        scored = confidence(X, _partitions(adata, labels), **scoring)
-        settings |= {"labels": list(labels)}
+        scored, made = _score_given(cells, _partitions(adata, labels), building, scoring), {}
+        made |= {"labels": list(labels)}
     else:
-        if clusterer is None:
-            clusterer = "leiden" if n_clusters is None else "kmeans"
-        building = {
-            "n_clusters": n_clusters,
-            "clusterer": clusterer,
-            "n_runs": 20 if n_runs is None else n_runs,
-            "vary": vary,
-            "resample": resample,
-            "random_state": random_state,
-        }
-        scored = CAKE(**building, **scoring, verbose=verbose).fit(X).confidence_
-        settings |= building
+        building |= {"n_runs": 20 if n_runs is None else n_runs}
+        scored, made = cells.cluster(building, scoring, verbose), building
+    settings = cells.named | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    settings |= made | {"threshold": threshold}
     target = adata.copy() if copy else adata
-    settings |= {"threshold": threshold}
-    annotate(target, scored.to_frame(threshold), key=key, settings=settings | _found(scored))
+    annotate(
+        target, scored.to_frame(threshold), key_added=key_added, settings=settings | _found(scored)
+    )
     return target if copy else None
+
+
+def _audit(
+    cells: CellData,
+    given: pd.DataFrame,
+    building: Mapping[str, Any],
+    scoring: Mapping[str, Any],
+    verbose: bool,
+) -> tuple[Confidence, dict[str, Any]]:
+    """Return the scores of one labelling, and settings that describe them."""
+    _refuse(
+        {name: building[name] for name in ("n_clusters", "vary", "resample")}
+        | _other(scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}),
+        "one labelling is audited",
+    )
+    made = {name: building[name] for name in ("clusterer", "random_state")}
+    runs = {} if building["n_runs"] is None else {"n_runs": building["n_runs"]}
+    taken = ("fusion", "geometry", "metric", "kernel", "normalization", "n_jobs")
+    how = {name: scoring[name] for name in taken if name in scoring}
+    found = audit(cells.X, given.iloc[:, 0], **made, **runs, **how, verbose=verbose)
+    return found, made | {"verdicts": found.verdicts_by_name()}
+
+
+def _score_given(
+    cells: CellData, given: pd.DataFrame, building: Mapping[str, Any], scoring: Mapping[str, Any]
+) -> Confidence:
+    """Return the scores of several partitions."""
+    seed = building["random_state"]
+    seeded = not (isinstance(seed, int) and seed == 0)  # 0 is the default
+    _refuse(
+        dict(building) | {"random_state": seed if seeded else None},
+        "labels are given, so that nothing is clustered",
+    )
+    return confidence(cells.X, given, **scoring)
+
+
+def report(
+    adata: Any,
+    path: str | Path,
+    *,
+    key_added: str = "cake",
+    basis: str | None = None,
+    title: str | None = None,
+    threshold: float | None = None,
+) -> None:
+    """Write an HTML page to explore the scores that `score` left in an AnnData object.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With the results of :func:`score`.
+    path : path of the file
+    key_added : str
+        What the names of the results begin with.
+    basis : str, optional
+        The key of `obsm` whose first two columns place the cells. None: "X_umap" if it is there,
+        otherwise stability and geometry are the axes.
+    title, threshold
+        See :func:`clustertrust.report.write_report`. The page shows the other columns of `obs` for
+        a selected cell.
+    """
+    _check_key(key_added)
+    check_adata(adata)
+    prefix = f"{key_added}_"
+    names = [name for name in COLUMNS if f"{prefix}{name}" in adata.obs]
+    if "score" not in names:
+        raise ValueError(
+            f"adata.obs has no {prefix}score; call clustertrust.anndata.score(adata, "
+            f"key_added={key_added!r}) first."
+        )
+    table = adata.obs[[f"{prefix}{name}" for name in names]].set_axis(names, axis=1)
+    settings = dict(adata.uns.get(key_added, {}))
+    write_report(
+        path,
+        table,
+        settings=settings,
+        title=title,
+        threshold=threshold,
+        embedding=placed(adata, basis),
+        original=described(adata, key_added),
+    )
 
 
 def ask(
@@ -169,7 +239,7 @@ def ask(
     *,
     n_random: int | None = None,
     use_rep: str = "X_pca",
-    key: str = "cake",
+    key_added: str = "cake",
     random_state: Any = 0,
 ) -> pd.DataFrame:
     """Choose cells to ask a person about, after :func:`score`.
@@ -181,7 +251,7 @@ def ask(
         chosen to teach; missing elsewhere.
     n, n_random, random_state
         See :func:`clustertrust.answers.ask`.
-    use_rep, key : str
+    use_rep, key_added : str
         As they were for `score`.
 
     Returns
@@ -190,12 +260,12 @@ def ask(
         One row per question, by the names of the cells: label, rival, score and reason. Put the
         answers into `adata.obs["cake_answer"]`.
     """
-    table = _results(adata, key)
+    table = _results(adata, key_added)
     X = representation(adata, use_rep)
     questions = answers.ask(table, n, n_random=n_random, X=X, random_state=random_state)
     asked = pd.Series(None, index=adata.obs_names, dtype=object)
     asked.iloc[questions.positions] = np.where(questions.drawn, "random", "learn")
-    adata.obs[f"{key}_asked"] = pd.Categorical(asked, categories=["learn", "random"])
+    adata.obs[f"{key_added}_asked"] = pd.Categorical(asked, categories=["learn", "random"])
     shown = [name for name in ("label", "rival", "score", "reason") if name in table]
     return table.iloc[questions.positions][shown]
 
@@ -207,7 +277,7 @@ def decide(
     risk: float = 0.05,
     delta: float = 0.05,
     use_rep: str = "X_pca",
-    key: str = "cake",
+    key_added: str = "cake",
 ) -> answers.Decision:
     """Find which cells can be kept with an error of at most `risk`, by answers in `obs`.
 
@@ -223,7 +293,7 @@ def decide(
         cells for which `obs["cake_asked"]` is "random".
     risk, delta
         See :func:`clustertrust.answers.decide`.
-    use_rep, key : str
+    use_rep, key_added : str
         As they were for `score`.
 
     Returns
@@ -231,7 +301,7 @@ def decide(
     Decision
         `print` says it in words.
     """
-    table = _results(adata, key)
+    table = _results(adata, key_added)
     if answers_in not in adata.obs:
         raise ValueError(
             f"answers_in={answers_in!r} is not a column of obs; put the answers there, see "
@@ -241,17 +311,17 @@ def decide(
     told = pd.DataFrame(
         {"row": np.arange(adata.n_obs), "answer": adata.obs[answers_in].astype(object)}
     )
-    if f"{key}_asked" in adata.obs:
-        told["asked"] = adata.obs[f"{key}_asked"].astype(object)
+    if f"{key_added}_asked" in adata.obs:
+        told["asked"] = adata.obs[f"{key_added}_asked"].astype(object)
     given = answers_table({f"obs[{answers_in!r}]": told.reset_index(drop=True)}, source)
     found = answers.decide(source, given, risk=risk, delta=delta)
     decided = found.to_frame()
-    adata.obs[f"{key}_kept"] = decided["kept"].to_numpy()
-    adata.obs[f"{key}_probability"] = decided["probability"].to_numpy()
-    adata.obs[f"{key}_probability_low"] = decided["low"].to_numpy()
-    adata.obs[f"{key}_probability_high"] = decided["high"].to_numpy()
-    adata.obs[f"{key}_corrected"] = _categories(decided["label"])
-    adata.uns[f"{key}_decision"] = {
+    adata.obs[f"{key_added}_kept"] = decided["kept"].to_numpy()
+    adata.obs[f"{key_added}_probability"] = decided["probability"].to_numpy()
+    adata.obs[f"{key_added}_probability_low"] = decided["low"].to_numpy()
+    adata.obs[f"{key_added}_probability_high"] = decided["high"].to_numpy()
+    adata.obs[f"{key_added}_corrected"] = _categories(decided["label"])
+    adata.uns[f"{key_added}_decision"] = {
         "statement": str(found),
         "risk": found.risk,
         "delta": found.delta,
@@ -263,7 +333,7 @@ def decide(
 
 def _results(adata: Any, key: str) -> pd.DataFrame:
     """Return the results in obs, under the names of `Confidence.to_frame`."""
-    _check_adata(adata)
+    check_adata(adata)
     _check_key(key)
     names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
     table = adata.obs[list(names)].rename(columns=names)
@@ -274,30 +344,12 @@ def _results(adata: Any, key: str) -> pd.DataFrame:
     return table
 
 
-def representation(adata: Any, use_rep: str) -> Any:
-    """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
-    _check_adata(adata)
-    if not isinstance(use_rep, str):
-        raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
-    if use_rep != "X" and use_rep not in adata.obsm:
-        raise ValueError(
-            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
-        )
-    X = adata.X if use_rep == "X" else adata.obsm[use_rep]
-    if X is None:
-        raise ValueError("use_rep='X', but adata.X is empty; name a key of adata.obsm.")
-    if adata.isbacked and use_rep == "X":
-        X = X.to_memory() if hasattr(X, "to_memory") else X[()]
-    if sparse.issparse(X):
-        return X.tocsr()
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
-
-
-def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str, Any]) -> None:
+def annotate(
+    adata: Any, table: pd.DataFrame, *, key_added: str, settings: Mapping[str, Any]
+) -> None:
     """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
-    _check_key(key)
-    _check_adata(adata)
+    _check_key(key_added)
+    check_adata(adata)
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() "
@@ -306,14 +358,14 @@ def annotate(adata: Any, table: pd.DataFrame, *, key: str, settings: Mapping[str
     check_same_length("table", table, "adata", adata)
     settings = check_mapping("settings", settings)
     for name, column in COLUMNS.items():
-        to = f"{key}_{name}"
+        to = f"{key_added}_{name}"
         if name in table:
             adata.obs[to] = (
                 _categories(table[name]) if column.kind == "cluster" else table[name].array
             )
         elif to in adata.obs:  # of earlier scores, and no part of these
             del adata.obs[to]
-    adata.uns[key] = {
+    adata.uns[key_added] = {
         name: kept for name, value in settings.items() if (kept := _storable(value)) is not None
     }
 
@@ -378,18 +430,6 @@ def _storable(value: Any) -> Any:
     return repr(value)
 
 
-def _check_adata(adata: Any) -> None:
-    if not isinstance(adata, _anndata().AnnData):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
-
-
 def _check_key(key: Any) -> None:
     if not isinstance(key, str) or not key or "/" in key:
-        raise ValueError(f"key={key!r} must be a name without '/', such as 'cake'.")
-
-
-def _anndata() -> Any:
-    try:
-        return importlib.import_module("anndata")
-    except ImportError as error:
-        raise ImportError('This needs anndata: pip install "clustertrust[anndata]"') from error
+        raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")

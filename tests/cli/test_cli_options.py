@@ -181,7 +181,11 @@ def test_one_labelling_is_audited(folder, library):
             2,
             "is audited; leave out --agreement.",
         ),
-        (["--labels", "mine.csv", "--device", "cpu"], 2, "is audited; leave out --device."),
+        (
+            ["--labels", "mine.csv", "--unassigned", "skip"],
+            2,
+            "is audited; leave out --unassigned.",
+        ),
         (["--labels", "mine.csv", "--labels-column", "x"], 2, "both give labels; choose one"),
         (["--labels", "mine.csv", "--runs", "2"], 1, "--runs 2"),
     ],

@@ -31,7 +31,7 @@ __all__ = ["Decision", "decide"]
 
 SPENT = 4  # one in so many random answers teaches the model, or names the clusters
 ENOUGH = 2.5  # times the fewest answers that could certify anything must be left to test
-NAMING = 3  # answers a cluster that name it, where they are not more than one in `SPENT`
+NAMING = 5  # answers a cluster that name it, where they are not more than one in `SPENT`
 LARGEST_PLAN = 5000  # more questions than this are not proposed
 
 
@@ -229,15 +229,15 @@ def _plan(source: Scored, answers: Answers, risk: float, delta: float) -> Plan:
     order = np.random.default_rng(0).permutation(
         order
     )  # not the order of a file, which may be sorted
-    named, right, naming = None, answers.right.copy(), 0
+    named, right = None, answers.right.copy()
+    spent = spent_on_learning(len(order), risk, delta)
     should_be = answers.should_be
     if answers.classes is not None:
-        naming = min(len(order) // SPENT, NAMING * len(source.names))
-        makes = np.union1d(np.flatnonzero(~answers.drawn), order[:naming])
+        spent = max(spent, min(len(order) // SPENT, NAMING * len(source.names)))
+        makes = np.union1d(np.flatnonzero(~answers.drawn), order[:spent])
         makes = makes[answers.known[makes]] if answers.known[makes].any() else makes
         named, right = _by_classes(source, answers, makes)
         should_be = _clusters_of(source, named, answers)
-    spent = max(naming, spent_on_learning(len(order), risk, delta))
     known = ~np.isnan(right)
     codes = np.where((right == 1) & (named is None), answers.labels, should_be)
     judged = Judged(answers.positions[known], right[known], codes[known])

@@ -92,7 +92,7 @@ def answers_table(
         ],
         ignore_index=True,
     )
-    rows = _once(rows, source)
+    rows = _once(rows)
     said = rows["word"].isin(["right", "wrong"])
     named = rows["word"] == ""
     if not (said | named | (rows["should_be"] >= 0)).any():
@@ -210,11 +210,11 @@ def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -
     return at
 
 
-def _once(rows: pd.DataFrame, source: Scored) -> pd.DataFrame:
+def _once(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each row once; the same answer twice is one, different ones are an error."""
     told = rows[(rows["word"] != "skip") | (rows["should_be"] >= 0)]
     for position, group in told[told["position"].duplicated(keep=False)].groupby("position"):
-        words = {(_meaning(row, source), row["should_be"]) for _, row in group.iterrows()}
+        words = {(row["word"] or row["answer"], row["should_be"]) for _, row in group.iterrows()}
         if len(words) > 1:
             first, second = (group.iloc[0], group.iloc[-1])
             raise ValueError(
@@ -231,10 +231,6 @@ def _once(rows: pd.DataFrame, source: Scored) -> pd.DataFrame:
         "word", key=lambda word: word == "skip", kind="stable"
     )
     return order.drop_duplicates("position").sort_values("position").reset_index(drop=True)
-
-
-def _meaning(row: pd.Series, source: Scored) -> str:
-    return row["word"] or row["answer"]
 
 
 def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) -> NDArray | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._devices import resolve_device, to_host
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -79,6 +80,8 @@ def audit(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
+    device: str = "auto",
+    precision: str = "single",
 ) -> Audit:
     """Score one labelling that you already have, from any tool or person.
 
@@ -112,6 +115,8 @@ def audit(
         Threads; None: every core. The result is the same for any number.
     verbose : bool
         Show a progress bar while the clusterer runs, where there is a terminal.
+    device, precision
+        Where silhouettes are computed; see :class:`clustertrust.CAKE`. Runs are made on the CPU.
 
     Returns
     -------
@@ -141,6 +146,8 @@ def audit(
             "graph_params": graph_params,
             "normalization": normalization,
             "n_jobs": n_jobs,
+            "device": device,
+            "precision": precision,
         }
     )
     n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
@@ -148,6 +155,8 @@ def audit(
         raise TypeError(
             "X is a Dask collection; audit needs all points in memory: give X.compute()."
         )
+    scoring = scoring.on(resolve_device(device, X))
+    X = to_host(X)
     given = _read(X, labels)
     points = scoring.check_points(X, len(given.labels))
     methods = _methods(clusterer, given.k, scoring)

@@ -82,7 +82,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
             f"--metric {method.metric}: there are no data without clusters to compare such a table "
             "with; add --no-null."
         )
-    points = read_points(data, for_metric(request.columns, method.metric))
+    points = read_points(data, for_metric(request.columns, method.metric), own=False)
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(

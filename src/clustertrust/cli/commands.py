@@ -208,6 +208,7 @@ def score(
     import sklearn
 
     from clustertrust.cli import jobs
+    from clustertrust.cli.cells import for_cells, is_h5ad
 
     loaded()
     jobs.check_tools(data, columns, paths)
@@ -221,6 +222,7 @@ def score(
         method = jobs.for_distances(method, typed)
     if labels is None and labels_column is None:
         _check_given(method, distances)
+        method = for_cells(method, typed) if is_h5ad(data, columns) else method
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(

@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, Audit, Confidence, __version__, audit, confidence
+from clustertrust.cli.cells import graph_of, is_h5ad, runs_of
 from clustertrust.cli.flags import as_typed
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns, Method
@@ -141,24 +143,30 @@ def score(request: ScoreRequest) -> None:
         labels, points = None, read_square(data, request.columns)
     else:
         columns, labels = _without_labels(request)
-        points = read_points(data, for_metric(columns, method.metric), to_score=True)
+        written = bool(paths) or request.to_stdout
+        columns = for_metric(columns, method.metric)
+        points = read_points(data, columns, to_score=True, own=written)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
         )
     say(f"Scoring {points.kept.sum():,} points of {name_of(data)}.")
     cake = None
-    if not has_labels:
-        params = method.building() | method.scoring()
+    graph = graph_of(request, points)
+    if graph is not None and not has_labels:
+        scored = _score_graph(request, graph)
+    elif not has_labels:
+        params = runs_of(request) | method.scoring()
         cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
             cake.fit(points.X)
         scored = cake.confidence_
     else:
-        scored = _score_given(request, points, labels)
+        scored = _score_given(request, points, labels, graph)
     scored = replace(scored, frame=pd.DataFrame(index=points.ids[points.kept]))
     settings = score_settings(request, scored, points)
+    settings |= {} if has_labels else {"vary": runs_of(request).get("vary")}
     threshold = request.threshold_for(scored.scores)
     found = scored.to_frame(threshold)
     table = on_all_rows(found, points, only_scores=request.only_scores)
@@ -255,8 +263,9 @@ def report(scores: str, request: Request, title: str | None) -> None:
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
     if columns.id is not None:
+        by_name = _by_name(table, points.ids, scores, data)  # raises if names occur twice
         places = table.index.map(str).get_indexer(points.ids.map(str))
-        table = _by_name(table, points.ids, scores, data)
+        table = by_name
     elif len(table) != len(points.ids):
         raise ValueError(
             f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
@@ -361,7 +370,7 @@ def _without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None
     The labels of cells are in obs.
     """
     name = request.labels_column
-    if name is None or _is_h5ad(request):
+    if name is None or is_h5ad(request.data, request.columns):
         return request.columns, None
     if request.data == "-":
         raise click.UsageError("--labels-column reads the data twice; give DATA as a file.")
@@ -370,10 +379,6 @@ def _without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None
         raise ValueError(f"{request.data} holds a sparse matrix, which has no column of labels.")
     dropped = (*request.columns.drop, name)
     return replace(request.columns, drop=dropped), _column_of(table, name, request)
-
-
-def _is_h5ad(request: ScoreRequest) -> bool:
-    return request.data != "-" and (request.columns.format or format_of(request.data)) == "h5ad"
 
 
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
@@ -385,7 +390,34 @@ def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.Data
     return table[[names[name]]]
 
 
-def _score_given(request: ScoreRequest, points: Points, column: pd.DataFrame | None) -> Confidence:
+def _score_graph(request: ScoreRequest, graph: Any) -> Confidence:
+    """Cluster and score the graph of neighbours of cells."""
+    refused = ["--model"] * ("--model" in request.paths) + ["--checkpoint"] * bool(
+        request.checkpoint
+    )
+    if refused:
+        raise click.UsageError(
+            f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
+            "clustered; add --use-rep X_pca."
+        )
+    method = request.method
+    found: Confidence = graph.cluster(
+        runs_of(request), graph.scoring(_of_graph(method.scoring(), request)), watched()
+    )
+    return found
+
+
+def _of_graph(params: Mapping[str, Any], request: ScoreRequest) -> dict[str, Any]:
+    """Return parameters of scoring for a graph, which has a geometry and weights of its own."""
+    geometry = params["geometry"] if "geometry" in request.typed else None
+    return {name: value for name, value in params.items() if name != "kernel"} | {
+        "geometry": geometry
+    }
+
+
+def _score_given(
+    request: ScoreRequest, points: Points, column: pd.DataFrame | None, graph: Any
+) -> Confidence:
     """Score given partitions, or audit one labelling."""
     if request.labels is not None:
         runs = _read_partitions(request.labels, request.columns.id, points)
@@ -401,9 +433,12 @@ def _score_given(request: ScoreRequest, points: Points, column: pd.DataFrame | N
         why = "one labelling is audited" if is_one else "nothing is clustered"
         options = as_typed(", ".join(f"{name}=…" for name in refused))
         raise click.UsageError(f"With --labels {why}; leave out {options}.")
+    X, how = points.X, method.auditing(typed) if is_one else method.scoring()
+    if graph is not None:
+        X, how = graph.X, graph.scoring(_of_graph(how, request))
     if is_one:
-        return audit(points.X, runs.iloc[:, 0], **method.auditing(typed), verbose=watched())
-    return confidence(points.X, runs, **method.scoring())
+        return audit(X, runs.iloc[:, 0], **how, verbose=watched())
+    return confidence(X, runs, **how)
 
 
 def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:

@@ -428,7 +428,7 @@ class Method:
 
     def auditing(self, typed: Collection[str]) -> dict[str, Any]:
         """Return the parameters of `audit`; those with another default there only if `typed`."""
-        always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs")
+        always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
         others = (name for name in ("clusterer", "n_runs", "normalization") if name in typed)
         known = self.building() | self.scoring()
         return {name: known[name] for name in (*always, *others)}
@@ -453,7 +453,7 @@ BUILDING = (
 )
 AUDITING = ("clusterer", "n_runs", "random_state")  # those that an audit has too
 # Parameters of scoring that an audit does not have.
-NOT_AUDITING = ("agreement", "unassigned", "consensus", "device")
+NOT_AUDITING = ("agreement", "unassigned", "consensus")
 SCORING = tuple(field.name for field in fields(Method) if field.name not in BUILDING)
 
 WHERE = ("n_jobs", "device")  # say where work is done, not what is done

@@ -42,7 +42,7 @@ class Points:
     adata : the AnnData object, if the file is one
     plan : what was decided for each column; None for sparse data
     why : (rows,) why a row is left out, an empty text if it is used
-    original : the table as written, if its columns have names
+    original : the table as written, if its columns have names and it is wanted
     folder : where the file is; None for standard input
     sampled : whether these are some rows of a larger file
     n_filled : how many values were filled in, by column
@@ -98,12 +98,17 @@ def _standard_input() -> bytes:
 
 
 def read_points(
-    path: str, columns: Columns, *, fitted: FittedTable | None = None, to_score: bool = False
+    path: str,
+    columns: Columns,
+    *,
+    fitted: FittedTable | None = None,
+    to_score: bool = False,
+    own: bool = True,
 ) -> Points:
     """Read points; `fitted` is what a model that shall score them knows of its table.
 
     `to_score`: results are written beside the names of the rows, so the column of names may not be
-    called like a result.
+    called like a result. `own`: the table as written is wanted too, which takes a second reading.
     """
     table = read_file(path, columns)
     source_name = "The input" if path == "-" else path
@@ -130,7 +135,8 @@ def read_points(
             f"{source_name} has no row without missing values; try --impute mean, or --drop "
             "columns."
         )
-    original = None if is_unnamed(table) else _as_written(path, columns, table, frame)
+    has_own = own and not is_unnamed(table)
+    original = _as_written(path, columns, table, frame) if has_own else None
     home = None if path == "-" else Path(path).parent
     points = Points(X, X, ids, kept, None, table.adata, plan, why, original, home)
     if plan.is_mixed:

@@ -41,7 +41,7 @@ def write_scores(
     if format_of(path) == "h5ad":
         from clustertrust.anndata import annotate
 
-        annotate(points.adata, table, key=KEY, settings=settings)
+        annotate(points.adata, table, key_added=KEY, settings=settings)
         points.adata.write_h5ad(path)
     else:
         write_table(table, path)
@@ -116,7 +116,7 @@ def write_page(
         settings=settings,
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
-        embedding=_standardised_view(points) if points.view is None else points.view,
+        embedding=_view(points) if points.view is None else points.view,
         original=own_columns(points),
         folder=points.folder,
         rows=_places(points),
@@ -125,6 +125,11 @@ def write_page(
 
 def own_columns(points: Points) -> pd.DataFrame | None:
     """Return the rows of the user's own table that are clustered, where its columns have names."""
+    if points.adata is not None:
+        from clustertrust.cell_data import described
+
+        found = described(points.adata, KEY)
+        return None if found is None else found[points.kept]
     return None if points.original is None else points.original[points.kept]
 
 
@@ -134,6 +139,16 @@ def _places(points: Points) -> Ints | None:
         return None
     places = np.flatnonzero(points.kept)
     return np.full(len(places), -1) if points.sampled else places
+
+
+def _view(points: Points) -> Any:
+    """Return where cells are drawn, or principal components of standardised columns."""
+    if points.adata is not None:
+        from clustertrust.cell_data import placed
+
+        found = placed(points.adata)
+        return None if found is None else found[points.kept]
+    return _standardised_view(points)
 
 
 def _standardised_view(points: Points) -> View | None:

@@ -17,7 +17,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.distances.neighbours import Neighbours, smallest
 
-__all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "nearest_linked"]
+__all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "as_distances", "nearest_linked"]
 
 NEIGHBOUR = 7  # its distance is a point's scale, as in the self-tuning kernel
 
@@ -86,20 +86,29 @@ class WeightWalk:
         return _in_proportion(_stored(X, "weight", own=False))
 
 
+def as_distances(X: Any) -> sparse.csr_array:
+    """Return weights w (n, n) as distances √(-log w) along the same links, both ways.
+
+    Weights are first divided by the largest, so that exp(-d²) gives them back but for a factor.
+    """
+    links = _stored(X, "weight", own=True).both_ways(np.maximum)
+    there = links.values > 0
+    values = links.values[there]
+    away = np.sqrt(-np.log(values / values.max())) if values.size else values
+    return sparse.csr_array((away, (links.source[there], links.target[there])), shape=X.shape)
+
+
 def nearest_linked(X: Any, among: Ints, k: int, *, weights: bool) -> tuple[Floats, Ints]:
     """Return the distances to the k nearest linked points at positions `among`, and these: (n, k).
 
     X (n, n) holds distances, or `weights`, of which √(-log) is the distance, 0 for the largest.
     Infinite and -1 where there are no more.
     """
-    links = _stored(X, "weight" if weights else "distance", own=True)
-    links = links.both_ways(np.maximum if weights else np.minimum)
+    links = _stored(as_distances(X) if weights else X, "distance", own=True).both_ways(np.minimum)
     wanted = np.zeros(X.shape[0], dtype=bool)
     wanted[among] = True
-    keep = wanted[links.target] & ((links.values > 0) | (not weights))
+    keep = wanted[links.target]
     source, target, away = links.source[keep], links.target[keep], links.values[keep]
-    if weights and away.size:
-        away = np.sqrt(-np.log(away / away.max()))
     order = np.lexsort((target, away, source))
     counts = np.bincount(source, minlength=X.shape[0])
     rank = np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)

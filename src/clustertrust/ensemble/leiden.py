@@ -7,11 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import Metric, fitted_metric, is_name
 from clustertrust.ensemble.graphs import neighbour_links
 
@@ -25,14 +27,17 @@ class Leiden(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_neighbors : int
-        Neighbours of each point in the graph; at most n - 1 are used.
+    n_neighbors : int or None
+        Neighbours of each point in the graph; at most n - 1 are used. None: all that a sparse graph
+        has.
     resolution : float
         Higher values give more and smaller communities.
     metric, metric_params : str, callable or Metric; dict, optional
         The distance between points, as in :func:`sklearn.metrics.pairwise_distances`.
         "precomputed": X holds distances, (n, n) or a sparse graph of neighbours, of which at most
         `n_neighbors` in each row are used, the nearest.
+    weighted : bool
+        Whether the links of a sparse graph weigh exp(-d²); otherwise all weigh the same.
     random_state : int, RandomState or None
 
     Attributes
@@ -44,14 +49,15 @@ class Leiden(ClusterMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        n_neighbors: int = 15,
+        n_neighbors: int | None = 15,
         resolution: float = 1.0,
         metric: Any = "euclidean",
         metric_params: dict[str, Any] | None = None,
+        weighted: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_neighbors, self.resolution, self.random_state = n_neighbors, resolution, random_state
-        self.metric, self.metric_params = metric, metric_params
+        self.metric, self.metric_params, self.weighted = metric, metric_params, weighted
 
     def fit(self, X: Any, y: Any = None) -> Leiden:
         """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
@@ -64,14 +70,23 @@ class Leiden(ClusterMixin, BaseEstimator):
             ) from error
         if not isinstance(self.metric, Metric):  # otherwise checked, and perhaps with gaps
             X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
+        if not sparse.issparse(X) and (self.weighted or self.n_neighbors is None):
+            raise ValueError(
+                f"weighted={self.weighted} with n_neighbors={self.n_neighbors} needs a sparse "
+                "graph of distances; give n_neighbors a number and leave weighted out."
+            )
         near = self._neighbours(X)
         source, target = near.maximum(near.T).nonzero()
-        links = np.column_stack([source, target])[source < target]
+        upper = source < target
+        source, target = source[upper], target[upper]
+        links = np.column_stack([source, target])
+        weights = _gaussian(X, source, target).tolist() if self.weighted else None
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         found = leidenalg.find_partition(
             igraph.Graph(X.shape[0], links.tolist()),
             leidenalg.RBConfigurationVertexPartition,
             resolution_parameter=self.resolution,
+            weights=weights,
             seed=seed,
         )
         self.labels_ = np.asarray(found.membership, dtype=np.int32)
@@ -84,9 +99,21 @@ class Leiden(ClusterMixin, BaseEstimator):
             return kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1))
         known = isinstance(self.metric, Metric)
         metric = self.metric if known else fitted_metric(self.metric, self.metric_params, X)
-        return neighbour_links(X, self.n_neighbors, metric)
+        return neighbour_links(X, self.n_neighbors or X.shape[0], metric)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_name(self.metric, "precomputed")
         return tags
+
+
+def _gaussian(graph: Any, source: Ints, target: Ints) -> Floats:
+    """Return exp(-d²) for each link of a sparse graph of distances.
+
+    A link that is stored in one direction serves both; missing entries read as 0 are not taken for
+    a distance of 0.
+    """
+    there = sparse.csr_array(graph, copy=True)
+    there.data = np.exp(-(np.asarray(there.data, dtype=np.float64) ** 2))
+    forth, back = (np.asarray(there[ends]).ravel() for ends in ((source, target), (target, source)))
+    return np.maximum(forth, back)

@@ -102,20 +102,20 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, how: Any) -> Seen:
 
 # Rules about one column
 
-CODES = Doubt("few different whole numbers. If they are codes", "category")
-CODES_FROM_1 = Doubt("all whole numbers from 1 on. If they are codes", "category")
-ID = Doubt("whole numbers like those of an id. If they are", "drop")
+CODES = Doubt("few different whole numbers, which may be codes", "category")
+CODES_FROM_1 = Doubt("all whole numbers from 1 on, which may be codes", "category")
+ID = Doubt("whole numbers like those of an id", "drop")
 
 
 def _named_as_count(seen: Seen) -> Doubt | None:
     if seen.last_word in COUNTS and seen.plan.use == "number":
-        return Doubt("its name says that it counts cases. If it is the weight of a row", "drop")
+        return Doubt("its name says that it counts cases, and may be the weight of a row", "drop")
     return None
 
 
 def _named_as_date(seen: Seen) -> Doubt | None:
     if seen.last_word in DATES:
-        return Doubt("its name says that it is a date. If it is", "drop")
+        return Doubt("its name says that it is a date", "drop")
     return None
 
 
@@ -152,7 +152,7 @@ def _without_a_gap(seen: Seen) -> Doubt | None:
 
 def _named_as_group(seen: Seen) -> Doubt | None:
     if seen.is_whole and seen.last_word in GROUPS and len(np.unique(seen.known)) > 2:
-        return Doubt("its name says that it is a code. If it is", "category")
+        return Doubt("its name says that it is a code", "category")
     return None
 
 
@@ -199,7 +199,7 @@ def _counts_of_combinations(
     combinations = math.prod(frame[name].nunique() for name in others)
     full = len(frame) >= 0.5 * combinations and not frame.duplicated(subset=others).any()
     doubt = Doubt(
-        "it counts combinations of the other columns. If it is the weight of a row", "drop"
+        "it counts combinations of the other columns, and may be the weight of a row", "drop"
     )
     return {counts[0]: doubt} if full else {}
 
@@ -216,7 +216,7 @@ def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict
     found = [name for name in words if seen[name].last_word in ANSWERS]
     if len(words) == 1 and words[0] == str(frame.columns[-1]):
         found = words
-    doubt = Doubt("it is used like the others. If it is the known answer", "drop")
+    doubt = Doubt("it may be the known answer, and is used like the others", "drop")
     return dict.fromkeys(found, doubt)
 
 

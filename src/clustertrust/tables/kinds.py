@@ -184,8 +184,10 @@ def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) ->
         found = _number(series, name, last, wishes, how)
         odd = [text for text, is_number in zip(different, plain, strict=True) if not is_number]
         if odd and found.use == "number":
-            told = f"{int((~parsed).sum())} texts such as {odd[0]!r} are taken as missing"
-            found = replace(found, reason="; ".join(filter(None, [found.reason, told])))
+            count = int((~parsed).sum())
+            verb = "text such as {!r} is" if count == 1 else "texts such as {!r} are"
+            note = f"{count} {verb.format(odd[0])} taken as missing"
+            found = replace(found, reason="; ".join(filter(None, [found.reason, note])))
         return found
     if dates >= AS_NUMBERS:
         return replace(column, kind="date", reason="dates or times")

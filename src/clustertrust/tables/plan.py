@@ -277,7 +277,8 @@ class TablePlan:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
-            f"Please check {_listed(names, most)}: {reason}, say {_named(option, names, most)}."
+            f"Please check {_listed(names, most)}: {reason}. "
+            f"If so, say {_named(option, names, most)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
 
