@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +22,9 @@ __all__ = ["for_cells", "for_graph", "graph_of", "is_h5ad", "runs_of", "score_gr
 
 def is_h5ad(data: str, columns: Columns) -> bool:
     """Return whether the file is AnnData."""
-    return data != "-" and (columns.format or format_of(data)) == "h5ad"
+    if data == "-" or Path(data).is_dir():  # a folder has no format of its own
+        return False
+    return (columns.format or format_of(data)) == "h5ad"
 
 
 def for_cells(method: Method, typed: Collection[str]) -> Method:
