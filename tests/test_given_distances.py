@@ -110,7 +110,9 @@ def test_a_clusterer_that_needs_points_is_refused():
         CAKE(3, metric="cosine", n_runs=2, random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CAKE(3, metric="sqeuclidean", n_runs=2, random_state=0).fit(X)
+        for clusterer in ("kmeans", "gmm"):  # elsewhere their warning is ignored
+            for metric in ("euclidean", "l2", "sqeuclidean"):
+                CAKE(3, clusterer=clusterer, metric=metric, n_runs=2, random_state=0).fit(X)
 
 
 def test_functions_and_estimators_get_the_distances():

@@ -87,7 +87,7 @@ def ask_questions(request: Asking) -> None:
     )
     table = questions_table(questions, file.table, points.original, file.names)
     if told is not None:
-        table = _with_earlier(table, told, file.source)
+        table = _with_earlier(table, told)
     with staged(request.paths) as at:
         if "--out" in at:
             write_table(table, at["--out"])
@@ -196,7 +196,7 @@ def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) 
     return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn)
 
 
-def _with_earlier(table: pd.DataFrame, told: Answers, source: Scored) -> pd.DataFrame:
+def _with_earlier(table: pd.DataFrame, told: Answers) -> pd.DataFrame:
     """Fill in what was answered before about rows that were now drawn at random."""
     if told.classes is not None:
         words = dict(zip(told.positions.tolist(), told.classes, strict=True))
