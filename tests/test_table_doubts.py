@@ -307,6 +307,16 @@ def test_gowers_distance_gets_categories_and_gaps_as_they_are(folder):
     run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null")
 
 
+def test_gowers_distance_clusters_by_medoids_unless_another_is_named(folder):
+    mixed_table().to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--metric", "gower", "--out", "s.csv")
+    run("score", "x.csv", *FAST, "--metric", "gower", "--clusterer", "kmedoids", "--out", "m.csv")
+    assert Path("s.csv").read_bytes() == Path("m.csv").read_bytes()
+    run("choose-k", "x.csv", "--k", "2,3", "--metric", "gower", "--runs", "3", "--no-null")
+    how = ["--metric", "gower", "--clusterer", "kmeans"]
+    assert "--clusterer kmeans needs points" in run("score", "x.csv", *FAST, *how, code=1).stderr
+
+
 @pytest.mark.parametrize(
     "typed",
     [["--scale", "robust"], ["--standardize"], ["--impute", "mean"], ["--encode", "onehot"]],

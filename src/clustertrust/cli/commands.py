@@ -223,6 +223,7 @@ def score(
     if labels is None and labels_column is None:
         _check_given(method, distances)
         method = for_cells(method, typed) if is_h5ad(data, columns) else method
+        method = jobs.for_gower(method, typed)
         jobs.check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
@@ -463,6 +464,7 @@ def choose_k(
     from clustertrust.cli import choosing, jobs
 
     loaded()
+    method = jobs.for_gower(method, ("clusterer",) if _is_given(ctx, "clusterer") else ())
     choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
     jobs.check_tools(

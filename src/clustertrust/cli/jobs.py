@@ -39,6 +39,7 @@ from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.squares import (
     check_square_options,
     for_distances,
+    for_gower,
     read_new_distances,
     read_square,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "check_tools",
     "demo",
     "for_distances",
+    "for_gower",
     "predict",
     "report",
     "score",
