@@ -25,7 +25,7 @@ from clustertrust.results import FIELDS
 
 IRIS, WINE = load_iris().data, load_wine().data
 MOONS = make_moons(150, noise=0.1, random_state=0)[0]
-GEOMETRIES = ("exact", "centroid", "rms", "sampled", "kernel")
+GEOMETRIES = ("exact", "centroid", "rms", "sampled", "kernel", "graph")
 SCORING = {
     "fusion": ("harmonic", "product", "refined"),
     "agreement": ("matching", "jaccard"),
