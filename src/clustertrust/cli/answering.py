@@ -300,7 +300,7 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
 
 def _beside(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
     """Return the user's own columns, and what was decided of each row."""
-    added = {
+    added: dict[str, Any] = {
         "kept": np.where(decided["kept"], "yes", "no"),
         "corrected": decided["label"].where(decided["label"] != decided["label_before"], ""),
         "answer": decided["answer"],

@@ -7,7 +7,7 @@ clustered.
 
 from __future__ import annotations
 
-from clustertrust.tables.frames import warn_of_columns
+from clustertrust.tables.frames import warn_of_columns, warn_of_distances
 from clustertrust.tables.kinds import Wishes
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import ColumnPlan, TablePlan
@@ -23,4 +23,5 @@ __all__ = [
     "measures",
     "prepare",
     "warn_of_columns",
+    "warn_of_distances",
 ]

@@ -22,7 +22,7 @@ def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame, one row per point, text and numbers
-    plan : TablePlan, optional; None: what `look` finds
+    plan : TablePlan, optional; None: what `look` finds, and its warnings are given
 
     Returns
     -------
@@ -43,10 +43,11 @@ def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     b    950.0
     c     87.0
     """
-    plan = look(frame) if plan is None else plan
+    is_known = plan is not None  # then its reader has seen the warnings
+    plan = plan or look(frame)
     if plan.problems:
         raise ValueError(" ".join(problem.text for problem in plan.problems))
-    for warning in plan.warnings:
+    for warning in () if is_known else plan.warnings:
         warn_user(warning)
     X = plan.apply(frame)
     if plan.id is not None:
