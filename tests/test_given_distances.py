@@ -341,8 +341,12 @@ def test_errors_settling_and_checkpoints(tmp_path):
     first = cake(checkpoint=tmp_path / "kept").fit(D)
     again = cake(checkpoint=tmp_path / "kept").fit(D)
     assert_array_equal(first.scores_, again.scores_)
-    with pytest.raises(ValueError, match="other metric"):
-        cake(checkpoint=tmp_path / "kept", metric="manhattan").fit(D)
+    other = cake(checkpoint=tmp_path / "kept", metric="manhattan")
+    with (
+        pytest.warns(UserWarning, match="as distances"),
+        pytest.raises(ValueError, match="other metric"),
+    ):
+        other.fit(D)
 
 
 def test_an_audit_takes_distances():
