@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -37,17 +36,7 @@ def for_distances(method: Method, typed: frozenset[str]) -> Method:
 
 def check_square_options(columns: Columns) -> None:
     """Raise for options that choose or change columns: those of distances are points."""
-    given: dict[str, Any] = {
-        "--use": columns.use,
-        "--drop": columns.drop,
-        "--keep": columns.keep,
-        "--plan": columns.plan,
-        "--impute": columns.impute,
-        "--drop-missing": columns.drop_missing,
-        "--standardize": columns.standardize,
-        "--scale": columns.scale not in ("auto", "none"),
-    }
-    refused = [option for option, value in given.items() if value]
+    refused = columns.changes()
     if refused:
         raise click.UsageError(
             "With --distances the columns are points, and all are needed; leave out "
