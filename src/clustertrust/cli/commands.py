@@ -162,7 +162,7 @@ def score(
     from clustertrust.cli import jobs
     from clustertrust.cli.cells import for_cells, is_h5ad
     from clustertrust.cli.checks import check_method, check_tools
-    from clustertrust.cli.squares import check_square_options, for_distances
+    from clustertrust.cli.squares import check_square_options, for_distances, for_gower
 
     loaded()
     check_tools(data, columns, paths)
@@ -177,6 +177,7 @@ def score(
     if labels is None and labels_column is None:
         _check_given(method, distances)
         method = for_cells(method, typed) if is_h5ad(data, columns) else method
+        method = for_gower(method, typed)
         check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
@@ -418,8 +419,10 @@ def choose_k(
         )
     from clustertrust.cli import choosing
     from clustertrust.cli.checks import check_tools
+    from clustertrust.cli.squares import for_gower
 
     loaded()
+    method = for_gower(method, ("clusterer",) if _is_given(ctx, "clusterer") else ())
     choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
     check_tools(

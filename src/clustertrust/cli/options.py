@@ -372,7 +372,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             default="euclidean",
             show_default=True,
             help="Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, "
-            "kmedoids, leiden and spectral; any that scikit-learn has.",
+            "kmedoids, leiden and spectral: any that scikit-learn has, or gower.",
         ),
         click.option(
             "--kernel",

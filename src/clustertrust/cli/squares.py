@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,13 @@ from clustertrust.cli.points import ROW, Points, check_free, read_file
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import FORMATS, format_of
 
-__all__ = ["check_square_options", "for_distances", "read_new_distances", "read_square"]
+__all__ = [
+    "check_square_options",
+    "for_distances",
+    "for_gower",
+    "read_new_distances",
+    "read_square",
+]
 
 LANDMARKS = 400  # points whose distances place all others in a picture
 DEFAULT = ("kmedoids",)
@@ -32,6 +39,13 @@ def for_distances(method: Method, typed: frozenset[str]) -> Method:
         )
     clusterer = method.clusterer if "clusterer" in typed else DEFAULT
     return replace(method, metric="precomputed", clusterer=clusterer)
+
+
+def for_gower(method: Method, typed: Collection[str]) -> Method:
+    """Return the method for Gower's distance: k-medoids unless a clusterer was typed."""
+    if method.metric != "gower" or "clusterer" in typed:
+        return method
+    return replace(method, clusterer=DEFAULT)
 
 
 def check_square_options(columns: Columns) -> None:
