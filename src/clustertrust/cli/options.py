@@ -71,6 +71,21 @@ class Columns:
     sheet: str | None = None
     plan: str | None = None
 
+    def changes(self) -> list[str]:
+        """Return the given options that choose columns or change their values."""
+        given = {
+            "--use": self.use,
+            "--drop": self.drop,
+            "--keep": self.keep,
+            "--category": self.category,
+            "--impute": self.impute,
+            "--plan": self.plan,
+            "--drop-missing": self.drop_missing,
+            "--standardize": self.standardize,
+            "--scale": self.scale not in ("auto", "none"),
+        }
+        return [option for option, value in given.items() if value]
+
     def missing_rule(self) -> str | None:
         """Return what was said about missing values, in the words of a plan."""
         if self.drop_missing:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -51,17 +50,7 @@ def for_gower(method: Method, typed: Collection[str]) -> Method:
 
 def check_square_options(columns: Columns) -> None:
     """Raise for options that choose or change columns: those of distances are points."""
-    given: dict[str, Any] = {
-        "--use": columns.use,
-        "--drop": columns.drop,
-        "--keep": columns.keep,
-        "--plan": columns.plan,
-        "--impute": columns.impute,
-        "--drop-missing": columns.drop_missing,
-        "--standardize": columns.standardize,
-        "--scale": columns.scale not in ("auto", "none"),
-    }
-    refused = [option for option, value in given.items() if value]
+    refused = columns.changes()
     if refused:
         raise click.UsageError(
             "With --distances the columns are points, and all are needed; leave out "
