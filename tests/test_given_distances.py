@@ -539,7 +539,7 @@ def test_silhouettes_of_a_metric_are_plain_means():
 
 def test_distances_that_are_clustered_as_points_raise_a_warning():
     D = squareform(pdist(np.random.default_rng(0).normal(size=(30, 2))))
-    with pytest.warns(UserWarning, match="as distances of all pairs are.*command has --distances"):
+    with pytest.warns(UserWarning, match="as distances of all pairs are.*metric='precomputed'"):
         CAKE(2, n_runs=3, random_state=0).fit(D)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

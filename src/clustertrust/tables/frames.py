@@ -25,8 +25,7 @@ def warn_of_distances(X: Any) -> None:
     if X.any() and X.min() >= 0 and not X.diagonal().any() and np.allclose(X, X.T):
         warn_user(
             "X is square and symmetric with zeros on its diagonal, as distances of all pairs are, "
-            "and each row is taken as a point. If they are distances, say so: in Python their "
-            'metric is "precomputed", and the command has --distances.'
+            "and each row is taken as a point. If they are distances, say metric='precomputed'."
         )
 
 
