@@ -637,11 +637,22 @@ def _single_cells(v: Valid) -> dict[str, Any]:
     return {
         "anndata.score": (
             score,
-            lambda: {"adata": cells(), "use_rep": "X_pca", "key": "cake", "labels": None, **few},
+            lambda: {
+                "adata": cells(),
+                "use_rep": "X_pca",
+                "key_added": "cake",
+                "labels": None,
+                **few,
+            },
         ),
         "anndata.annotate": (
             annotate,
-            lambda: {"adata": cells(), "table": v.record.to_frame(), "key": "cake", "settings": {}},
+            lambda: {
+                "adata": cells(),
+                "table": v.record.to_frame(),
+                "key_added": "cake",
+                "settings": {},
+            },
         ),
         "anndata.representation": (representation, lambda: {"adata": cells(), "use_rep": "X_pca"}),
     }

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import cdist, squareform
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import config_context
 from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, SpectralClustering
 from sklearn.datasets import load_iris, make_blobs
@@ -110,7 +110,9 @@ def test_a_clusterer_that_needs_points_is_refused():
         CAKE(3, metric="cosine", n_runs=2, random_state=0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        CAKE(3, metric="sqeuclidean", n_runs=2, random_state=0).fit(X)
+        for clusterer in ("kmeans", "gmm"):  # elsewhere their warning is ignored
+            for metric in ("euclidean", "l2", "sqeuclidean"):
+                CAKE(3, clusterer=clusterer, metric=metric, n_runs=2, random_state=0).fit(X)
 
 
 def test_functions_and_estimators_get_the_distances():
@@ -341,8 +343,12 @@ def test_errors_settling_and_checkpoints(tmp_path):
     first = cake(checkpoint=tmp_path / "kept").fit(D)
     again = cake(checkpoint=tmp_path / "kept").fit(D)
     assert_array_equal(first.scores_, again.scores_)
-    with pytest.raises(ValueError, match="other metric"):
-        cake(checkpoint=tmp_path / "kept", metric="manhattan").fit(D)
+    other = cake(checkpoint=tmp_path / "kept", metric="manhattan")
+    with (
+        pytest.warns(UserWarning, match="as distances"),
+        pytest.raises(ValueError, match="other metric"),
+    ):
+        other.fit(D)
 
 
 def test_an_audit_takes_distances():
@@ -529,3 +535,14 @@ def test_silhouettes_of_a_metric_are_plain_means():
     found = silhouettes(X, labels, metric="manhattan")
     for r in range(labels.shape[1]):
         assert_allclose(found[:, r], silhouette_samples(X, labels[:, r], metric="manhattan"))
+
+
+def test_distances_that_are_clustered_as_points_raise_a_warning():
+    D = squareform(pdist(np.random.default_rng(0).normal(size=(30, 2))))
+    with pytest.warns(UserWarning, match="as distances of all pairs are.*metric='precomputed'"):
+        CAKE(2, n_runs=3, random_state=0).fit(D)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CAKE(2, n_runs=3, random_state=0).fit(D + np.eye(30))
+        CAKE(2, n_runs=3, random_state=0).fit(D[:, :29])
+        CAKE(2, clusterer="kmedoids", metric="precomputed", n_runs=3, random_state=0).fit(D)

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
-from clustertrust.tables import Wishes, look
+from clustertrust.tables import Wishes, look, prepare
 
 FAST = ["-k", "3", "--runs", "3"]
 N = 72
@@ -305,6 +305,41 @@ def test_gowers_distance_gets_categories_and_gaps_as_they_are(folder):
     told = run("choose-k", "x.csv", "--k", "2,3", *how, code=2).stderr
     assert "no data without clusters to compare such a table with; add --no-null." in told
     run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null")
+
+
+@pytest.mark.parametrize("scale", ["auto", "none", "robust", "minmax"])
+def test_a_table_prepared_in_python_is_what_the_command_clusters(folder, scale):
+    frame = mixed_table()
+    frame.loc[5, ["a", "b", "c"]] = np.nan
+    frame.loc[5, "kind"] = None
+    frame.to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--scale", scale, "--out", "s.csv")
+    found = pd.read_csv("s.csv").set_index("name")
+    assert found.loc["n5", "reason"] == "left out: missing values"
+    X = prepare(frame, look(frame, Wishes(scale=scale)))
+    scored = CAKE(3, n_runs=3, random_state=0).fit(X)
+    assert X.index.tolist() == [name for name in frame["name"] if name != "n5"]
+    assert_allclose(scored.scores_, found.loc[X.index, "score"], atol=1e-12)
+
+
+def test_prepare_says_what_stands_against_a_table():
+    with pytest.raises(ValueError, match="no column"):
+        prepare(pd.DataFrame({"id": [*"abc"]}))
+
+
+def test_a_plan_is_printed_in_a_few_lines():
+    plan = look(mixed_table())
+    assert str(plan) == plan.summary()
+
+
+def test_gowers_distance_clusters_by_medoids_unless_another_is_named(folder):
+    mixed_table().to_csv("x.csv", index=False)
+    run("score", "x.csv", *FAST, "--metric", "gower", "--out", "s.csv")
+    run("score", "x.csv", *FAST, "--metric", "gower", "--clusterer", "kmedoids", "--out", "m.csv")
+    assert Path("s.csv").read_bytes() == Path("m.csv").read_bytes()
+    run("choose-k", "x.csv", "--k", "2,3", "--metric", "gower", "--runs", "3", "--no-null")
+    how = ["--metric", "gower", "--clusterer", "kmeans"]
+    assert "--clusterer kmeans needs points" in run("score", "x.csv", *FAST, *how, code=1).stderr
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ def check_columns(X: Any) -> None:
         raise ValueError(
             f"X has columns that are not numbers: {text}. Drop them, "
             + ("make them the index, " if isinstance(X, pd.DataFrame) else "")
-            + "or encode them as numbers (for example with sklearn.preprocessing.OneHotEncoder)."
+            + "or encode them as numbers (clustertrust.tables.prepare, or "
+            "sklearn.preprocessing.OneHotEncoder)."
         )
 
 

@@ -42,7 +42,7 @@ from clustertrust.scoring.settling import build_until_settled
 from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
 from clustertrust.streaming.passes import Passes, passes_over
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
-from clustertrust.tables import warn_of_columns
+from clustertrust.tables import warn_of_columns, warn_of_distances
 
 __all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "EXPECTED_FAILED_CHECKS_ON_DISTANCES", "confidence"]
 
@@ -375,6 +375,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         settings.check_points(X)
         if not has_no_points(self.metric):
             warn_of_columns(X, names)
+            warn_of_distances(X)
         ensemble, known = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
         fields = model.training_fields(X, known, built=True)

@@ -17,9 +17,10 @@ def notes_on(table: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on a table with the columns of `Confidence.to_frame`.
 
     The runs of one given labelling ("suggested" is a column then) are compared with it and not with
-    each other, so that their agreement says something.
+    each other, so that their agreement says something. A score that was learned ("probability" is a
+    column then) is not geometry alone, whatever the runs do.
     """
-    if "stability" not in table or "suggested" in table:
+    if "stability" not in table or {"suggested", "probability"} & set(table):
         return ()
     stability = pd.to_numeric(table["stability"], errors="coerce")
     return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))

@@ -234,7 +234,7 @@ def select_adaptive(
     for at, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
-        recipe.warn_of(runs)
+        recipe.warn_of(runs, scored=False)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
         by_restart[at] = [

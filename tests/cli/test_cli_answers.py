@@ -1,6 +1,7 @@
 """`clustertrust ask` and `decide`: from a table to the rows that can be kept."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from command import files, run
 from sklearn.datasets import load_breast_cancer
 
 from clustertrust.cli import cli
+from clustertrust.report.packing import unpack
 
 CANCER = load_breast_cancer(as_frame=True)
 DIAGNOSIS = CANCER.target_names[CANCER.target]
@@ -42,6 +44,11 @@ def fill(path, answers, out=None):
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     table["answer"] = [answers[int(row)] for row in table["row"]]
     table.to_csv(out or path, index=False)
+
+
+def contents_of(page):
+    """The contents that a page holds."""
+    return json.loads(re.search(r'id="contents">(.*?)</script>', page, re.DOTALL).group(1))
 
 
 def right_words():
@@ -104,6 +111,27 @@ def test_classes_labels_and_words_of_answers(scored):
     asked = pd.read_csv("labels.csv")
     assert (table["label"].to_numpy()[asked["row"]] == asked["answer"]).all()
     assert table["kept"].sum() == by_label["kept"]
+
+
+def test_the_page_is_about_the_labels_that_were_scored(scored):
+    run("ask", "cells.csv", "scores.csv", "--n", 120, "--out", "q.csv")
+    fill("q.csv", DIAGNOSIS)
+    run(
+        *("decide", "scores.csv", "q.csv", "--risk", 0.1),
+        *("--out", "kept.csv", "--all-rows", "--report", "page.html"),
+    )
+    page = contents_of((scored / "page.html").read_text(encoding="utf-8"))
+    table = pd.read_csv("kept.csv", keep_default_na=False)
+    changed = table["label"] != table["label_before"]
+    assert changed.any()
+    assert unpack(page["labels"]).tolist() == table["label_before"].tolist()
+    assert (unpack(page["rows"]["rival"]) != unpack(page["labels"])).all()
+    added = [column["name"] for column in page["original"]][-3:]
+    assert added == ["kept", "corrected", "answer"]
+    # a column of large numbers would be the first component, were they not standardised
+    assert any("8 standardised columns" in note for note in page["notes"])
+    assert not any("geometry alone" in note for note in page["notes"])
+    assert page["threshold"] == pytest.approx(0.9)
 
 
 def test_names_match_rows_where_there_are_no_positions(scored):

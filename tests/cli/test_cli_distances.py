@@ -100,6 +100,7 @@ def test_another_clusterer(squares):
         (("both.csv", "--distances", *K, "--clusterer", "kmeans"), 1, "choose one of"),
         (("both.csv", "--distances", *K, "--metric", "cosine"), 2, "--metric cosine"),
         (("both.csv", "--distances", *K, "--drop", "a"), 2, "leave out --drop"),
+        (("both.csv", "--distances", *K, "--category", "a"), 2, "leave out --category"),
         (("both.csv", "--distances", *K, "--scale", "standard"), 2, "leave out --scale"),
         (("both.csv", "--distances", "--labels-column", "a"), 2, "every column is a point"),
         (("bad.csv", "--distances", *K), 1, "same in both directions"),

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import clustertrust
 from clustertrust import CAKE
-from clustertrust.cli import jobs
+from clustertrust.cli import checks
 from clustertrust.cli.flags import as_typed
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, read_table
@@ -419,9 +419,11 @@ def test_a_real_page_and_real_pictures(folder):
 
 
 def test_a_missing_plotting_package_is_told_first(folder, monkeypatch):
-    find = jobs.importlib.util.find_spec
+    find = checks.importlib.util.find_spec
     monkeypatch.setattr(
-        jobs.importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+        checks.importlib.util,
+        "find_spec",
+        lambda name: None if name == "matplotlib" else find(name),
     )
     told = run("score", "plain.csv", *FAST, "--plot", "p.png", code=1)
     assert 'pip install "clustertrust[plot]"' in told.stderr

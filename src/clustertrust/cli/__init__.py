@@ -19,8 +19,9 @@ import click
 
 from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.answer_commands import ANSWERING
-from clustertrust.cli.commands import COMMANDS, debug_option
+from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.flags import as_typed
+from clustertrust.cli.shared import debug_option
 
 __all__ = ["cli", "main"]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from clustertrust._interrupts import loaded
-from clustertrust.cli.commands import (
+from clustertrust.cli.kinds import Between
+from clustertrust.cli.options import Columns, Sections, column_options
+from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.shared import (
     INPUT,
     OUTPUT,
     STORED,
@@ -14,8 +17,6 @@ from clustertrust.cli.commands import (
     debug_option,
     json_option,
 )
-from clustertrust.cli.options import Between, Columns, Sections, column_options
-from clustertrust.cli.outputs import check_outputs
 
 __all__ = ["ANSWERING"]
 
@@ -93,10 +94,11 @@ def ask(
     check_column_options(columns)
     if n_random is not None and n_random > n:
         raise click.UsageError(f"--random {n_random} is more than --n {n}.")
-    from clustertrust.cli import answering, jobs
+    from clustertrust.cli import answering
+    from clustertrust.cli.checks import check_tools
 
     loaded()
-    jobs.check_tools(data, columns, paths)
+    check_tools(data, columns, paths)
     answering.ask_questions(
         answering.Asking(
             data=data,

@@ -87,7 +87,7 @@ def ask_questions(request: Asking) -> None:
     )
     table = questions_table(questions, file.table, points.original, file.names)
     if told is not None:
-        table = _with_earlier(table, told, file.source)
+        table = _with_earlier(table, told)
     with staged(request.paths) as at:
         if "--out" in at:
             write_table(table, at["--out"])
@@ -196,7 +196,7 @@ def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) 
     return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn)
 
 
-def _with_earlier(table: pd.DataFrame, told: Answers, source: Scored) -> pd.DataFrame:
+def _with_earlier(table: pd.DataFrame, told: Answers) -> pd.DataFrame:
     """Fill in what was answered before about rows that were now drawn at random."""
     if told.classes is not None:
         words = dict(zip(told.positions.tolist(), told.classes, strict=True))
@@ -256,19 +256,30 @@ def _as_json(request: Deciding, found: Decision) -> dict[str, Any]:
 
 
 def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision) -> None:
-    """Write a page to explore, with learned probabilities as scores."""
+    """Write a page to explore, with learned probabilities as scores.
+
+    Labels are those that were scored: probabilities, rivals and votes are about these. What was
+    decided is shown beside the user's own columns.
+    """
+    from clustertrust.cli.writing import standardised_view
     from clustertrust.report import write_report
 
     there = file.table["score"].notna().to_numpy()
+    decided = found.to_frame().reset_index(drop=True)
     table = file.table[[name for name in file.table if name in COLUMNS]].assign(
-        score=found.learned.scores, label=found.labels
+        score=found.learned.scores,
+        probability=found.learned.scores,  # which says that these scores are learned
+        label=decided["label_before"].to_numpy(),
     )
     if file.names is not None:
         table = table.set_axis(pd.Index(file.names), axis=0)
     own = file.table[[name for name in file.table if name not in (*COLUMNS, *RESERVED)]]
-    values = None
+    values = view = None
     if file.points is not None and file.points.kept[there].all():
-        values = file.points.unscaled[there[file.points.kept]]
+        at = there[file.points.kept]
+        values = file.points.unscaled[at]
+        view = standardised_view(file.points)
+        view = None if view is None else replace(view, xy=view.xy[at])
     shown = table[there]
     write_report(
         path,
@@ -280,6 +291,19 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
             "decision": str(found),
         },
         title=f"{name_of(request.scores)}: learned from {found.learned.n_answers_} answers",
-        original=own[there].set_axis(shown.index, axis=0) if own.shape[1] else None,
+        threshold=1 - request.risk,  # half of a median says nothing about probabilities
+        embedding=view,
+        original=_beside(own, decided)[there].set_axis(shown.index, axis=0),
         rows=np.flatnonzero(there),
     )
+
+
+def _beside(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
+    """Return the user's own columns, and what was decided of each row."""
+    added: dict[str, Any] = {
+        "kept": np.where(decided["kept"], "yes", "no"),
+        "corrected": decided["label"].where(decided["label"] != decided["label_before"], ""),
+        "answer": decided["answer"],
+    }
+    own = own.rename(columns={name: f"{name}_input" for name in added if name in own})
+    return own.reset_index(drop=True).assign(**added)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import click
 from scipy import sparse
 
+from clustertrust import Confidence
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.points import Points
+from clustertrust.cli.printing import watched
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.files import format_of
 
-__all__ = ["for_cells", "graph_of", "is_h5ad", "runs_of"]
+__all__ = ["for_cells", "for_graph", "graph_of", "is_h5ad", "runs_of", "score_graph"]
 
 
 def is_h5ad(data: str, columns: Columns) -> bool:
     """Return whether the file is AnnData."""
-    return data != "-" and (columns.format or format_of(data)) == "h5ad"
+    if data == "-" or Path(data).is_dir():  # a folder has no format of its own
+        return False
+    return (columns.format or format_of(data)) == "h5ad"
 
 
 def for_cells(method: Method, typed: Collection[str]) -> Method:
@@ -58,3 +64,28 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
         return None
     kept = points.kept
     return replace(cells, X=sparse.csr_array(cells.X[kept][:, kept]))
+
+
+def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
+    """Cluster and score the graph of neighbours of cells."""
+    refused = ["--model"] * ("--model" in request.paths) + ["--checkpoint"] * bool(
+        request.checkpoint
+    )
+    if refused:
+        raise click.UsageError(
+            f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
+            "clustered; add --use-rep X_pca."
+        )
+    method = request.method
+    found: Confidence = graph.cluster(
+        runs_of(request), graph.scoring(for_graph(method.scoring(), request)), watched()
+    )
+    return found
+
+
+def for_graph(params: Mapping[str, Any], request: ScoreRequest) -> dict[str, Any]:
+    """Return parameters of scoring for a graph, which has a geometry and weights of its own."""
+    geometry = params["geometry"] if "geometry" in request.typed else None
+    return {name: value for name, value in params.items() if name != "kernel"} | {
+        "geometry": geometry
+    }

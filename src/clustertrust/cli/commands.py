@@ -1,93 +1,45 @@
 """What can be typed: commands, their options and help.
 
-The work is in `jobs`, imported when a command starts.
+The work is in other modules, imported when a command starts.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from clustertrust._interrupts import loaded
+from clustertrust.cli.kinds import Between, Numbers, TableChoice, TableOption
 from clustertrust.cli.options import (
     AUDITING,
     BUILDING,
     SCORING,
-    Between,
     Columns,
     Method,
-    Numbers,
     Sections,
-    TableChoice,
-    TableOption,
     column_options,
     method_options,
     profile_options,
 )
 from clustertrust.cli.outputs import check_outputs
 from clustertrust.cli.request import Request, ScoreRequest
-
-__all__ = ["COMMANDS", "check_column_options", "check_streams"]
-
-
-class OneFile(click.Path):
-    """An existing file; the error for a folder says what to do."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
-        if os.path.isdir(value):
-            self.fail(
-                f"{value!r} is a folder; name one file (`clustertrust score` alone takes folders).",
-                param,
-                ctx,
-            )
-        return super().convert(value, param, ctx)
-
-
-TABLES = click.Path(exists=True, allow_dash=True)
-INPUT = OneFile(exists=True, allow_dash=True)
-STORED = OneFile(exists=True)
-OUTPUT = click.Path()
-
-
-def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.find_root().obj["debug"] = True
-
-
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_debug,
-    help="Show the traceback of an error.",
+from clustertrust.cli.shared import (
+    INPUT,
+    OUTPUT,
+    STORED,
+    TABLES,
+    check_column_options,
+    check_streams,
+    debug_option,
+    json_option,
+    only_scores_option,
+    save_plan_option,
+    threshold_option,
 )
-threshold_option = click.option(
-    "--threshold",
-    type=Between(0, 1),
-    default=None,
-    metavar="T",
-    help="Scores above this are kept; counts and reasons depend on it. Without it: half of the "
-    "median score.",
-)
-only_scores_option = click.option(
-    "--only-scores",
-    is_flag=True,
-    help="Write the names of the rows and the results, without the other columns of DATA.",
-)
-save_plan_option = click.option(
-    "--save-plan",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write what is done with each column (.json), to be edited and given to --plan.",
-)
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else."
-)
+
+__all__ = ["COMMANDS"]
 
 
 @click.command(
@@ -209,21 +161,24 @@ def score(
 
     from clustertrust.cli import jobs
     from clustertrust.cli.cells import for_cells, is_h5ad
+    from clustertrust.cli.checks import check_method, check_tools
+    from clustertrust.cli.squares import check_square_options, for_distances, for_gower
 
     loaded()
-    jobs.check_tools(data, columns, paths)
+    check_tools(data, columns, paths)
     if distances:
         if labels_column is not None or save_plan is not None or scheduler is not None:
             raise click.UsageError(
                 "With --distances every column is a point; leave out --labels-column, --save-plan "
                 "and --scheduler. --labels takes labels from a file of their own."
             )
-        jobs.check_square_options(columns)
-        method = jobs.for_distances(method, typed)
+        check_square_options(columns)
+        method = for_distances(method, typed)
     if labels is None and labels_column is None:
         _check_given(method, distances)
         method = for_cells(method, typed) if is_h5ad(data, columns) else method
-        jobs.check_method(method, for_model=model is not None)
+        method = for_gower(method, typed)
+        check_method(method, for_model=model is not None)
     with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
         jobs.score(
             ScoreRequest(
@@ -300,9 +255,10 @@ def predict(
             f"{given[0]}: the model knows its columns and what was done with them; leave it out."
         )
     from clustertrust.cli import jobs
+    from clustertrust.cli.checks import check_tools
 
     loaded()
-    jobs.check_tools(data, columns, paths)
+    check_tools(data, columns, paths)
     request = Request(
         data=data,
         columns=columns,
@@ -343,11 +299,12 @@ def report(
         "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
     }
     check_column_options(columns)
-    from clustertrust.cli import jobs
+    from clustertrust.cli import reporting
+    from clustertrust.cli.checks import check_tools
 
     loaded()
-    jobs.check_tools(data, columns, {})
-    jobs.report(
+    check_tools(data, columns, {})
+    reporting.report(
         scores, Request(data=data, columns=columns, paths=paths, threshold=threshold), title
     )
 
@@ -460,12 +417,15 @@ def choose_k(
         raise click.UsageError(
             f"With --no-null there are no surrogates; leave out {', '.join(refused)}."
         )
-    from clustertrust.cli import choosing, jobs
+    from clustertrust.cli import choosing
+    from clustertrust.cli.checks import check_tools
+    from clustertrust.cli.squares import for_gower
 
     loaded()
+    method = for_gower(method, ("clusterer",) if _is_given(ctx, "clusterer") else ())
     choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
-    jobs.check_tools(
+    check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
     asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points)
@@ -489,35 +449,10 @@ def demo(out: str | None) -> None:
     --out FOLDER writes the data as CSV, the scores, a page to explore and the model, so that you
     can try the commands.
     """
-    from clustertrust.cli import jobs
+    from clustertrust.cli import example
 
     loaded()
-    jobs.demo(out)
-
-
-def check_column_options(columns: Columns) -> None:
-    """Raise for options of columns that exclude each other."""
-    if columns.impute is not None and columns.drop_missing:
-        raise click.UsageError(
-            "--impute and --drop-missing are two ways to treat missing values; choose one."
-        )
-    if columns.standardize and columns.scale not in ("auto", "standard"):
-        raise click.UsageError(
-            f"--standardize is --scale standard, and --scale {columns.scale} another; choose one."
-        )
-    if columns.plan is not None and (columns.use or columns.drop or columns.keep or columns.id):
-        raise click.UsageError(
-            "--plan says what is done with each column; edit it, and leave out --id, --use, --drop "
-            "and --keep."
-        )
-
-
-def check_streams(out: str | None, as_json: bool) -> None:
-    """Raise if two outputs would be printed."""
-    if out == "-" and as_json:
-        raise click.UsageError(
-            "--out - and --json would both print to standard output; choose one."
-        )
+    example.demo(out)
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:

@@ -1,65 +1,27 @@
 """The options that commands share, for click and as the records that commands get.
 
-Nothing heavy is imported here, so help and shell completion stay fast. Names of methods come from
-the library's own tables when they are first needed.
+Nothing heavy is imported here, so help and shell completion stay fast.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 
+from clustertrust.cli.kinds import ClusterNumber, Resample, Runs, TableChoice, TableOption
+
 __all__ = [
-    "Between",
     "Columns",
     "Method",
-    "Numbers",
     "Sections",
-    "TableChoice",
-    "TableOption",
     "column_options",
     "method_options",
     "profile_options",
 ]
-
-
-class TableChoice(click.Choice):
-    """A choice among the names of one of the library's tables, with a few added or removed."""
-
-    def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
-        self.where, self.more, self.without, self.case_sensitive = where, more, without, True
-
-    @functools.cached_property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names, read at first use."""
-        module, table = self.where.split(":")
-        names = getattr(importlib.import_module(f"clustertrust.{module}"), table)
-        return tuple(sorted({*names, *self.more} - {*self.without}))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a name; shell completion reads half-typed commands and skips the table."""
-        return (
-            value
-            if ctx is not None and ctx.resilient_parsing
-            else super().convert(value, param, ctx)
-        )
-
-
-class TableOption(click.Option):
-    """An option whose help lists the names of a table."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Add the names to the help."""
-        record = super().get_help_record(ctx)
-        assert record is not None
-        assert isinstance(self.type, TableChoice)
-        return record[0], f"{record[1]}  One of: {', '.join(self.type.choices)}."
 
 
 class Sections(click.Command):
@@ -80,151 +42,6 @@ class Sections(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
-
-
-class Between(click.FloatRange):
-    """A number in a range; `nan` is in none."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return what was typed as a number."""
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(
-                f"{value!r} is not a number; give one in the range {self._describe_range()}.",
-                param,
-                ctx,
-            )
-        return number
-
-
-class Numbers(click.ParamType):
-    """Numbers of clusters to try: 2:12 is from 2 to 12, 2,3,5 are these three."""
-
-    name = "numbers"
-    most = 1000  # so that a typing error does not fill the memory
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "LOW:HIGH|K,K,…"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Return what was typed as whole numbers, rising."""
-        if isinstance(value, tuple):
-            return value
-        found: list[int] = []
-        for part in str(value).split(","):
-            ends = part.strip().split(":")
-            if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
-                self.fail(
-                    f"{value!r} is not a list of numbers; give a range such as 2:12, or 2,3,5.",
-                    param,
-                    ctx,
-                )
-            low, high = int(ends[0]), int(ends[-1])
-            if high < low:
-                self.fail(
-                    f"{value!r} runs from {low} down to {high}; write {high}:{low}.", param, ctx
-                )
-            if high - low >= self.most:
-                self.fail(f"{value!r} names more than {self.most} numbers; give fewer.", param, ctx)
-            found += range(low, high + 1)
-        if min(found) < 2 or len(found) < 2 or len(set(found)) < len(found):
-            self.fail(
-                f"{value!r} must name at least two different numbers, each once and 2 or more.",
-                param,
-                ctx,
-            )
-        return tuple(sorted(found))
-
-
-class Runs(click.ParamType):
-    """A number of runs, or auto if the library can find it."""
-
-    name = "runs"
-
-    def __init__(self, *, auto: bool = True) -> None:
-        self.auto = auto
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "N|auto" if self.auto else "N"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        """Return what was typed as the library takes it."""
-        if isinstance(value, int) or (value == "auto" and self.auto):
-            return value
-        if not str(value).isdecimal() or int(value) < 2:
-            or_auto = ", or auto" if self.auto else ""
-            self.fail(f"{value!r} is not a number of runs; give 2 or more{or_auto}.", param, ctx)
-        return int(value)
-
-
-class ClusterNumber(click.ParamType):
-    """A number of clusters, or the first and last of a range from which each run draws its own."""
-
-    name = "clusters"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "K|FIRST:LAST"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | range:
-        """Return what was typed: a number, or a range."""
-        if isinstance(value, int | range):
-            return value
-        typed = str(value).split(":")
-        if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
-            self.fail(
-                f"{value!r} is not a number of clusters; give 1 or more, such as 3, or a range "
-                "such as 8:12.",
-                param,
-                ctx,
-            )
-        first, last = int(typed[0]), int(typed[-1])
-        if last < first:
-            self.fail(
-                f"{value!r} runs backwards; give the smaller number first, {last}:{first}.",
-                param,
-                ctx,
-            )
-        return first if len(typed) == 1 else range(first, last + 1)
-
-
-class Resample(click.ParamType):
-    """A share of the points, or bootstrap."""
-
-    name = "resample"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "SHARE|bootstrap"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
-        """Return what was typed as the library takes it."""
-        if value == "bootstrap":
-            return value
-        try:
-            share = float(value)
-        except ValueError:
-            share = 0.0
-        if not 0 < share < 1:
-            self.fail(
-                f"{value!r} is not a share; give a number between 0 and 1, such as 0.8, or "
-                "bootstrap.",
-                param,
-                ctx,
-            )
-        return share
 
 
 @dataclass(frozen=True)
@@ -253,6 +70,21 @@ class Columns:
     skip_rows: int | None = None
     sheet: str | None = None
     plan: str | None = None
+
+    def changes(self) -> list[str]:
+        """Return the given options that choose columns or change their values."""
+        given = {
+            "--use": self.use,
+            "--drop": self.drop,
+            "--keep": self.keep,
+            "--category": self.category,
+            "--impute": self.impute,
+            "--plan": self.plan,
+            "--drop-missing": self.drop_missing,
+            "--standardize": self.standardize,
+            "--scale": self.scale not in ("auto", "none"),
+        }
+        return [option for option, value in given.items() if value]
 
     def missing_rule(self) -> str | None:
         """Return what was said about missing values, in the words of a plan."""
@@ -540,7 +372,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
             default="euclidean",
             show_default=True,
             help="Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, "
-            "kmedoids, leiden and spectral; any that scikit-learn has.",
+            "kmedoids, leiden and spectral: any that scikit-learn has, or gower.",
         ),
         click.option(
             "--kernel",

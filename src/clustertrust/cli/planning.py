@@ -236,8 +236,8 @@ def _checked_choice(
 def _check_lost(lost: Sequence[str], source_name: str) -> None:
     if lost:
         raise ValueError(
-            f"{source_name} lacks columns that the model was fitted on: {listed(lost)}. Give them "
-            "their names."
+            f"{source_name} lacks columns that the model was fitted on: {listed(lost)}. Add them, "
+            "or rename yours."
         )
 
 

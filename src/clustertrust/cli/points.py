@@ -249,19 +249,7 @@ def _sparse_points(
             f"{source_name} is a sparse matrix, and the model standardises columns; give a dense "
             "table."
         )
-    given: dict[str, Any] = {
-        "--id": columns.id,
-        "--use": columns.use,
-        "--drop": columns.drop,
-        "--keep": columns.keep,
-        "--category": columns.category,
-        "--impute": columns.impute,
-        "--plan": columns.plan,
-        "--drop-missing": columns.drop_missing,
-        "--standardize": columns.standardize,
-        "--scale": columns.scale not in ("auto", "none"),
-    }
-    refused = [option for option, value in given.items() if value]
+    refused = ["--id"] * bool(columns.id) + columns.changes()
     if refused:
         raise ValueError(
             "A sparse matrix has no named columns and stays sparse; leave out "

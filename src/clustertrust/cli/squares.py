@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -18,7 +18,13 @@ from clustertrust.cli.points import ROW, Points, check_free, read_file
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import FORMATS, format_of
 
-__all__ = ["check_square_options", "for_distances", "read_new_distances", "read_square"]
+__all__ = [
+    "check_square_options",
+    "for_distances",
+    "for_gower",
+    "read_new_distances",
+    "read_square",
+]
 
 LANDMARKS = 400  # points whose distances place all others in a picture
 DEFAULT = ("kmedoids",)
@@ -35,19 +41,16 @@ def for_distances(method: Method, typed: frozenset[str]) -> Method:
     return replace(method, metric="precomputed", clusterer=clusterer)
 
 
+def for_gower(method: Method, typed: Collection[str]) -> Method:
+    """Return the method for Gower's distance: k-medoids unless a clusterer was typed."""
+    if method.metric != "gower" or "clusterer" in typed:
+        return method
+    return replace(method, clusterer=DEFAULT)
+
+
 def check_square_options(columns: Columns) -> None:
     """Raise for options that choose or change columns: those of distances are points."""
-    given: dict[str, Any] = {
-        "--use": columns.use,
-        "--drop": columns.drop,
-        "--keep": columns.keep,
-        "--plan": columns.plan,
-        "--impute": columns.impute,
-        "--drop-missing": columns.drop_missing,
-        "--standardize": columns.standardize,
-        "--scale": columns.scale not in ("auto", "none"),
-    }
-    refused = [option for option, value in given.items() if value]
+    refused = columns.changes()
     if refused:
         raise click.UsageError(
             "With --distances the columns are points, and all are needed; leave out "

@@ -25,6 +25,7 @@ __all__ = [
     "own_columns",
     "save",
     "save_figure",
+    "standardised_view",
     "votes_of",
     "write_page",
     "write_plan",
@@ -148,10 +149,10 @@ def _view(points: Points) -> Any:
 
         found = placed(points.adata)
         return None if found is None else found[points.kept]
-    return _standardised_view(points)
+    return standardised_view(points)
 
 
-def _standardised_view(points: Points) -> View | None:
+def standardised_view(points: Points) -> View | None:
     """Return principal components of the standardised columns; the page shows the raw ones."""
     drawn = points.drawn
     if drawn is None and points.preparation is not None and points.preparation.is_scaled:

@@ -297,9 +297,9 @@ class Recipe:
         chosen = "".join(f", {name}={value!r}" for name, value in drawn.items())
         return f"Run {r} ({method}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
 
-    def _warn_of_copies(self, runs: Sequence[Run]) -> None:
+    def _warn_of_copies(self, runs: Sequence[Run], scored: bool) -> None:
         """Warn of runs that are the same by construction, or that leave out the same points."""
-        noise = _of_noise(runs)
+        noise = _of_noise(runs) if scored else ""
         plain = not self.vary and self.resample is None and len(self.methods) < len(runs)
         fixed = [name for name, one in self.methods if plain and not is_random(one)]
         if fixed:
@@ -311,10 +311,10 @@ class Recipe:
                 "differ."
             )
 
-    def warn_of(self, runs: Sequence[Run]) -> None:
-        """Warn once, for all runs, of what did not go well."""
+    def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
+        """Warn once, for all runs, of what did not go well; `scored`: points will have scores."""
         warn_of_coordinates(self.methods, self.metric)
-        self._warn_of_copies(runs)
+        self._warn_of_copies(runs, scored)
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
         found_k = [_count_clusters(run) for run in runs]

@@ -369,12 +369,10 @@ class CsvSource(FrameSource):
             )
             lines, before = 1, len(head)
             while block := _records(file, rows):
-                yield self._parse(path, head, block, lines, before)
+                yield self._parse(head, block, lines, before)
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
-    def _parse(
-        self, path: Path, head: bytes, block: bytes, lines: int, before: int
-    ) -> pd.DataFrame:
+    def _parse(self, head: bytes, block: bytes, lines: int, before: int) -> pd.DataFrame:
         """Parse some lines of text; `lines` and `before` count the lines and bytes above them."""
         try:
             block.decode()

@@ -1,15 +1,17 @@
 """Tables as people have them → numbers: what each column is, and what is done with it.
 
 :func:`look` looks at a table once and gives a :class:`TablePlan`, which is printed, stored with a
-model, edited as JSON, and applied to this table and to others.
+model, edited as JSON, and applied to this table and to others. :func:`prepare` returns what is
+clustered.
 """
 
 from __future__ import annotations
 
-from clustertrust.tables.frames import warn_of_columns
+from clustertrust.tables.frames import warn_of_columns, warn_of_distances
 from clustertrust.tables.kinds import Wishes
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import ColumnPlan, TablePlan
+from clustertrust.tables.preparing import prepare
 from clustertrust.tables.scales import choose_scale, measures
 
 __all__ = [
@@ -19,5 +21,7 @@ __all__ = [
     "choose_scale",
     "look",
     "measures",
+    "prepare",
     "warn_of_columns",
+    "warn_of_distances",
 ]

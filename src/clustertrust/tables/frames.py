@@ -12,10 +12,21 @@ from clustertrust._validation import warn_user
 from clustertrust.tables.kinds import COUNTING, ENOUGH, counts_rows, is_named_as_id
 from clustertrust.tables.values import words_of
 
-__all__ = ["warn_of_columns"]
+__all__ = ["warn_of_columns", "warn_of_distances"]
 
 DOMINANT = 0.95  # share of the squared distances that one or two columns make up
 FIRST = 50  # rows that tell nearly all columns from row numbers
+
+
+def warn_of_distances(X: Any) -> None:
+    """Warn of points that look like the distances of all pairs of points."""
+    if not isinstance(X, np.ndarray) or len(X) < 4 or X.shape[0] != X.shape[1]:
+        return
+    if X.any() and X.min() >= 0 and not X.diagonal().any() and np.allclose(X, X.T):
+        warn_user(
+            "X is square and symmetric with zeros on its diagonal, as distances of all pairs are, "
+            "and each row is taken as a point. If they are distances, say metric='precomputed'."
+        )
 
 
 def warn_of_columns(X: Any, names: Sequence[Any]) -> None:

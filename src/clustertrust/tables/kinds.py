@@ -136,7 +136,7 @@ def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool)
     words = words_of(name)
     whole = bool((known == np.round(known)).all())
     different = len(np.unique(known))
-    if different == 1 and n > 1:
+    if different == 1 and n > 1 and abs(known[0]) <= 2**53:  # beyond, floats may hide differences
         return "constant", f"all its values are {known[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
         if different == len(known) and (whole or counts_rows(known)):

@@ -241,6 +241,10 @@ class TablePlan:
             why[at] = reason
         return why
 
+    def __str__(self) -> str:
+        """Return the plan in a few lines."""
+        return self.summary()
+
     def summary(self, most: int = 12) -> str:
         """Return the plan in a few lines."""
         names = _listed([column.name for column in self.used], most)

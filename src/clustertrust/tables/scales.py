@@ -56,7 +56,7 @@ def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
     factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
     if factor <= ONE_UNIT:
         return "none", "the columns have like ranges"
-    shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+    shown = f"{factor:,.0f}" if 10 <= factor < 1e6 else f"{factor:.2g}"
     told = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
     ruled = _ruled_by_outliers(values)
     if ruled.any():

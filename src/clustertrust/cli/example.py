@@ -1,0 +1,84 @@
+"""The example of the command: Iris scored, explained, and written as files to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from clustertrust import CAKE
+from clustertrust.cli.outputs import staged
+from clustertrust.cli.writing import votes_of
+from clustertrust.files import write_table
+from clustertrust.reasons import first_threshold
+from clustertrust.summary import headline, summary_of
+
+__all__ = ["demo"]
+
+
+def demo(folder: str | None) -> None:
+    """Score Iris, and explain the least sure point."""
+    from sklearn.datasets import load_iris
+
+    from clustertrust.report import write_report
+
+    files = {} if folder is None else _demo_files(Path(folder))
+    iris = load_iris(as_frame=True)
+    names = pd.Index([f"flower-{i:03}" for i in range(1, len(iris.data) + 1)], name="flower")
+    X = iris.data.set_axis(
+        [name.removesuffix(" (cm)").replace(" ", "_") for name in iris.data.columns], axis=1
+    )
+    X = X.set_axis(names, axis=0)
+    cake = CAKE(n_clusters=3, random_state=0).fit(X)
+    worst = int(cake.scores_.argmin())
+    threshold = first_threshold(cake.scores_)
+    table = cake.to_frame(threshold)
+    shown = summary_of(table, threshold=threshold, fitted=True)
+    click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
+    click.echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
+    why = str(cake.explain(worst, threshold)).replace(
+        f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1
+    )
+    click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
+    if not files:
+        click.echo(
+            "clustertrust demo --out FOLDER writes this example as files to try the commands on."
+        )
+        return
+    with staged(files) as at:
+        write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
+        write_table(table.reset_index(), at["--out"])
+        cake.save(at["--model"])
+        write_report(
+            at["--report"],
+            table,
+            X,
+            votes=votes_of(cake.confidence_),
+            settings={"n_clusters": 3, "random_state": 0},
+            title="Iris: which flowers can be trusted to belong to their cluster?",
+        )
+    click.echo(
+        f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command "
+        "line:\n"
+    )
+    outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
+    how = "-k 3 --id flower --drop species --only-scores"
+    click.echo(f"  clustertrust score {files['data']} {how} {outputs}")
+
+
+def _demo_files(folder: Path) -> dict[str, Path]:
+    """Return the paths of the example's files; raise if one exists."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        "data": "iris.csv",
+        "--out": "scores.csv",
+        "--model": "iris.model",
+        "--report": "report.html",
+    }
+    for name in files.values():
+        if (folder / name).exists():
+            raise click.UsageError(
+                f"--out {folder}: the file {name} exists already; name another folder."
+            )
+    return {option: folder / name for option, name in files.items()}

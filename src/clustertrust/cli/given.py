@@ -1,0 +1,103 @@
+"""Labels that are given, in a file or a column: partitions to score, or one labelling to audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from clustertrust import Confidence, audit, confidence
+from clustertrust.cli.cells import for_graph, is_h5ad
+from clustertrust.cli.flags import as_typed
+from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns
+from clustertrust.cli.points import Points, read_file
+from clustertrust.cli.printing import name_of, watched
+from clustertrust.cli.request import ScoreRequest
+from clustertrust.files import Reading, read_table
+from clustertrust.files.columns import listed
+
+__all__ = ["score_given", "without_labels"]
+
+
+def without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None]:
+    """Return how to read the data, and their column of labels, which is no feature; else None.
+
+    The labels of cells are in obs.
+    """
+    name = request.labels_column
+    if name is None or is_h5ad(request.data, request.columns):
+        return request.columns, None
+    if request.data == "-":
+        raise click.UsageError("--labels-column reads the data twice; give DATA as a file.")
+    table = read_file(request.data, request.columns).data
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"{request.data} holds a sparse matrix, which has no column of labels.")
+    dropped = (*request.columns.drop, name)
+    return replace(request.columns, drop=dropped), _column_of(table, name, request)
+
+
+def score_given(
+    request: ScoreRequest, points: Points, column: pd.DataFrame | None, graph: Any
+) -> Confidence:
+    """Score given partitions, or audit one labelling."""
+    if request.labels is not None:
+        runs = _read_partitions(request.labels, request.columns.id, points)
+    else:
+        assert request.labels_column is not None
+        if column is None:
+            column = _column_of(points.adata.obs, request.labels_column, request)
+        runs = column[points.kept].reset_index(drop=True)
+    typed, method = request.typed, request.method
+    is_one = runs.shape[1] == 1
+    refused = [name for name in (NOT_AUDITING if is_one else AUDITING) if name in typed]
+    if refused:
+        why = "one labelling is audited" if is_one else "nothing is clustered"
+        options = as_typed(", ".join(f"{name}=…" for name in refused))
+        raise click.UsageError(f"With --labels {why}; leave out {options}.")
+    X, how = points.X, method.auditing(typed) if is_one else method.scoring()
+    if graph is not None:
+        X, how = graph.X, graph.scoring(for_graph(how, request))
+    if is_one:
+        return audit(X, runs.iloc[:, 0], **how, verbose=watched())
+    return confidence(X, runs, **how)
+
+
+def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:
+    """Return the column of labels of a table, by its name as the user typed it."""
+    names = {str(column): column for column in table.columns}
+    if name not in names:
+        problem = f"{name_of(request.data)} has no such column; it has {listed(list(names), 20)}."
+        raise ValueError(f"--labels-column {name}: {problem}")
+    return table[[names[name]]]
+
+
+def _read_partitions(path: str, id: str | None, points: Points) -> pd.DataFrame:
+    """Read partitions of the used points: one column per run, and perhaps one of row names."""
+    runs = read_table(path, Reading(text=() if id is None else (id,))).data
+    if not isinstance(runs, pd.DataFrame):
+        raise ValueError(f"{path} holds a sparse matrix; give a table with one column per run.")
+    if len(runs) != len(points.kept):
+        raise ValueError(
+            f"{path} has {len(runs)} rows and the data have {len(points.kept)}; partitions label "
+            "the same rows in the same order."
+        )
+    if id is not None and id in runs:
+        names = runs.pop(id).map(str).to_numpy()
+        differ = np.flatnonzero(names != points.ids.map(str).to_numpy())
+        if differ.size:
+            raise ValueError(
+                f"{path} names row {differ[0]} {names[differ[0]]!r}, and the data "
+                f"{points.ids[differ[0]]!r}; partitions label the same rows in the same order."
+            )
+    if runs.shape[1] == 0:
+        raise ValueError(f"{path} has no column of labels beside the names of the rows.")
+    distinct = [name for name in runs if len(runs) > 2 and runs[name].nunique() == len(runs)]
+    if distinct:
+        raise ValueError(
+            f"{path}: the column {str(distinct[0])!r} has a different value in every row, so it is "
+            "not a partition. Remove it from the file, or name the rows by it with --id."
+        )
+    return runs[points.kept].reset_index(drop=True)

@@ -1,0 +1,113 @@
+"""A page from scores that were written before, and the data that they belong to."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+
+from clustertrust.cli.outputs import staged
+from clustertrust.cli.points import ROW, read_points
+from clustertrust.cli.printing import name_of
+from clustertrust.cli.request import Request
+from clustertrust.cli.writing import KEY, own_columns
+from clustertrust.files import Reading, format_of, read_table
+from clustertrust.results import COLUMNS
+
+__all__ = ["report"]
+
+
+def report(scores: str, request: Request, title: str | None) -> None:
+    """Make a page from scores and the data they belong to."""
+    from clustertrust.report import write_report
+
+    data, columns, paths = request.data, request.columns, request.paths
+    points = read_points(data, columns)
+    table = _read_scores(scores, columns.id)
+    places = np.arange(len(table))
+    if columns.id is not None:
+        by_name = _by_name(table, points.ids, scores, data)  # raises if names occur twice
+        places = table.index.map(str).get_indexer(points.ids.map(str))
+        table = by_name
+    elif len(table) != len(points.ids):
+        raise ValueError(
+            f"{scores} has {len(table)} rows and {data} has {len(points.ids)}; give the data that "
+            "were scored, or name the column that both have with --id."
+        )
+    elif points.plan is not None and points.plan.id:
+        table = table.set_axis(points.ids, axis=0)
+    table = table[points.kept]
+    unscored = (
+        table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
+    )  # rows that scoring left out
+    values = points.unscaled[~unscored]
+    own = own_columns(points)
+    if isinstance(values, pd.DataFrame):
+        values = values.set_axis(table.index[~unscored], axis=0)  # matched by name or by position
+    settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
+    with staged(paths) as at:
+        write_report(
+            at["--out"],
+            table[~unscored],
+            values,
+            settings=settings,
+            title=title or f"How far can the clusters of {name_of(data)} be trusted?",
+            threshold=request.threshold,
+            original=None if own is None else own[~unscored],
+            folder=points.folder,
+            rows=places[points.kept][~unscored],
+        )
+    click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
+
+
+def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
+    """Read the results in a table that `score --out` wrote.
+
+    The column `id`, or the first if all others are results, or cell names become the index.
+    """
+    if format_of(path) == "h5ad":
+        found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
+        table = found.filter(regex=f"^{KEY}_").rename(
+            columns=lambda name: name.removeprefix(f"{KEY}_")
+        )
+    else:
+        table = read_table(path).data
+        if isinstance(table, pd.DataFrame):
+            names = [str(name) for name in table.columns]
+            first = id if id in names else _lone_name(names)
+            if first is not None:  # again, with the names as text
+                text = () if first == ROW else (first,)
+                table = read_table(path, Reading(text=text)).data.set_index(first)
+            table = table[[name for name in table.columns if name in COLUMNS]]
+    if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
+        raise ValueError(
+            f"{path} lacks the columns label and score; give a file that `clustertrust score "
+            "--out` wrote."
+        )
+    return table
+
+
+def _lone_name(names: list[str]) -> str | None:
+    """Return the first column if it alone is no result: the names of the rows."""
+    return names[0] if names[0] not in COLUMNS and set(names[1:]) <= set(COLUMNS) else None
+
+
+def _by_name(table: pd.DataFrame, ids: pd.Index, scores: str, data: str) -> pd.DataFrame:
+    """Return rows of scores in the order of the data."""
+    theirs = table.set_axis(table.index.map(str), axis=0)
+    ours = ids.map(str)
+    if not theirs.index.is_unique or not ours.is_unique:
+        raise ValueError(
+            f"--id {ids.name}: some of its values occur more than once, so it does not identify "
+            "the rows; name another column."
+        )
+    missing = ours[~ours.isin(theirs.index)]
+    if len(missing):
+        raise ValueError(
+            f"{scores} has no scores for {len(missing)} rows of {data}, such as "
+            f"{str(missing[0])!r}."
+        )
+    return theirs.loc[ours].set_axis(ids, axis=0)
