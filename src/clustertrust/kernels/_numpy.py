@@ -192,19 +192,7 @@ def fasterpam(X: AnyFloats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     without = 0
     for sweep in range(max_iter):
         for c in range(n):
-            if c not in medoids:
-                distance = distances(c)
-                # The loss after each swap, from scratch: each medoid in turn gives way to the
-                # candidate.
-                others = [
-                    np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)
-                ]
-                losses = [np.minimum(other, distance).sum() for other in others]
-                best = int(np.argmin(losses))
-                if losses[best] < to_medoid.min(axis=0).sum() * (1 - 1e-14):
-                    medoids[best], to_medoid[best] = c, distance
-                    without = -1
-            without += 1
+            without = try_swaps(distances(c)[None, :], c, medoids, to_medoid, without)
             if without >= n:
                 return medoids, sweep + 1
     return medoids, max_iter
@@ -221,6 +209,7 @@ def try_swaps(
     k, n = to_medoid.shape
     for c, distance in enumerate(block, start):
         if c not in medoids:
+            # The loss after each swap, from scratch: each medoid in turn gives way.
             others = [np.delete(to_medoid, m, axis=0).min(axis=0, initial=np.inf) for m in range(k)]
             losses = [np.minimum(other, distance).sum() for other in others]
             best = int(np.argmin(losses))
