@@ -506,6 +506,15 @@ def test_a_semicolon_wins_over_commas_inside_amounts(folder):
     assert "a semicolon separates the fields" in run("score", "x.csv", *FAST).stdout
 
 
+def test_a_missing_category_is_said_to_take_shares(folder):
+    X, which = clouds()
+    X["kind"] = np.array(["red", "green", "blue"])[which]
+    X.loc[5, "kind"] = None
+    assert "(of categories, their shares)" in look(X).summary()
+    X.loc[5, "kind"], X.loc[5, "a"] = "red", np.nan
+    assert "they take the column's mean; rows" in look(X).summary()
+
+
 def test_row_numbers_are_not_proposed_for_clustering(folder):
     pd.DataFrame({"year": np.repeat([2007, 2008, 2009], 20)}).to_csv("x.csv")
     assert run("score", "x.csv", *FAST, code=1).stderr.rstrip().endswith("--keep year")

@@ -261,11 +261,20 @@ class TablePlan:
             counts = Counter(reason.removeprefix(LEFT_OUT) for _, reason in self.rows)
             shown = ", ".join(f"{count} ({reason})" for reason, count in counts.items())
             lines.append(f"Rows left out: {shown}.")
-        lost = [f"{column.name} {column.n_missing}" for column in self.used if column.n_missing]
-        if lost:
-            lines.append(f"Missing values: {_listed(lost, most)}; {_RULES[self.missing]}.")
+        lines += self._missing(most)
         lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
         return "\n".join([*lines, *self.to_check(most)])
+
+    def _missing(self, most: int) -> list[str]:
+        """Return a line on missing values and what becomes of them."""
+        lost = [column for column in self.used if column.n_missing]
+        if not lost:
+            return []
+        rule = _RULES[self.missing]
+        if any(column.use == "category" for column in lost):
+            rule = rule.replace(_MEAN, f"{_MEAN} (of categories, their shares)")
+        counts = _listed([f"{column.name} {column.n_missing}" for column in lost], most)
+        return [f"Missing values: {counts}; {rule}."]
 
     def _set_aside(self, most: int) -> list[str]:
         """Return a line for each reason why columns are set aside."""
@@ -324,9 +333,10 @@ class TablePlan:
 SCALES = ("none", "standard", "robust", "minmax")
 _PASSING = ("warnings", "problems")
 _WITHOUT_NAMES = {"encode": "encode='onehot'"}  # an option that is said of all columns
+_MEAN = "they take the column's mean"
 _RULES = {
-    "auto": "they take the column's mean; rows with more than half missing are left out",
-    "mean": "they take the column's mean",
+    "auto": f"{_MEAN}; rows with more than half missing are left out",
+    "mean": _MEAN,
     "drop": "such rows are left out",
     "skip": "distances skip them; rows with more than half missing are left out",
 }
