@@ -182,7 +182,7 @@ def silhouettes(
 
 def fasterpam(X: AnyFloats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     """Medoids (k,) of X (n, d) by eager swaps from `start`, and the number of sweeps."""
-    n, k = len(X), len(start)
+    n = len(X)
     medoids = np.array(start, dtype=np.int64)
 
     def distances(i: int) -> AnyFloats:
