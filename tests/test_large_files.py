@@ -334,7 +334,7 @@ def test_text_in_blocks_is_turned_into_numbers_and_predicted_so(tmp_path):
     done = score(*typed, "--out", tmp_path / "s.csv", "--model", tmp_path / "m")
     assert done.exit_code == 0, done.output
     assert "As categories: city." in done.output
-    assert "they take the column's mean." in done.output
+    assert "they take the column's mean (of categories, their shares)." in done.output
     scores = pd.read_csv(tmp_path / "s.csv")
     assert scores["score"].notna().all()
     frame.head(50).to_csv(tmp_path / "new.csv", index=False)
