@@ -28,6 +28,7 @@ FULL = [
     "unseen",
     "reasons",
     "choose_k",
+    "learning",
     "agreement",
     "crash",
     "kill",

@@ -41,6 +41,7 @@ CLAIMS = {
             "fashion",
             "ensemble",
             "medoids",
+            "learning",
             "whole",
             "startup",
             "reasons",
