@@ -128,6 +128,9 @@ def test_the_page_is_about_the_labels_that_were_scored(scored):
     assert (unpack(page["rows"]["rival"]) != unpack(page["labels"])).all()
     added = [column["name"] for column in page["original"]][-3:]
     assert added == ["kept", "corrected", "answer"]
+    # they would sway whoever reviews again
+    assert [column["name"] for column in page["original"] if column["unasked"]] == added
+    assert "standard_error" not in page["rows"]  # that of another score
     # a column of large numbers would be the first component, were they not standardised
     assert any("8 standardised columns" in note for note in page["notes"])
     assert not any("geometry alone" in note for note in page["notes"])

@@ -25,6 +25,7 @@ from clustertrust.results import COLUMNS
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 
 LISTED = 12  # clusters in a printed table
+DECIDED = ("kept", "corrected", "answer")  # columns of the page, of which a second review knows none
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,9 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
 
     there = file.table["score"].notna().to_numpy()
     decided = found.to_frame().reset_index(drop=True)
-    table = file.table[[name for name in file.table if name in COLUMNS]].assign(
+    # The standard error is that of the first score, not of what was learned.
+    kept = [name for name in file.table if name in COLUMNS and name != "standard_error"]
+    table = file.table[kept].assign(
         score=found.learned.scores,
         probability=found.learned.scores,  # which says that these scores are learned
         label=decided["label_before"].to_numpy(),
@@ -295,15 +298,14 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
         embedding=view,
         original=_beside(own, decided)[there].set_axis(shown.index, axis=0),
         rows=np.flatnonzero(there),
+        unasked=DECIDED,
     )
 
 
 def _beside(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
     """Return the user's own columns, and what was decided of each row."""
-    added: dict[str, Any] = {
-        "kept": np.where(decided["kept"], "yes", "no"),
-        "corrected": decided["label"].where(decided["label"] != decided["label_before"], ""),
-        "answer": decided["answer"],
-    }
+    corrected = decided["label"].where(decided["label"] != decided["label_before"], "")
+    values = (np.where(decided["kept"], "yes", "no"), corrected, decided["answer"])
+    added: dict[str, Any] = dict(zip(DECIDED, values, strict=True))
     own = own.rename(columns={name: f"{name}_input" for name in added if name in own})
     return own.reset_index(drop=True).assign(**added)
