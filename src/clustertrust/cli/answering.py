@@ -15,8 +15,10 @@ from clustertrust._types import Floats
 from clustertrust.answers import Answers, Decision, ask, decide
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.plans_beside import as_scored, as_typed_again
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.files import Reading, read_table, write_table
@@ -25,7 +27,8 @@ from clustertrust.results import COLUMNS
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 
 LISTED = 12  # clusters in a printed table
-DECIDED = ("kept", "corrected", "answer")  # columns of the page, of which a second review knows none
+# Columns of the page, which a second review does not show.
+DECIDED = ("kept", "corrected", "answer")
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,12 @@ class ScoredFile:
 
 def ask_questions(request: Asking) -> None:
     """Choose questions about a table and its scores, and write them."""
-    points = read_points(request.data, request.columns)
-    file = _read_scored(request.scores, request.columns, points)
+    columns = as_scored(request.scores, request.columns, err=request.to_stdout)
+    points = read_points(request.data, columns)
+    if columns == request.columns and not columns.chooses() and points.plan is not None:
+        for line in points.plan.to_check():  # nothing says how `score` read the columns
+            click.echo(as_typed(line), err=request.to_stdout)
+    file = _read_scored(request.scores, columns, points)
     told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
     questions = ask(
         file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
@@ -101,15 +108,17 @@ def ask_questions(request: Asking) -> None:
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
         "or, into should_be, the cluster that it should be in. Then:\n"
-        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))} "
-        "--out kept.csv",
+        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))}"
+        f"{as_typed_again(request.columns)} --out kept.csv",
         err=request.to_stdout,
     )
 
 
 def decide_rows(request: Deciding) -> None:
     """Find which rows can be kept, and write them."""
-    file = _read_scored(request.scores, request.columns, None)
+    quiet = request.to_stdout or request.as_json
+    columns = as_scored(request.scores, request.columns, err=quiet)
+    file = _read_scored(request.scores, columns, None)
     answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
     table = _decided(file, found)
@@ -130,8 +139,8 @@ def decide_rows(request: Deciding) -> None:
     if found.more:
         lines.append(
             f"\nNext: clustertrust ask DATA {request.scores} --answers "
-            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more} "
-            "--out more.csv"
+            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more}"
+            f"{as_typed_again(request.columns)} --out more.csv"
         )
     click.echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():
@@ -180,7 +189,8 @@ def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | No
 
 def _places(points: Points) -> Floats:
     """Return points of all rows; rows that were left out have no score, and lie anywhere."""
-    values = np.asarray(points.X if not hasattr(points.X, "toarray") else points.X.toarray())
+    X = points.X if points.drawn is None else points.drawn  # of texts, the numbers to draw
+    values = np.asarray(X if not hasattr(X, "toarray") else X.toarray())
     out = np.zeros((len(points.kept), values.shape[1]))
     out[points.kept] = values
     return out

@@ -20,6 +20,7 @@ from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
+from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
 from clustertrust.cli.points import ROW, Points, check_free
 from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
@@ -30,6 +31,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    unscored,
     watched,
     with_options,
 )
@@ -128,6 +130,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
         # the rows are written as they are scored: the sample stands for all
         threshold = request.threshold_for(scored.scores)
         tally = Tally(threshold, fitted=request.threshold is None)
+        paths = with_plan_beside(paths, request.columns, points)
+        request = replace(request, paths=paths)
         with staged(paths) as at:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
@@ -151,8 +155,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
                 )
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
-            if "--save-plan" in at:
-                write_plan(at["--save-plan"], points)
+            for option in {"--save-plan", BESIDE} & at.keys():
+                write_plan(at[option], points)
             if "--plot" in at:
                 draw_scores(at["--plot"], scored, points)
             if "--report" in at:
@@ -261,7 +265,7 @@ def _print_outcome(
     line += f"; {passes} passes over {name_of(request.data)}"
     text = summary.text(line)
     if tally.left_out:
-        text += f"\n\n{tally.left_out} of {tally.rows} rows have no score ({MISSING_VALUES})."
+        text += f"\n\n{unscored(tally.left_out, tally.rows, MISSING_VALUES)}"
     print_summary(request, text, points)
 
 
