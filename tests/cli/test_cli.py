@@ -205,3 +205,32 @@ def test_demo(folder):
     before = Path("d/e/scores.csv").read_bytes()
     run(*command[1:])  # the command that it prints makes the same scores
     assert Path("d/e/scores.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("audit", "`clustertrust score DATA --labels-column COL` audits the labels"),
+        ("explain", "--report FILE` explains each point on a page"),
+        ("scores", "Did you mean score?"),
+        ("xyz", "No such command 'xyz'.\n"),
+    ],
+)
+def test_an_unknown_command_points_to_what_does_that(typed, hint):
+    assert hint in run(typed, "data.csv", code=2).stderr
+
+
+def test_messages_speak_of_what_the_command_has(folder):
+    square = pd.DataFrame(np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))))
+    square.add_prefix("p").to_csv("square.csv", index=False)
+    told = run("score", "square.csv", "-k", 2, "--runs", 3).stderr
+    assert "If they are distances, say --distances." in told
+    told = run("score", "plain.csv", "-k", 151, code=1).stderr
+    assert "-k 151 is more than the 150 points to cluster" in told
+    told = run("score", "plain.csv", "-k", 2, "--metric", "gower", "--clusterer", "gmm", code=1)
+    assert "function" not in told.stderr
+    out = run("score", "plain.csv", "-k", 2, "--runs", 3).stdout
+    assert "Vary the data of the runs (--resample 0.8) to test it harder." in out
+    run("score", "plain.csv", "-k", 2, "--runs", 3, "--out", "scores.csv")
+    told = run("ask", "plain.csv", "scores.csv", "--n", 300, "--out", "q.csv", code=1).stderr
+    assert "--n 300 is more than the 150 points" in told

@@ -196,7 +196,7 @@ def build_report(
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": first_threshold(scores) if threshold is None else float(threshold),
-        "threshold_origin": "threshold at first: half of it" if threshold is None else "",
+        "threshold_origin": "the threshold starts at half of it" if threshold is None else "",
         "n": len(numeric),
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
