@@ -32,10 +32,11 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
     for name in RESULTS:
         assert_array_equal(table[name], expected[name], err_msg=name)
     assert result.stderr == ""
-    assert result.stdout.endswith("\nWrote scores.csv.\n")
+    assert result.stdout.endswith("\nWrote scores.csv, scores.csv.plan.json.\n")
 
 
-TYPED = ("resample=0.8", "--resample 0.8")  # in the note on runs that do not differ
+# in the note on runs that do not differ
+TYPED = ("resample=0.8), or a parameter of the clusterer, to", "--resample 0.8) to")
 
 
 def test_the_summary_is_the_librarys(folder, library):
@@ -145,7 +146,7 @@ def test_json_is_all_there_is(folder, library):
     )
     told = json.loads(result.stdout)
     assert result.stderr == ""
-    assert told["files"] == {"out": "s.csv"}
+    assert told["files"] == {"out": "s.csv", "plan": "s.csv.plan.json"}
     assert (told["rows"], told["scored"], told["runs"], told["version"]) == (
         150,
         150,

@@ -290,6 +290,10 @@ def test_ask_and_decide_use_the_columns_that_score_used(scored):
         run(*command, "--out", "kept.csv")
         kept[name] = pd.read_csv("kept.csv")["probability"]
     assert np.allclose(kept["found"], kept["typed"])
+    again = run(
+        *base, "--plan", "s.csv.plan.json", "--save-plan", "p.csv.plan.json", "--out", "p.csv"
+    )
+    assert "Wrote p.csv, p.csv.plan.json." in again.stdout  # once
     # scores that were written anew without options have a plan of their own
     run(*base, "--out", "s.csv")
     plan = json.loads((scored / "s.csv.plan.json").read_text(encoding="utf-8"))

@@ -15,10 +15,9 @@ from clustertrust._types import Floats
 from clustertrust.answers import Answers, Decision, ask, decide
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
-from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.plans_beside import as_scored, as_typed_again
+from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.files import Reading, read_table, write_table
@@ -83,11 +82,8 @@ class ScoredFile:
 
 def ask_questions(request: Asking) -> None:
     """Choose questions about a table and its scores, and write them."""
-    columns = as_scored(request.scores, request.columns, err=request.to_stdout)
+    columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
-    if columns == request.columns and not columns.chooses() and points.plan is not None:
-        for line in points.plan.to_check():  # nothing says how `score` read the columns
-            click.echo(as_typed(line), err=request.to_stdout)
     file = _read_scored(request.scores, columns, points)
     told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
     questions = ask(
@@ -101,6 +97,8 @@ def ask_questions(request: Asking) -> None:
             write_table(table, at["--out"])
     if request.to_stdout:
         print_table(table)
+    for line in how_read(request.columns, columns, points):
+        click.echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
     out = request.paths.get("--out", "the table")
     click.echo(
@@ -116,8 +114,7 @@ def ask_questions(request: Asking) -> None:
 
 def decide_rows(request: Deciding) -> None:
     """Find which rows can be kept, and write them."""
-    quiet = request.to_stdout or request.as_json
-    columns = as_scored(request.scores, request.columns, err=quiet)
+    columns = as_scored(request.scores, request.columns)
     file = _read_scored(request.scores, columns, None)
     answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
@@ -132,7 +129,7 @@ def decide_rows(request: Deciding) -> None:
         return
     if request.to_stdout:
         print_table(_kept_rows(table, request.all_rows))
-    lines = [str(found), "", _by_cluster(found)]
+    lines = [*how_read(request.columns, columns, None), str(found), "", _by_cluster(found)]
     changed = int((table["label"].astype(str) != table["label_before"].astype(str)).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")

@@ -33,6 +33,7 @@ WORDINGS = (
     ("set vary or resample", "set --resample"),  # no option varies parameters
     (", or a parameter of the clusterer, to test", " to test"),
     ("say metric='precomputed'", "say --distances"),
+    ("metric='precomputed' has no coordinates", "distances have no coordinates"),
     (" points of X to cluster", " points to cluster"),
     (
         "a scikit-learn estimator with metric='precomputed', or a function (distances, rng) -> "

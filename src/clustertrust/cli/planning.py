@@ -163,7 +163,10 @@ def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> Table
     """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
     plan = _named_by(_in_scores(read_plan(columns), frame), columns.id)
     have = set(frame.columns)
-    lost = [c.name for c in plan.columns if c.use != "aside" and c.name not in have]
+    if plan.id is not None and plan.id not in have:  # rows have no names then
+        unnamed = [c for c in plan.columns if c.use != "id"]
+        plan = replace(plan, columns=tuple(unnamed))
+    lost = [c.name for c in plan.used if c.name not in have]
     if lost:
         raise ValueError(f"{source_name} lacks columns of --plan {columns.plan}: {listed(lost)}.")
     if not plan.used:
