@@ -22,8 +22,9 @@ from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
 from clustertrust.geometry import build_geometry
+from clustertrust.null.families import FAMILIES, VERDICT, Draw
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import FAMILIES, VERDICT, Draw, mean_score, score_surrogates
+from clustertrust.null.surrogates import mean_score, score_surrogates
 from clustertrust.scoring.settings import Settings
 
 __all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]

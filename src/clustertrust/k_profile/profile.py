@@ -27,10 +27,9 @@ from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.one_k import QUANTILES, Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
+from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
 from clustertrust.null.surrogates import (
-    VERDICT,
-    check_families,
     check_has_points,
     check_template,
     draw_entropy,

@@ -26,11 +26,9 @@ from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
+from clustertrust.null.families import FAMILIES, VERDICT, check_families
 from clustertrust.null.surrogates import (
-    FAMILIES,
-    VERDICT,
     build_seeded,
-    check_families,
     check_has_points,
     check_template,
     draw_entropy,
