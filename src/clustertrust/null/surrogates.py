@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import joblib
@@ -206,7 +206,11 @@ def _score_one(
 
 
 def score_surrogates(
-    X: NDArray, plans: Sequence[Settings], families: Sequence[str], n_surrogates: int, entropy: int
+    X: NDArray,
+    plans: Sequence[Settings],
+    draws: Mapping[str, Draw],
+    n_surrogates: int,
+    entropy: int,
 ) -> dict[str, list[list[Surrogate]]]:
     """Score the surrogates of each family with each of the settings.
 
@@ -215,9 +219,8 @@ def score_surrogates(
     """
     recipe = plans[0].recipe
     plans = [plan.alone() for plan in plans]
-    draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in families}
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
-    jobs = [(name, b) for name in families for b in range(n_surrogates)]
+    jobs = [(name, b) for name in draws for b in range(n_surrogates)]
     work = joblib.delayed(_score_surrogate)
     parallel = joblib.Parallel(
         n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
@@ -230,5 +233,5 @@ def score_surrogates(
             raise result
         done.append(result)
     return {
-        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)
+        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(draws)
     }
