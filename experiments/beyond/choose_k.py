@@ -234,19 +234,15 @@ def tally(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of(rows: pd.DataFrame) -> str:
-    """The tally as Markdown, the best method first, with ours on the sets that each method has."""
+    """The tally as Markdown, the best method first."""
     counts = tally(rows).sort_values("right", ascending=False, kind="stable")
-    mine = rows[rows["method"] == OURS]
     lines = []
     for name, of in counts.to_dict("index").items():
-        theirs = set(rows.loc[rows["method"] == name, "set"])
-        same = tally(mine[mine["set"].isin(theirs)]).loc[OURS]
         shares = [f"{of['right']:.0%}", f"{of['within']:.0%}", f"{of['off']:.2f}"]
-        ours_there = [f"{same['right']:.0%}", f"{same['off']:.2f}"]
         several = [f"{of['right_of_several']} of {of['several']}", f"{of['off_of_several']:.2f}"]
-        lines.append([name, of["sets"], *shares, *several, *ours_there])
+        lines.append([name, of["sets"], *shares, *several])
     head = ["method", "sets", "right", "within one", "mean abs. log(k̂/k)"]
-    return markdown([*head, "k > 2: right", "log", "choose_k there: right", "log"], lines)
+    return markdown([*head, "k > 2: right", "log"], lines)
 
 
 def coverage(rows: pd.DataFrame) -> str:
