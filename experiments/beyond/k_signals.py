@@ -111,12 +111,14 @@ def main() -> None:
         prog="python -m experiments.beyond.k_signals", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--rounds", nargs="*", choices=list(ROUNDS), default=list(ROUNDS))
+    parser.add_argument("--groups", nargs="*", default=["real", "generated", "shapes"])
     parser.add_argument("--out", type=Path, default=FILE)
     arguments = parser.parse_args()
     rows = read(arguments.out)
     for name in arguments.rounds:
-        made_first = sorted(ROUNDS[name](), key=lambda pair: pair[0] != "shapes")
-        for group, made in made_first:
+        for group, made in ROUNDS[name]():
+            if group not in arguments.groups:
+                continue
             if len(rows) and made.name in set(rows.loc[rows["round"] == name, "set"]):
                 continue
             new = rows_of(group, made)
