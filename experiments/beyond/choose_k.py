@@ -28,7 +28,7 @@ from sklearn.mixture import GaussianMixture
 from clustertrust import CAKE, choose_k
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
-from clustertrust.null.surrogates import box
+from clustertrust.null.families import box
 from experiments import drawing
 from experiments.beyond import RESULTS, heldout, into_page, k_sets
 from experiments.beyond.heldout import Set

@@ -34,7 +34,7 @@ from clustertrust.distances.metrics import has_no_points
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
-from clustertrust.null.reference import VERDICT
+from clustertrust.null.families import VERDICT
 
 __all__ = ["Asked", "check_choosing_method", "check_null", "check_table", "choose"]
 
