@@ -357,7 +357,7 @@ def report(
     default=19,
     show_default=True,
     metavar="B",
-    help="Data sets without clusters, of each of two kinds.",
+    help="Data sets without clusters, of each of three kinds.",
 )
 @click.option(
     "--level",
