@@ -435,6 +435,7 @@ def test_the_page_has_the_users_columns(folder):
     data.to_csv("x.csv", index=False)
     run("score", "x.csv", *FAST, "--out", "s.csv", "--report", "r.html")
     run("report", "s.csv", "--data", "x.csv", "--out", "again.html")
+    pages = []
     for page in ("r.html", "again.html"):
         text = Path(page).read_text(encoding="utf-8")
         packed = json.loads(re.search(r'id="contents"[^>]*>(.*?)</script>', text, re.S)[1])
@@ -442,6 +443,10 @@ def test_the_page_has_the_users_columns(folder):
         assert list(own) == list(data.columns)
         assert unpack_index(own["paid"], 30) == data["paid"].tolist()
         assert packed["id_name"] == "name"
+        # a category is shown as it was written, not as columns of 0 and 1
+        assert packed["values"]["columns"] == [*"abc", "paid"]
+        pages.append(packed)
+    assert pages[0]["view"] == pages[1]["view"]
     table = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.2]})
     with pytest.raises(ValueError, match="original"):
         build_report(table, original=data)
