@@ -253,6 +253,13 @@ def coverage(rows: pd.DataFrame) -> str:
     return f"hold the right one in {held:.0%}, and are {np.mean([len(of) for of in sets]):.1f} in the mean"
 
 
+def interval(hits: int, n: int) -> tuple[float, float]:
+    """The interval of 95 % for a share (Clopper and Pearson)."""
+    low = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, n - hits) if hits < n else 1.0
+    return float(low), float(high)
+
+
 def alarms(rows: pd.DataFrame) -> str:
     """By shape: how often some k stands out where there are no clusters, with an interval of 95 %."""
     mine = rows[rows["method"] == OURS]
@@ -260,8 +267,7 @@ def alarms(rows: pd.DataFrame) -> str:
     names = mine["set"].str.rsplit(n=1).str[0]
     for name, of in [*mine.groupby(names, sort=False), ("all", mine)]:
         wrong, n = int((of["k"] > 1).sum()), len(of)
-        low = beta.ppf(0.025, wrong, n - wrong + 1) if wrong else 0.0
-        high = beta.ppf(0.975, wrong + 1, n - wrong) if wrong < n else 1.0
+        low, high = interval(wrong, n)
         lines.append([name, n, wrong, f"{wrong / n:.2f} ({low:.2f}–{high:.2f})"])
     return markdown(["shape", "sets", "wrong alarms", "share (95 %)"], lines)
 

@@ -38,6 +38,7 @@ STEPS = 30  # EM steps at most
 ENOUGH = 0.5  # gain of the whole log likelihood, in nats, below which EM stops
 FLAT = 1e-6  # smallest variance, as a share of the mean variance of the data
 FREEDOM = 4.0  # degrees of freedom of Student's t
+LEAST = -300.0  # log of the smallest membership: products of subnormal numbers are slow
 
 
 class Explained(NamedTuple):
@@ -244,7 +245,7 @@ def _fit(plane: Plane, start: _Moments, covariance: str, *, heavy: bool = False)
         else:
             joint = (constant - 0.5 * p * np.log(2 * np.pi))[:, None] - 0.5 * squares
         highest = joint.max(axis=0)
-        P = np.exp(joint - highest)
+        P = np.exp(np.maximum(joint - highest, LEAST))
         total = P.sum(axis=0)
         likelihood = float((highest + np.log(total)).sum())
         if likelihood - last < ENOUGH:
