@@ -294,6 +294,8 @@ def test_ask_and_decide_use_the_columns_that_score_used(scored):
         *base, "--plan", "s.csv.plan.json", "--save-plan", "p.csv.plan.json", "--out", "p.csv"
     )
     assert "Wrote p.csv, p.csv.plan.json." in again.stdout  # once
+    run(*base, "--drop", "diagnosis", "--only-scores", "--out", "bare.csv")  # no columns to use
+    assert "Columns are used" not in run("decide", "bare.csv", "a.csv").stdout
     # scores that were written anew without options have a plan of their own
     run(*base, "--out", "s.csv")
     plan = json.loads((scored / "s.csv.plan.json").read_text(encoding="utf-8"))

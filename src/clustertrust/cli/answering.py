@@ -129,7 +129,8 @@ def decide_rows(request: Deciding) -> None:
         return
     if request.to_stdout:
         print_table(written)
-    lines = [*how_read(request.columns, columns, None), str(found), "", _by_cluster(found)]
+    told = how_read(request.columns, columns, None) if file.points is not None else []
+    lines = [*told, str(found), "", _by_cluster(found)]
     changed = int((written["label"].astype(str) != written["label_before"].astype(str)).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
