@@ -717,3 +717,25 @@ def test_answers_are_measured_by_every_method():
     assert not set(answers.SLOW) & set(later["method"])
     table = answers.measure_set(case, 20)
     assert "learned" in answers.means(table, "auroc")
+
+
+def test_the_answer_two_stands_beside_every_rule_for_k():
+    from experiments.beyond import choose_k
+
+    rows = pd.DataFrame(
+        [
+            ("real", "a", 2, "choose_k", 2),
+            ("real", "b", 4, "choose_k", 4),
+            ("real", "c", 8, "choose_k", 2),
+            ("shapes", "d", 1, "choose_k", 1),
+        ],
+        columns=["group", "set", "classes", "method", "k"],
+    )
+    counts = choose_k.tally(choose_k.with_two(rows).query("group == 'real'"))
+    ours, two = counts.loc["choose_k"], counts.loc["always 2"]
+    assert (two["sets"], two["several"], two["right_of_several"]) == (3, 2, 0)
+    assert (ours["several"], ours["right_of_several"]) == (2, 1)
+    assert two["right"] == pytest.approx(1 / 3)
+    assert two["off"] == pytest.approx((np.log(2) + np.log(4)) / 3)
+    assert two["off_of_several"] == pytest.approx((np.log(2) + np.log(4)) / 2)
+    assert ours["off_of_several"] == pytest.approx(np.log(4) / 2)

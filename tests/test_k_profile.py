@@ -113,13 +113,14 @@ def test_two_runs_have_no_error():
 
 
 def test_the_full_excess_is_that_of_the_null_reference(full):
-    null = null_reference(BLOBS, 4, n_surrogates=19, **FEW)
+    families = ("box", "gaussian", "hull")
+    null = null_reference(BLOBS, 4, n_surrogates=19, families=families, **FEW)
     at = 2  # k = 4
-    for family in ("box", "gaussian"):
+    for family in families:
         assert_allclose(full.null_means[family][:, at], null.means[family])
     assert full.mean_score[at] == pytest.approx(null.mean)
     assert full.excess[at] == pytest.approx(null.excess)
-    higher = max(("box", "gaussian"), key=lambda family: null.means[family].mean())
+    higher = max(families, key=lambda family: null.means[family].mean())
     assert full.excess_error[at] == pytest.approx(
         null.means[higher].std(ddof=1) * np.sqrt(1 + 1 / 19)
     )
@@ -277,7 +278,7 @@ def test_the_frame_has_a_row_for_each_k(blobs):
 
 
 def test_permuted_columns_are_told_and_decide_nothing(blobs):
-    profile = choose_k(BLOBS, range(2, 6), null=("box", "gaussian", "permuted"), **FEW)
+    profile = choose_k(BLOBS, range(2, 6), null=("box", "gaussian", "hull", "permuted"), **FEW)
     assert "null_permuted" in profile.to_frame()
     assert profile.p_value == blobs.p_value
     assert_array_equal(profile.adjusted, blobs.adjusted)

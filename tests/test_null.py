@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris, make_blobs
 from templates import null_reference
 
 from clustertrust import CAKE
-from clustertrust.null import FAMILIES, VERDICT
+from clustertrust.null import DEFAULT, FAMILIES
 from clustertrust.null.reference import p_value
 from clustertrust.null.surrogates import far_out
 
@@ -127,7 +127,7 @@ def test_the_verdict_is_the_larger_of_box_and_gaussian(iris):
         assert null.excess == pytest.approx(
             null.mean - max(means["box"].mean(), means["gaussian"].mean())
         )
-    assert iris.verdict_families == VERDICT
+    assert iris.verdict_families == DEFAULT
 
 
 def test_clusters_are_compared_with_the_best_cluster_of_each_surrogate(iris):
@@ -147,7 +147,7 @@ def test_points_are_placed_among_the_pooled_scores(iris):
     scores = iris.confidence.scores
     assert len(iris.pooled["box"]) == 19 * 150
     for i in (0, 60, 149):
-        shares = [(iris.pooled[family] < scores[i]).mean() for family in VERDICT]
+        shares = [(iris.pooled[family] < scores[i]).mean() for family in DEFAULT]
         assert iris.point_percentile[i] == pytest.approx(min(shares))
     assert iris.point_excess.mean() == pytest.approx(iris.excess)
     assert np.isfinite(iris.point_percentile).all()
@@ -263,7 +263,7 @@ def test_permuted_columns_keep_their_values_and_nothing_else():
     assert abs(np.corrcoef(drawn.T)[2, 3]) < 0.3 < np.corrcoef(X.T)[2, 3]
 
 
-@pytest.mark.parametrize("family", VERDICT)
+@pytest.mark.parametrize("family", DEFAULT)
 def test_surrogates_stay_in_the_plane_of_the_data(family):
     flat = np.column_stack([SQUARE, SQUARE.sum(axis=1), np.ones(len(SQUARE))])
     drawn = FAMILIES[family](flat)(np.random.default_rng(0))
@@ -332,7 +332,7 @@ def test_a_seed_fixes_everything_and_more_surrogates_begin_with_the_same():
         SQUARE, 3, families=("permuted", "gaussian", "box"), **{**FEW, "n_surrogates": 25}
     )
     other = null_reference(SQUARE, 3, **{**FEW, "random_state": 1})
-    for family in VERDICT:
+    for family in DEFAULT:
         assert_array_equal(one.means[family], again.means[family])
         assert_array_equal(one.means[family], more.means[family][:19])
         assert len(np.unique(one.means[family])) > 15

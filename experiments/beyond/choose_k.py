@@ -28,7 +28,7 @@ from sklearn.mixture import GaussianMixture
 from clustertrust import CAKE, choose_k
 from clustertrust._parallel import one_thread
 from clustertrust.baselines import bootstrap_stability
-from clustertrust.null.surrogates import box
+from clustertrust.null.families import box
 from experiments import drawing
 from experiments.beyond import RESULTS, heldout, into_page, k_sets
 from experiments.beyond.heldout import Set
@@ -39,7 +39,7 @@ from experiments.runs import hushed
 KS = list(range(2, 17))
 POINTS = 500  # of a real set
 EACH, SHAPES_EACH = 10, 8  # sets of each family, and of each shape
-OURS = "choose_k"
+OURS, TWO = "choose_k", "always 2"
 FROM_R = ("mclust", "fpc nselectboot", "fpc prediction.strength")
 FILE, R_FILE = RESULTS / "choose_k.csv", RESULTS / "k_rivals.csv"
 
@@ -202,11 +202,24 @@ def with_r(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rows, theirs.join(sets, on="set")], ignore_index=True)
 
 
+def with_two(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, with the answer 2 to every set that has clusters: what a rule must beat to have seen anything."""
+    sets = rows[(rows["method"] == OURS) & (rows["group"] != "shapes")]
+    two = sets[["group", "set", "classes"]].assign(method=TWO, k=2)
+    return pd.concat([rows, two], ignore_index=True)
+
+
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
-    """By method: sets, share right and within one, and mean |log(k̂/k)|."""
+    """By method: sets, share right and within one, mean |log(k̂/k)|; and the same for more than two classes."""
     off = np.abs(np.log(rows["k"] / rows["classes"]))
+    right, several = rows["k"] == rows["classes"], rows["classes"] > 2
     marked = rows.assign(
-        right=rows["k"] == rows["classes"], within=(rows["k"] - rows["classes"]).abs() <= 1, off=off
+        right=right,
+        within=(rows["k"] - rows["classes"]).abs() <= 1,
+        off=off,
+        several=several,
+        right_of_several=right & several,
+        off_of_several=off.where(several),
     )
     by = marked.groupby("method", sort=False)
     return by.agg(
@@ -214,22 +227,22 @@ def tally(rows: pd.DataFrame) -> pd.DataFrame:
         right=("right", "mean"),
         within=("within", "mean"),
         off=("off", "mean"),
+        several=("several", "sum"),
+        right_of_several=("right_of_several", "sum"),
+        off_of_several=("off_of_several", "mean"),
     )
 
 
 def table_of(rows: pd.DataFrame) -> str:
-    """The tally as Markdown, the best method first, with ours on the sets that each method has."""
+    """The tally as Markdown, the best method first."""
     counts = tally(rows).sort_values("right", ascending=False, kind="stable")
-    mine = rows[rows["method"] == OURS]
     lines = []
     for name, of in counts.to_dict("index").items():
-        theirs = set(rows.loc[rows["method"] == name, "set"])
-        same = tally(mine[mine["set"].isin(theirs)]).loc[OURS]
         shares = [f"{of['right']:.0%}", f"{of['within']:.0%}", f"{of['off']:.2f}"]
-        ours_there = [f"{same['right']:.0%}", f"{same['off']:.2f}"]
-        lines.append([name, of["sets"], *shares, *ours_there])
+        several = [f"{of['right_of_several']} of {of['several']}", f"{of['off_of_several']:.2f}"]
+        lines.append([name, of["sets"], *shares, *several])
     head = ["method", "sets", "right", "within one", "mean abs. log(k̂/k)"]
-    return markdown([*head, "choose_k there: right", "log"], lines)
+    return markdown([*head, "k > 2: right", "log"], lines)
 
 
 def coverage(rows: pd.DataFrame) -> str:
@@ -240,6 +253,13 @@ def coverage(rows: pd.DataFrame) -> str:
     return f"hold the right one in {held:.0%}, and are {np.mean([len(of) for of in sets]):.1f} in the mean"
 
 
+def interval(hits: int, n: int) -> tuple[float, float]:
+    """The interval of 95 % for a share (Clopper and Pearson)."""
+    low = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, n - hits) if hits < n else 1.0
+    return float(low), float(high)
+
+
 def alarms(rows: pd.DataFrame) -> str:
     """By shape: how often some k stands out where there are no clusters, with an interval of 95 %."""
     mine = rows[rows["method"] == OURS]
@@ -247,15 +267,14 @@ def alarms(rows: pd.DataFrame) -> str:
     names = mine["set"].str.rsplit(n=1).str[0]
     for name, of in [*mine.groupby(names, sort=False), ("all", mine)]:
         wrong, n = int((of["k"] > 1).sum()), len(of)
-        low = beta.ppf(0.025, wrong, n - wrong + 1) if wrong else 0.0
-        high = beta.ppf(0.975, wrong + 1, n - wrong) if wrong < n else 1.0
+        low, high = interval(wrong, n)
         lines.append([name, n, wrong, f"{wrong / n:.2f} ({low:.2f}–{high:.2f})"])
     return markdown(["shape", "sets", "wrong alarms", "share (95 %)"], lines)
 
 
 def choices(rows: pd.DataFrame) -> str:
     """The k of every method on the real sets."""
-    real = rows[rows["group"] == "real"]
+    real = rows[(rows["group"] == "real") & (rows["method"] != TWO)]
     methods = list(dict.fromkeys(real["method"]))
     chosen = real.set_index(["set", "method"])["k"].astype(int).to_dict()
     return markdown(
@@ -337,7 +356,7 @@ def main() -> None:
             write(arguments.out, rows.to_csv(index=False))
             print(f"{time.strftime('%H:%M:%S')} {made.name}", file=sys.stderr, flush=True)
     if arguments.out == FILE:
-        rows = with_r(read(FILE))
+        rows = with_two(with_r(read(FILE)))
         write(RESULTS / "choose_k.md", page(rows))
         into_page("choose_k.md", "choices", page(rows))
         if {"generated", "real"} <= set(rows["group"]):

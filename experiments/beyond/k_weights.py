@@ -67,11 +67,16 @@ def rows_of(group: str, made: Set) -> pd.DataFrame:
 
 
 class Case(NamedTuple):
-    """(q, 3) log(1 + t), the position of the right k, and the weight of the set."""
+    """(q, 3) log(1 + t), (q,) log k, the position of the right k, and the weight of the set."""
 
     features: np.ndarray
+    log_k: np.ndarray
     right: int
     weight: float
+
+    def logs(self, w: np.ndarray, prior: float) -> np.ndarray:
+        """(q,) log of the probability of each k, but for a constant."""
+        return -self.features @ w - prior * self.log_k
 
 
 def cases_of(rows: pd.DataFrame) -> list[Case]:
@@ -82,6 +87,7 @@ def cases_of(rows: pd.DataFrame) -> list[Case]:
     return [
         Case(
             np.log1p(of[columns].to_numpy()),
+            np.log(of["n_clusters"].to_numpy()),
             list(of["n_clusters"]).index(of["classes"].iloc[0]),
             1 / sizes[group],
         )
@@ -89,14 +95,16 @@ def cases_of(rows: pd.DataFrame) -> list[Case]:
     ]
 
 
-def fit_weights(cases: list[Case], used: tuple[str, ...] = SIGNALS) -> np.ndarray:
+def fit_weights(
+    cases: list[Case], used: tuple[str, ...] = SIGNALS, prior: float = 0.0
+) -> np.ndarray:
     """The weights, none below 0, that make the right k most probable: Σ log p(right) as large as it gets.
 
-    Signals that are not `used` have weight 0.
+    Signals that are not `used` have weight 0. The prior is 1 / k^prior.
     """
 
     def loss(w: np.ndarray) -> float:
-        logs = [-case.features @ w for case in cases]
+        logs = [case.logs(w, prior) for case in cases]
         return -sum(
             case.weight * (of[case.right] - np.logaddexp.reduce(of))
             for case, of in zip(cases, logs, strict=True)
@@ -107,11 +115,13 @@ def fit_weights(cases: list[Case], used: tuple[str, ...] = SIGNALS) -> np.ndarra
     return np.asarray(minimize(loss, start, bounds=bounds, method="L-BFGS-B").x)
 
 
-def share_covered(cases: list[Case], w: np.ndarray, mass: float) -> tuple[float, float]:
+def share_covered(
+    cases: list[Case], w: np.ndarray, mass: float, prior: float = 0.0
+) -> tuple[float, float]:
     """How often the plausible k hold the right one, and how many they are in the mean."""
     covered, sizes, weights = [], [], []
     for case in cases:
-        p = np.exp(-case.features @ w)
+        p = np.exp(case.logs(w, prior))
         found = committee.plausible(p / p.sum(), mass)
         covered.append(case.right in found)
         sizes.append(len(found))
@@ -125,6 +135,7 @@ def main() -> None:
         prog="python -m experiments.beyond.k_weights", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--each", type=int, default=8, help="sets of each generated family")
+    parser.add_argument("--prior", type=float, default=0.0, help="exponent: p(k) ∝ 1/k^PRIOR")
     parser.add_argument("--out", type=Path, default=FILE)
     arguments = parser.parse_args()
     rows = read(arguments.out)
@@ -138,11 +149,13 @@ def main() -> None:
     rows = read(arguments.out)
     cases = cases_of(rows)
     for used in committee.WEIGHTS:
-        print(used, fit_weights(cases, used)[[SIGNALS.index(name) for name in used]].round(2))
-    w = fit_weights(cases)
+        w = fit_weights(cases, used, arguments.prior)
+        print(used, w[[SIGNALS.index(name) for name in used]].round(2))
+    w = fit_weights(cases, SIGNALS, arguments.prior)
     for mass in (0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98):
         by_group = {
-            group: share_covered(cases_of(of), w, mass) for group, of in rows.groupby("group")
+            group: share_covered(cases_of(of), w, mass, arguments.prior)
+            for group, of in rows.groupby("group")
         }
         print(f"mass {mass}: share covered and mean size {by_group}")
 

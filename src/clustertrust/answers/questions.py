@@ -40,6 +40,11 @@ class Questions:
     round: int = 1
     source: Scored = field(repr=False, default=None)  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        size = f"{len(self.drawn)} points, {int(self.drawn.sum())} drawn at random"
+        return f"<Questions: {size}; positions, drawn, answered(), …>"
+
     def answered(self, right: Any = None, *, classes: Any = None, should_be: Any = None) -> Answers:
         """Return the questions with their answers, in the order of `positions`.
 
@@ -117,8 +122,8 @@ def ask(
     left = np.setdiff1d(there, told.positions)
     if size > pool.size or m > left.size:
         raise ValueError(
-            f"n={m} questions were asked for, and {left.size} points have a score and no answer; "
-            "ask for fewer."
+            f"n={m} is more than the {left.size} points that have a score and no answer; ask about "
+            "fewer."
         )
     # Points that were answered before may be drawn: leaving them out would bias the sample.
     drawn = rng.permutation(pool)[:size]

@@ -22,8 +22,9 @@ from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
 from clustertrust.geometry import build_geometry
+from clustertrust.null.families import FAMILIES, VERDICT, Draw, build_draws
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import FAMILIES, VERDICT, Draw, mean_score, score_surrogates
+from clustertrust.null.surrogates import mean_score, score_surrogates
 from clustertrust.scoring.settings import Settings
 
 __all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]
@@ -59,6 +60,7 @@ class Chance:
     data : (q,) of the data
     means : by family, (B, q) of each surrogate
     n_points : points of the data and of each surrogate
+    left_out : by family, why it was not drawn
     """
 
     effort: str
@@ -67,9 +69,10 @@ class Chance:
     data: Floats = field(repr=False)
     means: Mapping[str, Floats] = field(repr=False)
     n_points: int
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def _rivals(self) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation (q,) of the surrogates, better family at each k."""
+        """Return mean and standard deviation (q,) of the surrogates, best family at each k."""
         families = [values for name, values in self.means.items() if name in VERDICT]
         means = np.array([values.mean(axis=0) for values in families])
         stds = np.array([values.std(axis=0, ddof=1) for values in families])
@@ -78,7 +81,7 @@ class Chance:
 
     @property
     def null(self) -> Floats:
-        """(q,) mean of the surrogates, box or Gaussian, whichever is higher."""
+        """(q,) mean of the surrogates of the family whose mean is highest at this k."""
         return self._rivals()[0]
 
     @property
@@ -104,7 +107,7 @@ class Chance:
 
     @property
     def p_value(self) -> float:
-        """How often surrogates stand out as far at *some* k, the larger of box and Gaussian."""
+        """How often surrogates stand out as far at *some* k, the largest over the families."""
         return max(
             any_k_p_value(self.data, null) for name, null in self.means.items() if name in VERDICT
         )
@@ -124,13 +127,12 @@ class Comparison(NamedTuple):
 
 def compare_in_full(given: Comparison) -> Chance:
     """Score every surrogate as the data are."""
-    found = score_surrogates(
-        given.X, given.plans, given.families, given.n_surrogates, given.entropy
-    )
+    draws, left_out = build_draws(given.X, given.families)
+    found = score_surrogates(given.X, given.plans, draws, given.n_surrogates, given.entropy)
     means = {
         name: np.array([[of.mean for of in by_k] for by_k in by]) for name, by in found.items()
     }
-    return Chance("full", given.ks, "mean score", given.scores, means, len(given.X))
+    return Chance("full", given.ks, "mean score", given.scores, means, len(given.X), left_out)
 
 
 def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
@@ -150,7 +152,7 @@ def compare_quickly(given: Comparison) -> Chance:
     X = given.X[part]
     chosen = spread_out(given.ks)
     plans = [given.plans[at].alone() for at in chosen]
-    draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in given.families}
+    draws, left_out = build_draws(X, given.families)
     first = {name: at for at, name in enumerate(FAMILIES, _KEY + 2)}
     jobs: list[tuple[Draw | None, tuple[int, int]]] = [(None, (_KEY + 1, 0))]
     jobs += [(draws[name], (first[name], b)) for name in draws for b in range(given.n_surrogates)]
@@ -169,7 +171,7 @@ def compare_quickly(given: Comparison) -> Chance:
             done.append(result)
     B = given.n_surrogates
     means = {name: np.array(done[1 + at * B : 1 + (at + 1) * B]) for at, name in enumerate(draws)}
-    return Chance("quick", given.ks[chosen], "mean silhouette", done[0], means, len(X))
+    return Chance("quick", given.ks[chosen], "mean silhouette", done[0], means, len(X), left_out)
 
 
 def _cut(

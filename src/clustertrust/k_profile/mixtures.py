@@ -38,6 +38,7 @@ STEPS = 30  # EM steps at most
 ENOUGH = 0.5  # gain of the whole log likelihood, in nats, below which EM stops
 FLAT = 1e-6  # smallest variance, as a share of the mean variance of the data
 FREEDOM = 4.0  # degrees of freedom of Student's t
+LEAST = -300.0  # log of the smallest membership: products of subnormal numbers are slow
 
 
 class Explained(NamedTuple):
@@ -72,20 +73,32 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class Plane:
-    """The points along their principal axes, and the products that EM needs, made once.
+    """The points along their principal axes, and what EM sums over them, made once.
 
     Attributes
     ----------
     Z : (n, p) the points, centred, scaled to a mean variance of 1
-    products : (n, p (p + 1) / 2) z_a z_b for a ≤ b
+    terms : (1 + p + p (p + 1) / 2, n) of each point 1, z_a, and z_a z_b for a ≤ b; sums of a step
+        and distances are one product with them. A column for each point: with few clusters, steps
+        along points are the fast ones
+    pairs : a and b of these products
     grain : (p, p) covariance of rounding: a value that is known to δ may be anywhere within it
     dropped : whether axes were left out because there are more than `MOST_AXES`
     """
 
     Z: Floats
-    products: Floats
+    terms: Floats
+    pairs: tuple[Ints, Ints]
     grain: Floats
     dropped: bool
+
+    @classmethod
+    def of(cls, Z: Floats, grain: Floats, *, dropped: bool) -> Plane:
+        """Make the terms of the points."""
+        a, b = np.triu_indices(Z.shape[1])
+        columns = Z.T
+        terms = np.vstack([np.ones((1, len(Z))), columns, columns[a] * columns[b]])
+        return cls(Z, terms, (a, b), grain, dropped)
 
 
 def reduce(X: NDArray, most: int = MOST_AXES) -> Plane:
@@ -94,7 +107,7 @@ def reduce(X: NDArray, most: int = MOST_AXES) -> Plane:
     centred = X - X.mean(axis=0)
     reach = np.abs(centred).max(initial=0.0)
     if reach == 0:
-        return Plane(np.zeros((len(X), 1)), np.zeros((len(X), 1)), np.zeros((1, 1)), dropped=False)
+        return Plane.of(np.zeros((len(X), 1)), np.zeros((1, 1)), dropped=False)
     centred = centred / reach
     _, size, axes = np.linalg.svd(centred, full_matrices=False)
     rank = int((size > size.max() * max(X.shape) * np.finfo(np.float64).eps).sum())
@@ -102,9 +115,8 @@ def reduce(X: NDArray, most: int = MOST_AXES) -> Plane:
     Z = centred @ turn
     turn = turn / np.sqrt(Z.var(axis=0).mean())
     Z = centred @ turn
-    a, b = np.triu_indices(Z.shape[1])
     grain = turn.T @ (_steps(centred)[:, None] ** 2 / 12 * turn)
-    return Plane(Z, Z[:, a] * Z[:, b], grain, dropped=rank > most)
+    return Plane.of(Z, grain, dropped=rank > most)
 
 
 def _steps(X: Floats) -> Floats:
@@ -130,25 +142,26 @@ class _Moments(NamedTuple):
 
     @classmethod
     def of(cls, plane: Plane, P: Floats, weights: Floats | None = None) -> _Moments:
-        """From memberships P (n, k); `weights` (n, k) count points far out for less."""
-        sizes = np.maximum(P.sum(axis=0), np.finfo(np.float64).tiny)
-        W = P if weights is None else P * weights
-        mass = sizes if weights is None else np.maximum(W.sum(axis=0), np.finfo(np.float64).tiny)
-        means = W.T @ plane.Z / mass[:, None]
-        k, p = means.shape
-        a, b = np.triu_indices(p)
+        """From memberships P (k, n); `weights` (k, n) count points far out for less."""
+        least = np.finfo(np.float64).tiny
+        sums = (P if weights is None else P * weights) @ plane.terms.T
+        mass = np.maximum(sums[:, 0], least)
+        sizes = mass if weights is None else np.maximum(P.sum(axis=1), least)
+        k, p = len(P), plane.Z.shape[1]
+        means = sums[:, 1 : 1 + p] / mass[:, None]
+        a, b = plane.pairs
         C = np.empty((k, p, p))
         share = (mass / sizes)[:, None]
         C[:, a, b] = C[:, b, a] = (
-            W.T @ plane.products / sizes[:, None] - share * means[:, a] * means[:, b]
+            sums[:, 1 + p :] / sizes[:, None] - share * means[:, a] * means[:, b]
         )
         return cls(sizes, means, C)
 
     @classmethod
     def of_labels(cls, plane: Plane, labels: Ints) -> _Moments:
         """From a partition."""
-        P = np.zeros((len(labels), int(labels.max()) + 1))
-        P[np.arange(len(labels)), labels] = 1.0
+        P = np.zeros((int(labels.max()) + 1, len(labels)))
+        P[labels, np.arange(len(labels))] = 1.0
         return cls.of(plane, P)
 
 
@@ -194,16 +207,17 @@ COVARIANCES: dict[str, Callable[[_Moments, Floats], tuple[Floats, int]]] = {
 
 
 def _distances(plane: Plane, means: Floats, C: Floats) -> Floats:
-    """Squared distance of every point to every mean in units of its covariance, (n, k).
+    """Squared distance of every mean to every point in units of its covariance, (k, n).
 
-    Two matrix products, whatever the covariances: (z - m)' C⁻¹ (z - m), multiplied out.
+    One matrix product, whatever the covariances: (z - m)' C⁻¹ (z - m), multiplied out.
     """
     precision = np.linalg.inv(C)
-    a, b = np.triu_indices(plane.Z.shape[1])
+    a, b = plane.pairs
     quadratic = precision[:, a, b] * np.where(a == b, 1.0, 2.0)
     linear = np.einsum("kab,kb->ka", precision, means)
-    squares = plane.products @ quadratic.T - 2 * (plane.Z @ linear.T) + (linear * means).sum(axis=1)
-    return np.maximum(squares, 0.0)
+    constant = (linear * means).sum(axis=1)
+    squares = np.hstack([constant[:, None], -2 * linear, quadratic]) @ plane.terms
+    return np.maximum(squares, 0.0, out=squares)
 
 
 def _prior(start: _Moments) -> Floats:
@@ -214,11 +228,11 @@ def _prior(start: _Moments) -> Floats:
     return np.asarray((n * within + (p + 2) * sphere * np.eye(p)) / (n + p + 2))
 
 
-def _fit(plane: Plane, labels: Ints, covariance: str, *, heavy: bool = False) -> Explained:
-    """Take EM steps from the clusters of `labels` until the likelihood hardly grows."""
-    p = plane.Z.shape[1]
-    moments = _Moments.of_labels(plane, labels)
-    prior, k, last = _prior(moments), len(moments.sizes), -np.inf
+def _fit(plane: Plane, start: _Moments, covariance: str, *, heavy: bool = False) -> Explained:
+    """Take EM steps from the clusters of the start until the likelihood hardly grows."""
+    moments = start
+    k, p = moments.means.shape
+    prior, last = _prior(moments), -np.inf
     for _ in range(STEPS):
         C, parameters = COVARIANCES[covariance](moments, prior)
         C = C + plane.grain
@@ -227,19 +241,19 @@ def _fit(plane: Plane, labels: Ints, covariance: str, *, heavy: bool = False) ->
         if heavy:
             constant += gammaln((FREEDOM + p) / 2) - gammaln(FREEDOM / 2)
             constant -= 0.5 * p * np.log(FREEDOM * np.pi)
-            joint = constant - 0.5 * (FREEDOM + p) * np.log1p(squares / FREEDOM)
+            joint = constant[:, None] - 0.5 * (FREEDOM + p) * np.log1p(squares / FREEDOM)
         else:
-            joint = constant - 0.5 * (p * np.log(2 * np.pi) + squares)
-        highest = joint.max(axis=1)
-        P = np.exp(joint - highest[:, None])
-        total = P.sum(axis=1)
+            joint = (constant - 0.5 * p * np.log(2 * np.pi))[:, None] - 0.5 * squares
+        highest = joint.max(axis=0)
+        P = np.exp(np.maximum(joint - highest, LEAST))
+        total = P.sum(axis=0)
         likelihood = float((highest + np.log(total)).sum())
         if likelihood - last < ENOUGH:
             break
         last = likelihood
-        P /= total[:, None]
+        P /= total
         moments = _Moments.of(plane, P, (FREEDOM + p) / (FREEDOM + squares) if heavy else None)
-    found = np.unique(joint.argmax(axis=1), return_inverse=True)[1]
+    found = np.unique(joint.argmax(axis=0), return_inverse=True)[1]
     return Explained(covariance, heavy, highest, parameters + k * p + k - 1, found)
 
 
@@ -287,14 +301,16 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
     Labels are 0, 1, … without gaps. O(n k p²) a step.
     """
     k = int(labels.max()) + 1
-    fits = [_fit(plane, labels, name) for name in COVARIANCES]
+    start = _Moments.of_labels(plane, labels)
+    fits = [_fit(plane, start, name) for name in COVARIANCES]
     best = max(fits, key=lambda fit: fit.icl)
-    fits.append(_fit(plane, labels, best.covariance, heavy=True))
+    fits.append(_fit(plane, start, best.covariance, heavy=True))
     if larger is not None:
         merged = _merge(plane, larger.labels, larger.covariance, k)
         if _differ(merged, labels):
+            start = _Moments.of_labels(plane, merged)
             kinds = dict.fromkeys((larger.heavy, True))
-            fits += [_fit(plane, merged, larger.covariance, heavy=heavy) for heavy in kinds]
+            fits += [_fit(plane, start, larger.covariance, heavy=heavy) for heavy in kinds]
     return max(fits, key=lambda fit: fit.icl)
 
 

@@ -27,10 +27,9 @@ from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.one_k import QUANTILES, Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
+from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
 from clustertrust.null.surrogates import (
-    VERDICT,
-    check_families,
     check_has_points,
     check_template,
     draw_entropy,
@@ -103,9 +102,10 @@ def choose_k(
         its `random_state` the data get the scores of its own fit with k clusters; the surrogates
         have seeds of their own. Its `n_jobs` is the number of runs or surrogates at a time; it does
         not change the result. With `verbose` a progress bar is shown. None: ``CAKE(n_runs=10)``.
-    null : sequence of {"box", "gaussian", "permuted"}, or None
-        Kinds of surrogates, see :func:`clustertrust.null_reference`. None: no comparison, and the
-        answer is never 1.
+    null : sequence of {"box", "gaussian", "permuted", "hull"}, or None
+        Kinds of surrogates, see :func:`clustertrust.null_reference`. One that does not apply, such
+        as the hull in more than three dimensions, is left out; ``profile.chance.left_out`` says
+        why. None: no comparison, and the answer is never 1.
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 400 points of the data and of each surrogate,
         clustered once with up to four of the k, by mean silhouettes. "full": every surrogate is
@@ -113,7 +113,7 @@ def choose_k(
     n_surrogates : int
         B, number of surrogates of each family: the same for all k.
     level : float
-        Some k stands out if the larger of the two p-values, over the whole range, is at most this.
+        Some k stands out if the largest p-value, over the whole range of k, is at most this.
     max_points : int or None
         From more points, a random sample of this size is scored. None: all points are scored.
 

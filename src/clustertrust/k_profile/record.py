@@ -118,7 +118,7 @@ class KProfile:
 
     @property
     def p_value(self) -> float | None:
-        """How often surrogates stand out as far at *some* k, the larger of box and Gaussian.
+        """How often surrogates stand out as far at *some* k, the largest over the families.
 
         None without surrogates.
         """
@@ -126,7 +126,7 @@ class KProfile:
 
     @property
     def structured(self) -> bool | None:
-        """Whether some k stands out more than box and Gaussian can explain; None: no surrogates."""
+        """Whether some k stands out more than one cloud can explain; None: no surrogates."""
         return None if self.p_value is None else self.p_value <= self.level
 
     @property
@@ -136,7 +136,7 @@ class KProfile:
 
     @property
     def null_score(self) -> Floats | None:
-        """(q,) mean value of the surrogates, box or Gaussian, whichever is higher; or None."""
+        """(q,) mean value of the surrogates of the family whose mean is highest; or None."""
         return None if self.chance is None else self._over_k(self.chance.null)
 
     @property

@@ -26,11 +26,9 @@ from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
+from clustertrust.null.families import DEFAULT, FAMILIES, VERDICT, build_draws, check_families
 from clustertrust.null.surrogates import (
-    FAMILIES,
-    VERDICT,
     build_seeded,
-    check_families,
     check_has_points,
     check_template,
     draw_entropy,
@@ -65,7 +63,7 @@ class NullReference:
     confidence : Confidence
         Scores, labels, … of all points, or of the sample in `points`.
     points : (m,) positions in X of the scored points
-    families : kinds of surrogates; "permuted" does not count in the verdict
+    families : kinds of surrogates that were drawn; "permuted" does not count in the verdict
     n_surrogates : B, number of surrogates of each family
     level : the largest p-value at which the data are called structured
     means : by family, (B,) mean score of each surrogate
@@ -111,17 +109,17 @@ class NullReference:
 
     @property
     def p_value(self) -> float:
-        """The larger of the p-values of the box and of the Gaussian."""
+        """The largest of the p-values of the families that count: all but "permuted"."""
         return max(self.p_values[name] for name in self.verdict_families)
 
     @property
     def structured(self) -> bool:
-        """Whether the mean score is higher than box and Gaussian can explain."""
+        """Whether the mean score is higher than any of these families can explain."""
         return self.p_value <= self.level
 
     @property
     def excess(self) -> float:
-        """Mean score minus that of the surrogates, box or Gaussian, whichever score higher."""
+        """Mean score minus that of the surrogates of the family that scores highest."""
         return self.mean - max(float(self.means[name].mean()) for name in self.verdict_families)
 
     @property
@@ -131,7 +129,7 @@ class NullReference:
 
     @cached_property
     def point_percentile(self) -> Floats:
-        """(m,) share of surrogate scores below the point's, the smaller of box and Gaussian.
+        """(m,) share of surrogate scores below the point's, the smallest over the families.
 
         It shows how common such a score is in data without clusters. It is not a test: see
         `null_reference`. NaN stays NaN.
@@ -252,7 +250,7 @@ def null_reference(
     X: Any,
     cake: CAKE | int | None = None,
     *,
-    families: Sequence[str] = VERDICT,
+    families: Sequence[str] = DEFAULT,
     n_surrogates: int = 99,
     level: float = 0.05,
     max_points: int | None = 5000,
@@ -269,15 +267,17 @@ def null_reference(
         number of clusters. With its `random_state` the data get the scores of its own fit; the
         surrogates have seeds of their own. Its `n_jobs` is the number of surrogates at a time; it
         does not change the result.
-    families : sequence of {"box", "gaussian", "permuted"}
+    families : sequence of {"box", "gaussian", "permuted", "hull"}
         Kinds of surrogates. "box": uniform in a box along the principal axes. "gaussian": one
-        Gaussian. Both have the mean and the covariance of the data. "permuted": each column
-        shuffled, which tests whether columns depend on each other, not whether there are clusters;
-        it is reported but does not count in the verdict.
+        Gaussian. Both have the mean and the covariance of the data. "hull": uniform in the convex
+        hull of the data, whose corners are kept; it is left out, with a warning, in more than three
+        dimensions, and if most points are corners. "permuted": each column shuffled, which tests
+        whether columns depend on each other, not whether there are clusters; it is reported but
+        does not count in the verdict.
     n_surrogates : int
         B, number of surrogates of each family. A p-value is one of 1/(B + 1), 2/(B + 1), …, 1.
     level : float
-        The data are called structured if the larger of the two p-values is at most this.
+        The data are called structured if the largest p-value is at most this.
     max_points : int or None
         From more points, a random sample of this size is scored, and the surrogates have its size.
         None: all points are scored.
@@ -288,7 +288,8 @@ def null_reference(
 
     Notes
     -----
-    The level is exact for data from a uniform box or one Gaussian. For skewed, heavy-tailed or
+    The level is exact for data from a uniform box or one Gaussian, and with "hull" for uniform data
+    in any convex shape. For skewed, heavy-tailed or
     curved data without clusters, p-values may be too small: the documentation has measured rates.
     They may also be too small for a cloud with a few points far out; a warning and `far_out` name
     those points. "Not structured" is no proof either: clusters that overlap much score no higher
@@ -317,11 +318,14 @@ def null_reference(
     sample, frame, points = draw_sample(X, max_points, entropy, cake)
     settings = Settings.of(cake).on(resolve_device(cake.device, X))
     settings.check_points(sample)
+    draws, left_out = build_draws(sample, families)
+    for name, why in left_out.items():
+        warn_user(f"No surrogates of the family {name!r}: {why}.")
     ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(sample, ensemble, settings.scoring)
     scored = model.confidence(model.training_fields(sample, built=True), frame=frame, numbered=True)
-    found = score_surrogates(sample, [settings], families, B, entropy)
+    found = score_surrogates(sample, [settings], draws, B, entropy)
     pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
     outliers = points[far_out(sample)]
     if len(outliers):
@@ -329,7 +333,7 @@ def null_reference(
     return NullReference(
         confidence=scored,
         points=points,
-        families=families,
+        families=tuple(draws),
         n_surrogates=B,
         level=level,
         means={name: np.array([of[0].mean for of in by]) for name, by in found.items()},

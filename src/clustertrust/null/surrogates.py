@@ -1,16 +1,9 @@
-"""Surrogates: data like the given ones, but without clusters, drawn and scored as the data are.
-
-References
-----------
-R. Tibshirani, G. Walther and T. Hastie, "Estimating the number of clusters in a data set via the
-gap statistic", Journal of the Royal Statistical Society B 63 (2001): a box along the principal
-axes.
-"""
+"""Surrogates: data like the given ones, but without clusters, drawn and scored as the data are."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import joblib
@@ -24,24 +17,21 @@ from clustertrust._devices import to_host
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count
+from clustertrust._validation import check_count
 from clustertrust.distances.metrics import has_no_points
 from clustertrust.distances.precomputed import among
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.recipe import draw_seeds, run_all
 from clustertrust.estimator import CAKE
+from clustertrust.null.families import FAMILIES, Draw
 from clustertrust.results import frame_of
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 
 __all__ = [
-    "FAMILIES",
-    "VERDICT",
-    "Draw",
     "Surrogate",
     "build_seeded",
-    "check_families",
     "check_has_points",
     "check_template",
     "draw_entropy",
@@ -52,11 +42,6 @@ __all__ = [
     "score_surrogates",
 ]
 
-Draw = Callable[[np.random.Generator], NDArray]
-ROUNDS, NEAR = (
-    8,
-    1e-3,
-)  # corrections of the sides of a box, and how close its spread must get to that of the data
 FEWEST, NEIGHBOURS, FAR = (
     20,
     7,
@@ -64,113 +49,6 @@ FEWEST, NEIGHBOURS, FAR = (
 )  # for points far out: smallest data set, neighbours, radii
 # First number of the spawn key of the sample; those of families follow. Runs have keys of length 1.
 _SAMPLE = 0
-
-
-# Data → a function that draws as many points without clusters
-
-
-class _Axes(NamedTuple):
-    """Mean (d,), principal axes (rank, d), and the data along each (n, rank), centred."""
-
-    mean: Floats
-    axes: Floats
-    along: Floats
-
-
-def _principal_axes(X: Floats) -> _Axes:
-    """Return the principal axes, without those along which the data have no spread."""
-    mean = X.mean(axis=0)
-    along, size, axes = np.linalg.svd(X - mean, full_matrices=False)
-    rank = int((size > size.max(initial=0.0) * max(X.shape) * np.finfo(np.float64).eps).sum())
-    return _Axes(mean, axes[:rank], along[:, :rank] * size[:rank])
-
-
-def box(X: Floats) -> Draw:
-    """Draw uniformly in a box, with the mean of the data and their spread along principal axes.
-
-    The principal axes of a sample are tilted in its box, so ranges along them are not its sides:
-    the short ones come out too long. A box with these sides is less elongated than the true one and
-    scores lower. So each surrogate is measured as the data were, along its own principal axes, and
-    gets the sides for which it has the same standard deviations.
-    """
-    at = _principal_axes(X)
-    size = np.linalg.norm(at.along, axis=0)
-
-    def draw(rng: np.random.Generator) -> Floats:
-        return np.asarray(at.mean + _with_sizes(rng.uniform(size=at.along.shape), size) @ at.axes)
-
-    return draw
-
-
-def _with_sizes(U: Floats, size: Floats) -> Floats:
-    """Return U·sides, centred, along its principal axes, with the given singular values.
-
-    The sides are corrected by the ratio of the values until that is 1. If values are nearly equal,
-    no sides may fit, since the axes turn with them; then the closest found are used.
-    """
-    U = U - U.mean(axis=0)
-    R = np.linalg.qr(
-        U, mode="r"
-    )  # it has the singular values and axes of U, and d rows instead of n
-    sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
-    for step in range(ROUNDS):
-        found, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
-        ratio = size / found
-        off = float(np.linalg.norm(found - size) / np.linalg.norm(size))
-        if off < nearest:
-            best, nearest = (U * sides) @ axes.T, off
-        if off < NEAR:
-            break
-        sides = -np.sort(
-            -sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio))
-        )  # as the axes are sorted
-    return best
-
-
-def gaussian(X: Floats) -> Draw:
-    """Draw from one Gaussian, with exactly the mean and the covariance of the data.
-
-    X - mean = P S Vᵀ, P (n, rank) orthonormal. If X is Gaussian, P is uniform among such matrices
-    with columns of mean 0, whatever S and V are. A surrogate has its own P, and S and V of the
-    data, so data and surrogates are exchangeable and the p-value is exact.
-    """
-    at = _principal_axes(X)
-    size = np.linalg.norm(at.along, axis=0)
-
-    def draw(rng: np.random.Generator) -> Floats:
-        Z = rng.standard_normal(at.along.shape)
-        P, R = np.linalg.qr(Z - Z.mean(axis=0))
-        return np.asarray(at.mean + (P * np.sign(np.diag(R)) * size) @ at.axes)
-
-    return draw
-
-
-def permuted(X: Floats) -> Draw:
-    """Shuffle each column on its own: the marginals stay, with any clusters in them."""
-    return lambda rng: rng.permuted(X, axis=0)
-
-
-FAMILIES: dict[str, Callable[[Floats], Draw]] = {
-    "box": box,
-    "gaussian": gaussian,
-    "permuted": permuted,
-}
-VERDICT = ("box", "gaussian")  # permuted columns test dependence, which is another question
-
-
-def check_families(argument: str, families: Any) -> tuple[str, ...]:
-    """Return the names of the families, each once, at least one of them in the verdict."""
-    if isinstance(families, str) or not isinstance(families, Iterable):
-        raise TypeError(f"{argument}={families!r} must be a sequence of names, such as {VERDICT}.")
-    given = tuple(families)
-    for name in given:
-        check_choice(argument, name, FAMILIES)
-    if not set(given) & set(VERDICT):
-        raise ValueError(
-            f"{argument}={families!r} has no family for the verdict; add one of {list(VERDICT)}, "
-            "or both."
-        )
-    return tuple(dict.fromkeys(given))
 
 
 # What surrogates are drawn from
@@ -328,7 +206,11 @@ def _score_one(
 
 
 def score_surrogates(
-    X: NDArray, plans: Sequence[Settings], families: Sequence[str], n_surrogates: int, entropy: int
+    X: NDArray,
+    plans: Sequence[Settings],
+    draws: Mapping[str, Draw],
+    n_surrogates: int,
+    entropy: int,
 ) -> dict[str, list[list[Surrogate]]]:
     """Score the surrogates of each family with each of the settings.
 
@@ -337,9 +219,8 @@ def score_surrogates(
     """
     recipe = plans[0].recipe
     plans = [plan.alone() for plan in plans]
-    draws = {name: FAMILIES[name](np.asarray(X, dtype=np.float64)) for name in families}
     first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
-    jobs = [(name, b) for name in families for b in range(n_surrogates)]
+    jobs = [(name, b) for name in draws for b in range(n_surrogates)]
     work = joblib.delayed(_score_surrogate)
     parallel = joblib.Parallel(
         n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
@@ -352,5 +233,5 @@ def score_surrogates(
             raise result
         done.append(result)
     return {
-        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(families)
+        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(draws)
     }

@@ -1,0 +1,59 @@
+"""The kernels compiled by Numba: plain loops, no options, no locks.
+
+Each releases the GIL, so callers hand blocks of rows to threads. A block is one thread's own work,
+so the result has the same bits for any number of threads. Numba's own threads are not used: its
+OpenMP layer dies in a forked child, its workqueue when two threads enter at once.
+"""
+
+from clustertrust.kernels._numba.cells import (
+    agreement_sums,
+    contingencies,
+    meet,
+    rename,
+    strict_matches,
+)
+from clustertrust.kernels._numba.compiling import TILE
+from clustertrust.kernels._numba.medoids import fasterpam, try_swaps
+from clustertrust.kernels._numba.pairs import (
+    distances,
+    gower_distances,
+    nearest_row,
+    squared_distances,
+    squares,
+)
+from clustertrust.kernels._numba.sums import (
+    add_distances,
+    cluster_distances,
+    matrix_sums,
+    silhouettes,
+    unite,
+)
+from clustertrust.kernels._numba.trees import (
+    reachability_tree,
+    reachability_tree_of,
+    rounded_distances,
+)
+
+__all__ = [
+    "TILE",
+    "add_distances",
+    "agreement_sums",
+    "cluster_distances",
+    "contingencies",
+    "distances",
+    "fasterpam",
+    "gower_distances",
+    "matrix_sums",
+    "meet",
+    "nearest_row",
+    "reachability_tree",
+    "reachability_tree_of",
+    "rename",
+    "rounded_distances",
+    "silhouettes",
+    "squared_distances",
+    "squares",
+    "strict_matches",
+    "try_swaps",
+    "unite",
+]

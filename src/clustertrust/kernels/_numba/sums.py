@@ -1,0 +1,185 @@
+"""Sums of distances to clusters, and silhouettes from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clustertrust.kernels._numba.compiling import TILE, compiled
+from clustertrust.kernels._numba.pairs import distances
+
+
+@compiled
+def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: ignore[no-untyped-def]
+    """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
+    `pairs`.
+
+    `rows` (t, TILE, d) and `columns` (t, d, TILE) hold the same n points, sorted by cell; block b
+    is the tiles from b per_block on. Each pair of tiles is computed once and serves both sides. The
+    pairs of one call, and of calls at the same time, share no block: then no two threads write to
+    the same place. O(d) a pair of points.
+    """
+    n = cell.size
+    last = rows.shape[0]
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
+    sums = np.empty(TILE)  # float64 whatever the data are: float32 sums drift
+    for b in range(pairs.shape[0]):
+        first, second = pairs[b, 0], pairs[b, 1]
+        for s in range(first * per_block, min(last, (first + 1) * per_block)):
+            for t in range(
+                s if first == second else second * per_block, min(last, (second + 1) * per_block)
+            ):
+                distances(rows[s], columns[t], tile)
+                low_s, high_s = s * TILE, min(n, (s + 1) * TILE)
+                low_t, high_t = t * TILE, min(n, (t + 1) * TILE)
+                p = low_t
+                while p < high_t:  # points of s to the cells in t
+                    j = cell[p]
+                    end = min(high_t, bounds[j + 1])
+                    sums_s = out[j, low_s:high_s]
+                    for i in range(high_s - low_s):
+                        part = tile[i, p - low_t : end - low_t]
+                        total = 0.0
+                        for q in range(part.size):
+                            total += part[q]
+                        sums_s[i] += total
+                    p = end
+                if s == t:
+                    continue
+                i = low_s
+                while i < high_s:  # points of t to the cells in s
+                    j = cell[i]
+                    end = min(high_s, bounds[j + 1])
+                    for p in range(TILE):
+                        sums[p] = 0.0
+                    for q in range(i - low_s, end - low_s):
+                        for p in range(TILE):
+                            sums[p] += tile[q, p]
+                    sums_t = out[j, low_t:high_t]
+                    for p in range(high_t - low_t):
+                        sums_t[p] += sums[p]
+                    i = end
+
+
+@compiled
+def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
+    """Sums by cell (m, n) → sums by cluster (K, b) of the points low:high.
+
+    Every cluster of every run is a union of cells: O(m R b).
+    """
+    out = np.zeros((start[-1], high - low))
+    for first in range(0, high - low, TILE):
+        last = min(first + TILE, high - low)
+        for r in range(
+            rows.shape[1]
+        ):  # the sums of one run, k TILE of them, stay in the first-level cache
+            for j in range(rows.shape[0]):
+                if rows[j, r] >= 0:
+                    total = out[start[r] + rows[j, r], first:last]
+                    part = sums[j, low + first : low + last]
+                    for p in range(last - first):
+                        total[p] += part[p]
+    return out
+
+
+@compiled
+def cluster_distances(rows, n, columns, bounds, cell_rows, start):  # type: ignore[no-untyped-def]
+    """Σ |x - y| over the members y of each cluster, for points x in tiles (t, d, TILE): (K, t
+    TILE).
+
+    `rows` (s, TILE, d) hold the n members, sorted by cell. O(n d + m R) a point; nothing of size n
+    or m is held, so that it serves where there are too many cells to keep a sum for each, and for
+    unseen points.
+    """
+    out = np.zeros((start[-1], columns.shape[0] * TILE))
+    tile = np.empty((TILE, TILE), dtype=rows.dtype)
+    sums = np.empty(TILE)
+    for t in range(columns.shape[0]):
+        low = t * TILE
+        j = 0
+        for p in range(TILE):
+            sums[p] = 0.0
+        for s in range(rows.shape[0]):
+            distances(rows[s], columns[t], tile)
+            for i in range(min(TILE, n - s * TILE)):
+                for p in range(TILE):
+                    sums[p] += tile[i, p]
+                if s * TILE + i + 1 == bounds[j + 1]:  # the last member of cell j
+                    for r in range(cell_rows.shape[1]):
+                        if cell_rows[j, r] >= 0:
+                            c = start[r] + cell_rows[j, r]
+                            mine = out[c, low : low + TILE]
+                            for p in range(TILE):
+                                mine[p] += sums[p]
+                    for p in range(TILE):
+                        sums[p] = 0.0
+                    j += 1
+    return out
+
+
+@compiled
+def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-def]
+    """Σ of row i of `matrix` (b, n) over the members of each cluster: (K, b). O(n + m R) a row."""
+    out = np.zeros((start[-1], matrix.shape[0]))
+    clusters = np.empty(start[-1])
+    for i in range(matrix.shape[0]):
+        for c in range(start[-1]):
+            clusters[c] = 0.0
+        for j in range(bounds.size - 1):
+            total = 0.0
+            for p in range(bounds[j], bounds[j + 1]):
+                total += matrix[i, order[p]]
+            for r in range(rows.shape[1]):
+                if rows[j, r] >= 0:
+                    clusters[start[r] + rows[j, r]] += total
+        for c in range(start[-1]):
+            out[c, i] = clusters[c]
+    return out
+
+
+@compiled
+def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, root):  # type: ignore[no-untyped-def]
+    """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
+    O(K b).
+
+    `means` is (K, b) with the clusters of run r, of `sizes` (K,), in the rows start[r]:start[r +
+    1]; `own` is (R, b). `leaves_out`: a becomes the mean over the other members, a point adding
+    `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. `root`: square roots are
+    compared. `lone_zero`: 0 for a cluster of one. They are 0 where a and b are 0 and where there is
+    no other cluster, NaN where the point is not assigned.
+    """
+    R, points = own.shape
+    s = np.empty((R, points))
+    nearest = np.empty((R, points), dtype=np.int32)
+    a = np.empty(points)
+    b = np.empty(points)
+    for r in range(R):
+        for i in range(points):
+            a[i] = np.nan
+            b[i] = np.inf
+            nearest[r, i] = -1
+        for c in range(start[r + 1] - start[r]):
+            row = means[start[r] + c]
+            for i in range(points):  # no branches: the loop fills the vector registers
+                mine = own[r, i] == c
+                better = (not mine) & (row[i] < b[i])
+                a[i] = row[i] if mine else a[i]
+                b[i] = row[i] if better else b[i]
+                nearest[r, i] = c if better else nearest[r, i]
+        for i in range(points):
+            if own[r, i] < 0:
+                s[r, i] = np.nan
+                nearest[r, i] = -1
+                continue
+            size = sizes[start[r] + own[r, i]]
+            x, y = a[i], b[i]
+            if leaves_out:
+                x = max(x * size - itself[i], 0.0) / max(size - 1.0, 1.0)
+            x = x if x > noise[i] else 0.0
+            y = y if y > noise[i] else 0.0
+            if nearest[r, i] < 0 or (lone_zero and size == 1) or (x == 0 and y == 0):
+                s[r, i] = 0.0
+            elif root:
+                s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(max(x, y))
+            else:
+                s[r, i] = (y - x) / max(x, y)
+    return s, nearest
