@@ -739,3 +739,21 @@ def test_the_answer_two_stands_beside_every_rule_for_k():
     assert two["off"] == pytest.approx((np.log(2) + np.log(4)) / 3)
     assert two["off_of_several"] == pytest.approx((np.log(2) + np.log(4)) / 2)
     assert ours["off_of_several"] == pytest.approx(np.log(4) / 2)
+
+
+def test_a_rule_on_stored_signals_is_the_rule_of_choose_k():
+    from experiments.beyond import k_signals
+    from experiments.beyond.heldout import Set
+
+    from clustertrust import CAKE, choose_k
+
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((60, 2)) + 3.0 * j for j in range(3)])
+    profile = choose_k(X, k_signals.KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
+    stored = k_signals.rows_of("generated", Set("three", X, np.zeros(180), 3))
+    found = k_signals.answer(stored, k_signals.SCALE)
+    assert (found["k"], found["strongest"]) == (profile.best, profile.strongest)
+    assert found["probability"] == pytest.approx(profile.probability.max())
+    assert found["p_value"] == pytest.approx(profile.p_value)
+    assert found["plausible"] == " ".join(map(str, profile.plausible))
+    assert k_signals.answer(stored, k_signals.FROZEN)["probability"] != found["probability"]
