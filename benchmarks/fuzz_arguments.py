@@ -587,6 +587,7 @@ def _filing(v: Valid) -> dict[str, Any]:
         "title": "t",
         "threshold": 0.5,
         "embedding": v.X[:, :2],
+        "unasked": (),
     }
     text = b"id,x\n007,1.5\n008,2.5\n"
     options = {"text": ("id",), "separator": ",", "header": True, "array": None, "use_rep": "X_pca"}
@@ -608,7 +609,13 @@ def _filing(v: Valid) -> dict[str, Any]:
         ),
         "open_source": (
             _open,
-            lambda: {"X": Path("source.csv"), "id": None, "use": ["b"], "drop": ()},
+            lambda: {
+                "X": Path("source.csv"),
+                "id": None,
+                "use": ["b"],
+                "drop": (),
+                "reading": Reading(separator=","),
+            },
         ),
         "CAKE.save": (v.cake.save, lambda: {"path": "model"}),
         "CAKE.load": (CAKE.load, lambda: {"path": "model"}),

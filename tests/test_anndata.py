@@ -413,3 +413,10 @@ def test_answers_without_scores_or_column_are_errors(adata):
     clustertrust.anndata.score(adata, n_clusters=3, n_runs=3)
     with pytest.raises(ValueError, match="answers_in='cake_answer' is not a column of obs"):
         clustertrust.anndata.decide(adata)
+
+
+def test_an_object_in_place_of_a_matrix_is_pointed_to_what_takes_it():
+    cells = AnnData(np.arange(12.0).reshape(6, 2))
+    for call in (CAKE(2).fit, lambda X: audit(X, [0, 1] * 3)):
+        with pytest.raises(TypeError, match=r"clustertrust\.anndata\.score .*X_pca"):
+            call(cells)

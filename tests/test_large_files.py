@@ -166,7 +166,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        (["--separator", ";"], "does not allow --separator"),
+        (["--separator", ";"], "has no such column; it has name,a,b,c,d,kind"),
         (["--no-header"], "does not allow --no-header"),
         (["--format", "tsv"], "does not allow --format tsv"),
         (["--array", "x"], "does not allow --array"),
@@ -305,7 +305,7 @@ def shop(n):
     return frame
 
 
-@pytest.mark.parametrize("scale", ["auto", "none", "robust"])
+@pytest.mark.parametrize("scale", ["auto", "none", "robust", "minmax"])
 def test_blocks_hold_what_the_whole_table_would(tmp_path, scale):
     from clustertrust.cli.options import Columns
     from clustertrust.cli.planned_blocks import plan_blocks
@@ -355,11 +355,56 @@ def test_what_many_machines_do_not_do_is_told_with_a_command(tmp_path):
     assert "columns are not scaled on many machines; scale them first, or say" in done.output
 
 
-def test_another_separator_in_blocks_is_told(tmp_path):
-    shop(ROWS).to_csv(tmp_path / "x.csv", index=False, sep=";")
-    done = score(tmp_path / "x.csv", "-k", "3", "--memory", "1")
+LAYOUTS = {
+    "semicolon": (";", "utf-8", "", ["--separator", ";"], "a semicolon separates the fields"),
+    "utf-16": (",", "utf-16", "", ["--encoding", "utf-16"], "as utf-16 text"),
+    "windows": ("|", "cp1252", "", ["--encoding", "cp1252"], "as cp1252 text; a bar separates"),
+    "title": (",", "utf-8", "Sales of 2024\n\n", ["--skip-rows", "2"], "2 lines above the names"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_text_in_blocks_is_laid_out_as_it_is(tmp_path, layout):
+    separator, encoding, title, typed, told = LAYOUTS[layout]
+    frame = shop(600).rename(columns={"city": "größe"})  # not the same in all encodings
+    options = ["-k", "3", "--runs", "2", "--id", "name", "--drop", "paid"]
+    for name in ("plain", "other"):  # folders, which are read in blocks
+        (tmp_path / name).mkdir()
+    (tmp_path / "plain" / "x.csv").write_bytes(frame.to_csv(index=False).encode())
+    text = title + frame.to_csv(index=False, sep=separator)
+    (tmp_path / "other" / "x.csv").write_bytes(text.encode(encoding))
+    written = []
+    for name, more in (("plain", ()), ("other", ()), ("other", typed)):
+        done = score(tmp_path / name, *options, *more, "--out", tmp_path / "s.csv")
+        assert done.exit_code == 0, done.output
+        assert "passes over" in done.output  # in blocks
+        assert (told in done.output) == (name == "other" and not more)
+        written.append((tmp_path / "s.csv").read_bytes())
+    assert written[0] == written[1] == written[2]
+
+
+def test_a_wrong_encoding_in_blocks_says_what_to_name(tmp_path):
+    (tmp_path / "parts").mkdir()
+    shop(50).to_csv(tmp_path / "parts" / "x.csv", index=False, encoding="utf-16")
+    done = score(tmp_path / "parts", "-k", "3", "--encoding", "utf-8")
     assert done.exit_code == 1
-    assert "where commas separate the fields of CSV, and ';' does in its first line" in done.output
+    assert "x.csv" in done.output
+    assert "--encoding" in done.output
+
+
+def test_robust_scales_of_an_array_in_blocks_are_measured(tmp_path):
+    from clustertrust.cli.preparing import Ways, prepared
+    from clustertrust.tables import TablePlan
+
+    X = np.random.default_rng(0).normal(5, [1, 100], (300, 2))
+    np.save(tmp_path / "x.npy", X)
+    ways = Ways(False, False, TablePlan((), scale="robust"))
+    table, _ = prepared(open_source(tmp_path / "x.npy"), ways, 1)
+    found = np.concatenate([block.X for block in table.blocks(97)])
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    assert_allclose(
+        found, np.clip((X - np.median(X, axis=0)) / (high - low) * 1.349, -5, 5), rtol=1e-3
+    )
 
 
 def test_the_page_shows_the_sample_under_its_names_and_as_it_was_read(table, tmp_path, monkeypatch):

@@ -479,3 +479,11 @@ def test_clusters_come_in_the_order_of_a_person():
     frame = pd.DataFrame({"label": names, "score": 0.5})
     expected = ["3", "20", "a", "group 1", "group 2", "group 10"]
     assert build_report(frame)["clusters"] == expected
+
+
+def test_text_in_the_data_is_shown_by_original(tmp_path):
+    table = pd.DataFrame({"label": [0, 1], "score": [0.5, 0.6]})
+    X = pd.DataFrame({"size": [1.0, 2.0], "city": ["Rome", "Oslo"]})
+    with pytest.raises(ValueError, match=r"not numbers: \['city'\]\. Show .* original=…"):
+        write_report(tmp_path / "page.html", table, X)
+    write_report(tmp_path / "page.html", table, X[["size"]], original=X)

@@ -497,3 +497,19 @@ def test_from_the_page_to_the_decision(visit, folder):
     wrong = scores.loc[at, "label"].map(names).to_numpy() != truth[at]
     assert len(kept) > 100
     assert wrong.mean() < 0.2
+
+
+def test_columns_that_would_sway_a_person_are_not_asked_with(visit, flowers, tmp_path):
+    cake = CAKE(3, n_runs=3, random_state=0).fit(flowers)
+    own = pd.DataFrame({"petals": "five", "verdict": "wrong"}, index=flowers.index)
+    file = tmp_path / "again.html"
+    write_report(file, cake.to_frame(), flowers, original=own, unasked=["verdict"])
+    page = visit(file)
+    page.locator("#points tbody button, #points tbody a").first.click()
+    assert "verdict" in page.locator("body").inner_text()  # the report itself shows it
+    page.keyboard.press("Escape")
+    text = review(page).locator("#review").inner_text()
+    assert "five" in text
+    assert "verdict" not in text
+    with pytest.raises(ValueError, match=r"unasked=\['what'\]: original has no such column"):
+        build_report(cake.to_frame(), original=own, unasked=["what"])

@@ -458,7 +458,7 @@ def test_rows_left_out_say_why(folder):
     assert found["reason"][7] == "left out: missing values"
     assert np.isnan(found["score"][7])
     assert found["score"].notna().sum() == 59
-    assert "1 of 60 rows have no score (left out: missing values)." in result.stdout
+    assert "1 of 60 rows has no score (left out: missing values)." in result.stdout
 
 
 # All problems at once
@@ -567,7 +567,7 @@ def test_records_and_spreadsheets(folder, suffix):
 def test_no_message_has_a_temporary_name(folder):
     Path("x.csv").write_bytes(b"a,b\n\x00\x01,2\n")
     told = run("score", "x.csv", *FAST, code=1).stderr
-    assert told.startswith("Error: x.csv holds bytes that are no text")
+    assert told.startswith("Error: x.csv holds bytes that are not text")
     assert not re.search("BytesIO|object at|clustertrust-", told)
 
 

@@ -138,10 +138,18 @@ def is_dask(X: Any) -> bool:
     }
 
 
-def check_columns(X: Any) -> None:
-    """Raise for columns of a frame that are not numbers or that share a name."""
+def check_columns(X: Any, remedy: str = "") -> None:
+    """Raise for columns of a frame that are not numbers or that share a name.
+
+    `remedy` is what to do about text, where that is not to drop or to encode it.
+    """
     if type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars":
         raise TypeError("X is a polars LazyFrame, which has no rows yet; give X.collect().")
+    if type(X).__name__ == "AnnData" and type(X).__module__.split(".")[0] == "anndata":
+        raise TypeError(
+            "X is an AnnData object; give clustertrust.anndata.score the object, or a matrix of "
+            "it, such as adata.obsm['X_pca']."
+        )
     if not is_frame(X):
         return
     twice = [name for name, times in Counter(X.columns).items() if times > 1]
@@ -149,12 +157,12 @@ def check_columns(X: Any) -> None:
         raise ValueError(f"X has more than one column named {twice[0]!r}; rename them.")
     text = [str(name) for name, column in _columns_of(X, MAYBE_TEXT) if not _holds_numbers(column)]
     if text:
-        raise ValueError(
-            f"X has columns that are not numbers: {text}. Drop them, "
-            + ("make them the index, " if isinstance(X, pd.DataFrame) else "")
-            + "or encode them as numbers (clustertrust.tables.prepare, or "
+        index = "make them the index, " if isinstance(X, pd.DataFrame) else ""
+        encode = (
+            f"Drop them, {index}or encode them as numbers (clustertrust.tables.prepare, or "
             "sklearn.preprocessing.OneHotEncoder)."
         )
+        raise ValueError(f"X has columns that are not numbers: {text}. {remedy or encode}")
 
 
 # How the names of types begin, in lower case, whose columns may hold something else than numbers.

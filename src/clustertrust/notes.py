@@ -38,5 +38,5 @@ def note_on_runs(alike: int, known: int) -> tuple[str, ...]:
     where, there = ("", "") if alike == known else (f" on {alike} of {known} points", " there")
     return (
         f"The runs do not differ{where} (stability 1), so the score{there} is geometry alone. Vary "
-        "the data of the runs (resample=0.8), the resolution or the neighbours to test it harder.",
+        "the data of the runs (resample=0.8), or a parameter of the clusterer, to test it harder.",
     )

@@ -32,10 +32,11 @@ def test_the_file_has_the_librarys_numbers_and_the_inputs_names(folder, library)
     for name in RESULTS:
         assert_array_equal(table[name], expected[name], err_msg=name)
     assert result.stderr == ""
-    assert result.stdout.endswith("\nWrote scores.csv.\n")
+    assert result.stdout.endswith("\nWrote scores.csv, scores.csv.plan.json.\n")
 
 
-TYPED = ("resample=0.8", "--resample 0.8")  # in the note on runs that do not differ
+# in the note on runs that do not differ
+TYPED = ("resample=0.8), or a parameter of the clusterer, to", "--resample 0.8) to")
 
 
 def test_the_summary_is_the_librarys(folder, library):
@@ -145,7 +146,7 @@ def test_json_is_all_there_is(folder, library):
     )
     told = json.loads(result.stdout)
     assert result.stderr == ""
-    assert told["files"] == {"out": "s.csv"}
+    assert told["files"] == {"out": "s.csv", "plan": "s.csv.plan.json"}
     assert (told["rows"], told["scored"], told["runs"], told["version"]) == (
         150,
         150,
@@ -205,3 +206,32 @@ def test_demo(folder):
     before = Path("d/e/scores.csv").read_bytes()
     run(*command[1:])  # the command that it prints makes the same scores
     assert Path("d/e/scores.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("audit", "`clustertrust score DATA --labels-column COL` audits the labels"),
+        ("explain", "--report FILE` explains each point on a page"),
+        ("scores", "Did you mean score?"),
+        ("xyz", "No such command 'xyz'.\n"),
+    ],
+)
+def test_an_unknown_command_points_to_what_does_that(typed, hint):
+    assert hint in run(typed, "data.csv", code=2).stderr
+
+
+def test_messages_speak_of_what_the_command_has(folder):
+    square = pd.DataFrame(np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))))
+    square.add_prefix("p").to_csv("square.csv", index=False)
+    told = run("score", "square.csv", "-k", 2, "--runs", 3).stderr
+    assert "If they are distances, say --distances." in told
+    told = run("score", "plain.csv", "-k", 151, code=1).stderr
+    assert "-k 151 is more than the 150 points to cluster" in told
+    told = run("score", "plain.csv", "-k", 2, "--metric", "gower", "--clusterer", "gmm", code=1)
+    assert "function" not in told.stderr
+    out = run("score", "plain.csv", "-k", 2, "--runs", 3).stdout
+    assert "Vary the data of the runs (--resample 0.8) to test it harder." in out
+    run("score", "plain.csv", "-k", 2, "--runs", 3, "--out", "scores.csv")
+    told = run("ask", "plain.csv", "scores.csv", "--n", 300, "--out", "q.csv", code=1).stderr
+    assert "--n 300 is more than the 150 points" in told

@@ -128,6 +128,9 @@ def test_the_page_is_about_the_labels_that_were_scored(scored):
     assert (unpack(page["rows"]["rival"]) != unpack(page["labels"])).all()
     added = [column["name"] for column in page["original"]][-3:]
     assert added == ["kept", "corrected", "answer"]
+    # they would sway whoever reviews again
+    assert [column["name"] for column in page["original"] if column["unasked"]] == added
+    assert "standard_error" not in page["rows"]  # that of another score
     # a column of large numbers would be the first component, were they not standardised
     assert any("8 standardised columns" in note for note in page["notes"])
     assert not any("geometry alone" in note for note in page["notes"])
@@ -202,6 +205,10 @@ BAD = {
     "cluster": ({"row": [3], "answer": ["wrong"], "should_be": [7]}, "'7' at position 0, which is"),
     "contrary": ({"row": [3], "answer": ["right"], "should_be": ["other"]}, "should_be says other"),
     "mixed": ({"row": [3, 4], "answer": ["right", "benign"]}, "beside classes such as 'benign'"),
+    "slip": (
+        {"row": [3, 4, 5], "answer": ["right", "rihgt", "wrong"]},
+        "has 'rihgt' for row 4, and others are answered by right and wrong",
+    ),
     "asked": ({"row": [3], "answer": ["right"], "asked": ["chance"]}, "write random or learn"),
     "nameless": ({"answer": ["right"]}, "has no column 'row', nor one that names the rows"),
 }
@@ -227,7 +234,7 @@ def test_the_same_answer_twice_counts_once(scored):
     table.to_csv("answers.csv", index=False)
     result = run("decide", "scores.csv", "answers.csv", "--json")
     assert json.loads(result.stdout)["answers_used"] == 2
-    assert "1 rows are answered twice with the same answer" in result.stderr
+    assert "1 row is answered twice with the same answer" in result.stderr
 
 
 def test_rows_without_a_score_and_wrong_use(scored):
@@ -246,7 +253,7 @@ def test_rows_without_a_score_and_wrong_use(scored):
     usage = run("ask", "cells.csv", "scores.csv", "--n", 5, "--random", 9, "--out", "q.csv", code=2)
     assert "--random 9 is more than --n 5" in usage.stderr
     many = run("ask", "cells.csv", "scores.csv", "--n", 600, "--out", "q.csv", code=1)
-    assert "569 points have a score" in many.stderr
+    assert "--n 600 is more than the 569 points that have a score" in many.stderr
     short = pd.read_csv("scores.csv").head(20)
     short.to_csv("short.csv", index=False)
     result = run("ask", "cells.csv", "short.csv", "--out", "q.csv", code=1)
@@ -257,3 +264,37 @@ def test_tables_can_be_printed(scored):
     result = run("ask", "cells.csv", "scores.csv", "--n", 6, "--out", "-")
     assert len(result.stdout.strip().splitlines()) == 7
     assert "6 questions" in result.stderr
+
+
+def test_ask_and_decide_use_the_columns_that_score_used(scored):
+    table = pd.read_csv("cells.csv").assign(diagnosis=DIAGNOSIS)
+    table = table.rename(columns={"mean radius": "score"})  # the name of a result
+    table.to_csv("table.csv", index=False)
+    base = ("score", "table.csv", "-k", 2, "--runs", 3)
+    out = run(*base, "--drop", "diagnosis", "--out", "s.csv").stdout
+    assert "Wrote s.csv, s.csv.plan.json." in out
+    typed = ("--drop", "diagnosis")
+    # what lies beside the scores gives the questions that the option gives, and other ones
+    # than with the diagnosis among the columns
+    found = {}
+    for name, options in (("found", ()), ("typed", typed), ("wrong", ("--scale", "standard"))):
+        said = run("ask", "table.csv", "s.csv", "--out", f"{name}.csv", *options).stdout
+        found[name] = pd.read_csv(f"{name}.csv")["row"].tolist()
+        assert ("Columns are used as s.csv.plan.json says" in said) == (name == "found")
+        assert ("q.csv --drop diagnosis" in said.replace("typed.csv", "q.csv")) == (name == "typed")
+    assert found["found"] == found["typed"] != found["wrong"]
+    fill("found.csv", DIAGNOSIS, "a.csv")
+    kept = {}
+    for name, options in (("found", ()), ("typed", (*typed, "--drop", "score"))):
+        command = ("decide", "s.csv", "a.csv", "--risk", 0.2, "--all-rows", *options)
+        run(*command, "--out", "kept.csv")
+        kept[name] = pd.read_csv("kept.csv")["probability"]
+    assert np.allclose(kept["found"], kept["typed"])
+    again = run(
+        *base, "--plan", "s.csv.plan.json", "--save-plan", "p.csv.plan.json", "--out", "p.csv"
+    )
+    assert "Wrote p.csv, p.csv.plan.json." in again.stdout  # once
+    # scores that were written anew without options have a plan of their own
+    run(*base, "--out", "s.csv")
+    plan = json.loads((scored / "s.csv.plan.json").read_text(encoding="utf-8"))
+    assert {c["use"] for c in plan["columns"] if c["name"] == "diagnosis"} == {"category"}

@@ -15,6 +15,7 @@ import pytest
 from command import files, process, run, watched
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
+from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import StandardScaler
 from templates import choose_k
 
@@ -24,6 +25,7 @@ from clustertrust.cli.commands import COMMANDS
 from clustertrust.files import FORMATS, read_table
 from clustertrust.files.delimited import EXACT
 from clustertrust.k_profile.profile import RUNS
+from clustertrust.null.families import VERDICT
 
 X = pd.DataFrame(
     make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0], columns=["a", "b"]
@@ -193,11 +195,7 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
     monkeypatch.setattr(choosing, "choose_k", recorded)
     run("choose-k", "x.csv", *typed.split())
     assert {name: seen[name] for name in meant} == meant
-    assert (seen["ks"], seen["null"], seen["verbose"]) == (
-        (2, 4),
-        ("box", "gaussian", "hull"),
-        False,
-    )
+    assert (seen["ks"], seen["null"], seen["verbose"]) == ((2, 4), VERDICT, False)
     no_option = {"vary", "checkpoint", "n_clusters", "kernel_params", "metric_params", "precision"}
     no_option |= {"graph_params"}
     assert set(seen) - set(meant) == {"ks", "null", "verbose", "metric", "device"} | no_option
@@ -242,8 +240,14 @@ def test_every_option_reaches_the_library(folder, monkeypatch):
         (
             ["x.csv", "--metric", "precomputed", *FEW],
             2,
-            "to compare such a table with; add --no-null.",
+            "to cluster a square table of distances, give --distances.",
         ),
+        (["x.csv", "--distances", "--null"], 2, "--null: surrogates are points with coordinates"),
+        (["x.csv", "--distances", "--level", "0.1"], 2, "With --distances there are no surrogates"),
+        (["x.csv", "--metric", "gower", "--level", "0.1"], 2, "With --metric gower there are no"),
+        (["x.csv", "--distances", "--drop", "a"], 2, "the columns are points"),
+        (["x.csv", "--distances", "--save-plan", "p.json"], 2, "every column is a point"),
+        (["x.csv", "--distances", *FEW], 1, "a table of distances is square"),
         (["x.csv", "--clusterer", "leiden"], 2, "leiden finds the number of clusters itself"),
         (["x.csv", "--no-null", "--surrogates", "99"], 2, "leave out --surrogates"),
         (["x.csv", "--no-null", "--level", "0.1"], 2, "leave out --level"),
@@ -324,3 +328,21 @@ def test_help_lists_it(folder):
 def test_the_command_line_alone_does_not_load_it():
     code = "import sys, clustertrust.cli; print({'clustertrust.cli.choosing', 'clustertrust.null'} & set(sys.modules))"
     assert process(code=code).communicate(timeout=300)[0].strip() == "set()"
+
+
+def test_distances_are_profiled_as_the_library_does(folder):
+    square = pd.DataFrame(pairwise_distances(X)).add_prefix("p")
+    square.to_csv("square.csv", index=False)
+    result = run("choose-k", "square.csv", "--distances", *FEW, "--json")
+    found = json.loads(result.stdout)
+    how = {"n_runs": 3, "random_state": 0, "clusterer": "kmedoids", "metric": "precomputed"}
+    there = choose_k(square.to_numpy(), range(2, 5), **how, null=None)
+    assert found["best"] == there.best == 3
+    probabilities = [row["probability"] for row in found["profile"]]
+    assert_allclose(probabilities, there.probability, atol=1e-9)
+    assert found["settings"]["distances"] is True
+    told = run("choose-k", "square.csv", "--distances", *FEW).stdout
+    assert "Not compared with data without clusters." in told
+    assert "Without likelihood: distances have no coordinates" in told
+    told = run("choose-k", "x.csv", "--metric", "gower", *FEW).stdout
+    assert "Not compared with data without clusters." in told

@@ -117,8 +117,8 @@ def ask(
     left = np.setdiff1d(there, told.positions)
     if size > pool.size or m > left.size:
         raise ValueError(
-            f"n={m} questions were asked for, and {left.size} points have a score and no answer; "
-            "ask for fewer."
+            f"n={m} is more than the {left.size} points that have a score and no answer; ask about "
+            "fewer."
         )
     # Points that were answered before may be drawn: leaving them out would bias the sample.
     drawn = rng.permutation(pool)[:size]

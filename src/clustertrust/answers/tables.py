@@ -108,11 +108,7 @@ def answers_table(
         codes = codes.copy()
         codes[named] = source.codes_of(rows.loc[named, "answer"].tolist(), "answer")
     elif kinds is not None and (said.any() or (codes >= 0).any()):
-        odd = rows[said | (codes >= 0)].iloc[0]
-        raise ValueError(
-            f"{odd['file']} has {_shown(odd)} for row {odd['position']} beside classes such as "
-            f"{rows.loc[named, 'answer'].iloc[0]!r}; give classes for all rows, or right and wrong."
-        )
+        raise ValueError(_mixed(rows[said | (codes >= 0)], rows[named]))
     right = np.where(np.isnan(right) & (codes >= 0), codes == labels, right)
     _check_contradictions(rows, right, codes, labels)
     codes = np.where((codes < 0) & (right == 1), labels, codes)
@@ -223,7 +219,8 @@ def _once(rows: pd.DataFrame) -> pd.DataFrame:
             )
     repeated = int(told["position"].duplicated().sum())
     if repeated:
-        warn_user(f"{repeated} rows are answered twice with the same answer, which counts once.")
+        rows_are = "1 row is" if repeated == 1 else f"{repeated} rows are"
+        warn_user(f"{rows_are} answered twice with the same answer, which counts once.")
     drawn = rows.groupby("position")["drawn"].transform("any")
     rounds = rows.groupby("position")["round"].transform("max")
     # An answer goes before a skipped question about the same row.
@@ -242,6 +239,20 @@ def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) ->
     out = np.full(len(rows), None, dtype=object)
     out[named.to_numpy()] = given.to_numpy(dtype=object)
     return out
+
+
+def _mixed(judged: pd.DataFrame, named: pd.DataFrame) -> str:
+    """Return what is wrong with answers of two kinds; the rarer kind is taken for the slip."""
+    one, other = judged.iloc[0], named.iloc[0]
+    if len(named) < len(judged):
+        return (
+            f"{other['file']} has {other['answer']!r} for row {other['position']}, and others are "
+            "answered by right and wrong; write right, wrong or skip there too."
+        )
+    return (
+        f"{one['file']} has {_shown(one)} for row {one['position']} beside classes such as "
+        f"{other['answer']!r}; give classes for all rows, or right and wrong."
+    )
 
 
 def _check_contradictions(rows: pd.DataFrame, right: Any, codes: Ints, labels: Ints) -> None:

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -29,8 +30,29 @@ TERMINATED = 143  # 128 + the signal, as shells have it
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
+# What people type, and what does that.
+ELSEWHERE = {
+    "audit": "`clustertrust score DATA --labels-column COL` audits the labels in a column",
+    "cluster": "`clustertrust score DATA -k 3` clusters a table and scores the assignments",
+    "explain": "`clustertrust score DATA -k 3 --report FILE` explains each point on a page",
+    "fit": "`clustertrust score DATA -k 3 --model FILE` saves a model for `clustertrust predict`",
+}
+
+
 class Commands(click.Group):
     """Commands whose errors are one or two lines on standard error."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; the error for an unknown one says what does that."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], self.commands, 1)
+            hint = f" {ELSEWHERE[args[0]]}." if args[0] in ELSEWHERE else ""
+            hint = hint or (f" Did you mean {close[0]}?" if close else "")
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx) from error
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run, and exit with the code for the outcome."""

@@ -17,6 +17,7 @@ from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.files import Reading, read_table, write_table
@@ -25,6 +26,8 @@ from clustertrust.results import COLUMNS
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 
 LISTED = 12  # clusters in a printed table
+# Columns of the page, which a second review does not show.
+DECIDED = ("kept", "corrected", "answer")
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,9 @@ class ScoredFile:
 
 def ask_questions(request: Asking) -> None:
     """Choose questions about a table and its scores, and write them."""
-    points = read_points(request.data, request.columns)
-    file = _read_scored(request.scores, request.columns, points)
+    columns = as_scored(request.scores, request.columns)
+    points = read_points(request.data, columns)
+    file = _read_scored(request.scores, columns, points)
     told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
     questions = ask(
         file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
@@ -93,6 +97,8 @@ def ask_questions(request: Asking) -> None:
             write_table(table, at["--out"])
     if request.to_stdout:
         print_table(table)
+    for line in how_read(request.columns, columns, points):
+        click.echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
     out = request.paths.get("--out", "the table")
     click.echo(
@@ -100,15 +106,16 @@ def ask_questions(request: Asking) -> None:
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
         "or, into should_be, the cluster that it should be in. Then:\n"
-        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))} "
-        "--out kept.csv",
+        f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))}"
+        f"{as_typed_again(request.columns)} --out kept.csv",
         err=request.to_stdout,
     )
 
 
 def decide_rows(request: Deciding) -> None:
     """Find which rows can be kept, and write them."""
-    file = _read_scored(request.scores, request.columns, None)
+    columns = as_scored(request.scores, request.columns)
+    file = _read_scored(request.scores, columns, None)
     answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
     table = _decided(file, found)
@@ -122,15 +129,15 @@ def decide_rows(request: Deciding) -> None:
         return
     if request.to_stdout:
         print_table(_kept_rows(table, request.all_rows))
-    lines = [str(found), "", _by_cluster(found)]
+    lines = [*how_read(request.columns, columns, None), str(found), "", _by_cluster(found)]
     changed = int((table["label"].astype(str) != table["label_before"].astype(str)).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
     if found.more:
         lines.append(
             f"\nNext: clustertrust ask DATA {request.scores} --answers "
-            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more} "
-            "--out more.csv"
+            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more}"
+            f"{as_typed_again(request.columns)} --out more.csv"
         )
     click.echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():
@@ -179,7 +186,8 @@ def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | No
 
 def _places(points: Points) -> Floats:
     """Return points of all rows; rows that were left out have no score, and lie anywhere."""
-    values = np.asarray(points.X if not hasattr(points.X, "toarray") else points.X.toarray())
+    X = points.X if points.drawn is None else points.drawn  # of texts, the numbers to draw
+    values = np.asarray(X if not hasattr(X, "toarray") else X.toarray())
     out = np.zeros((len(points.kept), values.shape[1]))
     out[points.kept] = values
     return out
@@ -266,7 +274,9 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
 
     there = file.table["score"].notna().to_numpy()
     decided = found.to_frame().reset_index(drop=True)
-    table = file.table[[name for name in file.table if name in COLUMNS]].assign(
+    # The standard error is that of the first score, not of what was learned.
+    kept = [name for name in file.table if name in COLUMNS and name != "standard_error"]
+    table = file.table[kept].assign(
         score=found.learned.scores,
         probability=found.learned.scores,  # which says that these scores are learned
         label=decided["label_before"].to_numpy(),
@@ -295,15 +305,14 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
         embedding=view,
         original=_beside(own, decided)[there].set_axis(shown.index, axis=0),
         rows=np.flatnonzero(there),
+        unasked=DECIDED,
     )
 
 
 def _beside(own: pd.DataFrame, decided: pd.DataFrame) -> pd.DataFrame:
     """Return the user's own columns, and what was decided of each row."""
-    added: dict[str, Any] = {
-        "kept": np.where(decided["kept"], "yes", "no"),
-        "corrected": decided["label"].where(decided["label"] != decided["label_before"], ""),
-        "answer": decided["answer"],
-    }
+    corrected = decided["label"].where(decided["label"] != decided["label_before"], "")
+    values = (np.where(decided["kept"], "yes", "no"), corrected, decided["answer"])
+    added: dict[str, Any] = dict(zip(DECIDED, values, strict=True))
     own = own.rename(columns={name: f"{name}_input" for name in added if name in own})
     return own.reset_index(drop=True).assign(**added)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from clustertrust import CAKE, KProfile, choose_k
+from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import WHERE, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
@@ -27,6 +28,7 @@ from clustertrust.cli.printing import (
     watched,
 )
 from clustertrust.cli.request import Request
+from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.distances.metrics import has_no_points
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
@@ -34,7 +36,7 @@ from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
 from clustertrust.null.families import VERDICT
 
-__all__ = ["Asked", "check_choosing_method", "check_table", "choose"]
+__all__ = ["Asked", "check_choosing_method", "check_null", "check_table", "choose"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,18 @@ class Asked:
     n_surrogates: int
     level: float
     max_points: int
+    distances: bool = False
+
+
+def check_null(method: Method, null: bool, *, typed: bool) -> bool:
+    """Return whether there are surrogates to compare with: not without points with coordinates."""
+    if not has_no_points(method.metric):
+        return null
+    if null and typed:
+        raise click.UsageError(
+            "--null: surrogates are points with coordinates, and distances have none; leave it out."
+        )
+    return False
 
 
 def check_choosing_method(method: Method) -> None:
@@ -77,12 +91,10 @@ def check_table(out: Path | None) -> None:
 def choose(request: Request, method: Method, asked: Asked) -> None:
     """Profile a range of k."""
     data, paths = request.data, request.paths
-    if has_no_points(method.metric) and asked.null:
-        raise click.UsageError(
-            f"--metric {method.metric}: there are no data without clusters to compare such a table "
-            "with; add --no-null."
-        )
-    points = read_points(data, for_metric(request.columns, method.metric), own=False)
+    if asked.distances:
+        points = read_square(data, request.columns)
+    else:
+        points = read_points(data, for_metric(request.columns, method.metric), own=False)
     used = min(int(points.kept.sum()), asked.max_points)
     if asked.ks[-1] >= used:
         raise ValueError(
@@ -125,7 +137,13 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    print_summary(request, profile.summary(), points)
+    print_summary(request, _in_options(profile.summary()), points)
+
+
+def _in_options(summary: str) -> str:
+    """Return a summary whose remarks name options of the command; its table stays."""
+    lines = summary.splitlines()
+    return "\n".join(as_typed(line) if line.startswith("Without") else line for line in lines)
 
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:
@@ -143,6 +161,8 @@ def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dic
         name: value for name, value in how.items() if value is not None and name not in WHERE
     }
     settings |= asdict(asked)
+    if not asked.distances:
+        del settings["distances"]
     if not asked.null:  # then these options could not be given
         del settings["effort"], settings["n_surrogates"], settings["level"]
     return settings | planned_settings(points)

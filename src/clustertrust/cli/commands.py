@@ -33,6 +33,7 @@ from clustertrust.cli.shared import (
     check_column_options,
     check_streams,
     debug_option,
+    distances_option,
     json_option,
     only_scores_option,
     save_plan_option,
@@ -80,11 +81,7 @@ __all__ = ["COMMANDS"]
     metavar="COL",
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
-@click.option(
-    "--distances",
-    is_flag=True,
-    help="DATA is a square table of distances, with or without names; k-medoids by default.",
-)
+@distances_option
 @click.option(
     "--memory",
     type=click.IntRange(min=1),
@@ -335,11 +332,13 @@ def report(
 )
 @click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
 @save_plan_option
+@distances_option
 @click.option(
     "--null/--no-null",
     default=True,
     show_default=True,
-    help="Compare with data without clusters. With --no-null the answer is never 1.",
+    help="Compare with data without clusters. With --no-null, --distances or --metric gower the "
+    "answer is never 1.",
 )
 @click.option(
     "--effort",
@@ -358,7 +357,7 @@ def report(
     default=19,
     show_default=True,
     metavar="B",
-    help="Data sets without clusters, of each of two kinds.",
+    help="Data sets without clusters, of each of three kinds.",
 )
 @click.option(
     "--level",
@@ -388,6 +387,7 @@ def choose_k(
     out: str | None,
     plot: str | None,
     save_plan: str | None,
+    distances: bool,
     null: bool,
     effort: str,
     n_surrogates: int,
@@ -401,38 +401,51 @@ def choose_k(
 
     Each number gets a probability from three signals: separation, likelihood and stability. The
     recommendation is 1 if no number stands out from one cloud of points. DATA is read as by
-    `clustertrust score`, but not in blocks. The suffix of FILE sets the format of --out and --plot;
-    .json holds what --json prints.
+    `clustertrust score`, but not in blocks. With --distances, DATA holds the distances of all pairs
+    of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
+    prints.
     """
     outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
     paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
     check_column_options(columns)
     check_streams(out, as_json)
+    from clustertrust.cli import choosing
+    from clustertrust.cli.checks import check_tools
+    from clustertrust.cli.squares import check_square_options, for_distances, for_gower
+
+    loaded()
+    typed = frozenset(name for name in ("clusterer", "metric") if _is_given(ctx, name))
+    if distances:
+        if save_plan is not None:
+            raise click.UsageError("With --distances every column is a point; leave --save-plan.")
+        check_square_options(columns)
+        method = for_distances(method, typed)
+    _check_given(method, distances)
+    method = for_gower(method, typed)
+    null = choosing.check_null(method, null, typed=_is_given(ctx, "null"))
     refused = [
         _typed(ctx, name)
         for name in ("effort", "n_surrogates", "level")
         if not null and _is_given(ctx, name)
     ]
     if refused:
-        raise click.UsageError(
-            f"With --no-null there are no surrogates; leave out {', '.join(refused)}."
-        )
-    from clustertrust.cli import choosing
-    from clustertrust.cli.checks import check_tools
-    from clustertrust.cli.squares import for_gower
-
-    loaded()
-    method = for_gower(method, ("clusterer",) if _is_given(ctx, "clusterer") else ())
+        why = "With --no-null" if _is_given(ctx, "null") else f"With {_instead(distances)}"
+        raise click.UsageError(f"{why} there are no surrogates; leave out {', '.join(refused)}.")
     choosing.check_choosing_method(method)
     choosing.check_table(paths.get("--out"))
     check_tools(
         data, columns, {option: path for option, path in paths.items() if option != "--out"}
     )
-    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points)
+    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points, distances)
     request = Request(
         data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
     )
     choosing.choose(request, method, asked)
+
+
+def _instead(distances: bool) -> str:
+    """Return the option by which there are no points."""
+    return "--distances" if distances else "--metric gower"
 
 
 @click.command(short_help="See it at work on the Iris flowers.")

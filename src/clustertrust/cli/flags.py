@@ -28,6 +28,19 @@ PARAMETERS = (
     "max_points",
     *(field.name for field in fields(Columns)),
 )
+# What the library says otherwise than the command.
+WORDINGS = (
+    ("set vary or resample", "set --resample"),  # no option varies parameters
+    (", or a parameter of the clusterer, to test", " to test"),
+    ("say metric='precomputed'", "say --distances"),
+    ("metric='precomputed' has no coordinates", "distances have no coordinates"),
+    (" points of X to cluster", " points to cluster"),
+    (
+        "a scikit-learn estimator with metric='precomputed', or a function (distances, rng) -> "
+        "labels",
+        "or leave it out",
+    ),
+)
 TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 VALUE = rf"""…|{TEXT}|\[(?:{TEXT}|[^\]'"])*\]|[\w-]+(?:\.[\w-]+)*"""
 PATTERN = re.compile(rf"\b({'|'.join(PARAMETERS)})=({VALUE})")
@@ -42,9 +55,9 @@ def as_typed(message: str, *, lines: bool = False) -> str:
         return "\n".join(as_typed(line) for line in message.splitlines())
     params = [*COMMANDS["score"].params, *COMMANDS["choose-k"].params]
     options = {param.name: param for param in params if param.name in PARAMETERS}
-    message = message.replace(
-        "set vary or resample", "set --resample"
-    )  # no option varies parameters
+    for ours, typed in WORDINGS:
+        message = message.replace(ours, typed)
+    message = re.sub(r"^n=(?=\d)", "--n ", message)  # elsewhere n is the number of points
     return PATTERN.sub(
         lambda found: _option(options[found[1]], found[2]), " ".join(message.split())
     )

@@ -16,6 +16,7 @@ from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import FittedTable, for_metric
+from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
 from clustertrust.cli.points import on_all_rows, read_points
 from clustertrust.cli.printing import (
     name_of,
@@ -70,6 +71,8 @@ def score(request: ScoreRequest) -> None:
         written = bool(paths) or request.to_stdout
         columns = for_metric(columns, method.metric)
         points = read_points(data, columns, to_score=True, own=written)
+        paths = with_plan_beside(paths, columns, points)
+        request = replace(request, paths=paths)
     if points.kept.sum() < 2:
         raise ValueError(
             f"{name_of(data)} has {points.kept.sum()} row to cluster; there must be at least 2."
@@ -104,8 +107,8 @@ def score(request: ScoreRequest) -> None:
             save(at["--model"], cake, points)
         if "--plot" in at:
             draw_scores(at["--plot"], scored, points)
-        if "--save-plan" in at:
-            write_plan(at["--save-plan"], points)
+        for option in {"--save-plan", BESIDE} & at.keys():
+            write_plan(at[option], points)
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))

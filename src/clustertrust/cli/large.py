@@ -20,7 +20,8 @@ from clustertrust._parallel import memory_budget
 from clustertrust.cli.options import Columns
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
-from clustertrust.cli.points import ROW, Points, check_free
+from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
+from clustertrust.cli.points import ROW, Points, check_free, reading_of
 from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
     name_of,
@@ -30,6 +31,7 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
+    unscored,
     watched,
     with_options,
 )
@@ -39,6 +41,7 @@ from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_pla
 from clustertrust.files.appending import Append
 from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
+from clustertrust.files.lines import UTF8
 from clustertrust.files.sources import (
     Block,
     CsvSource,
@@ -69,7 +72,7 @@ def large_source(request: ScoreRequest) -> PlannedTable | None:
         if request.scheduler is None and bytes_in_memory(path) <= memory_budget():
             return None
     _check_blockwise(data, columns)
-    names = column_names(path)
+    names = column_names(path, reading_of(columns))
     if names is None:
         choice = columns.choice(())
         return PlannedTable(
@@ -82,13 +85,9 @@ def _check_blockwise(data: str, columns: Columns) -> None:
     """Raise for reading options that do not work with blocks."""
     check_free(columns.id, data)
     given = {
-        "--separator": columns.separator,
         "--array": columns.array,
         "--use-rep": columns.use_rep,
-        "--encoding": columns.encoding,
-        "--skip-rows": columns.skip_rows,
         "--sheet": columns.sheet,
-        "--scale minmax": columns.scale == "minmax",
     }
     refused = [option for option, value in given.items() if value]
     if columns.header is False:
@@ -128,6 +127,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
         # the rows are written as they are scored: the sample stands for all
         threshold = request.threshold_for(scored.scores)
         tally = Tally(threshold, fitted=request.threshold is None)
+        paths = with_plan_beside(paths, request.columns, points)
+        request = replace(request, paths=paths)
         with staged(paths) as at:
             blocks = (
                 (block, streamed.confidence(fields)) for block, fields in streamed.scores(passes)
@@ -151,8 +152,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
                 )
                 save_model(at["--model"], stored)
             scored = replace(scored, frame=pd.DataFrame(index=points.ids))
-            if "--save-plan" in at:
-                write_plan(at["--save-plan"], points)
+            for option in {"--save-plan", BESIDE} & at.keys():
+                write_plan(at[option], points)
             if "--plot" in at:
                 draw_scores(at["--plot"], scored, points)
             if "--report" in at:
@@ -261,7 +262,7 @@ def _print_outcome(
     line += f"; {passes} passes over {name_of(request.data)}"
     text = summary.text(line)
     if tally.left_out:
-        text += f"\n\n{tally.left_out} of {tally.rows} rows have no score ({MISSING_VALUES})."
+        text += f"\n\n{unscored(tally.left_out, tally.rows, MISSING_VALUES)}"
     print_summary(request, text, points)
 
 
@@ -285,6 +286,8 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
     from clustertrust.streaming.dask_passes import DaskPasses
 
+    if isinstance(source, CsvSource):
+        _check_texts(source)
     paths = [str(path.absolute()) for path in source.paths]
     columns = source.wanted
     if isinstance(source, ParquetSource):
@@ -295,7 +298,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         read = partial(
             frames.read_csv,
             paths,
-            sep=source.separator,
+            sep=source.texts[0].layout.separator,
             usecols=columns,
             blocksize=None
             if source.paths[0].suffix.lower() in COMPRESSED
@@ -313,6 +316,18 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         frame = read(dtype=kinds | dict.fromkeys(whole, np.float64))
     with distributed.Client(scheduler, timeout="10s"):
         yield DaskPasses(frame[columns], id=source.id)
+
+
+def _check_texts(source: CsvSource) -> None:
+    """Raise for files that workers would read in another way."""
+    odd = next((t for t in source.texts if t.encoding not in UTF8 or t.layout.skip), None)
+    if odd is not None:
+        raise click.UsageError(
+            f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
+            "laid out otherwise; write it so."
+        )
+    if len({text.layout.separator for text in source.texts}) > 1:
+        raise click.UsageError("--scheduler needs files with the same separator; write them so.")
 
 
 def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:

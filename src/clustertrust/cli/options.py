@@ -86,6 +86,11 @@ class Columns:
         }
         return [option for option, value in given.items() if value]
 
+    def chooses(self) -> bool:
+        """Return whether anything was said about columns that one look could not find out."""
+        others = (self.id, self.na, self.decimal, self.thousands)
+        return bool(self.changes() or any(others) or self.scale != "auto" or self.encode != "auto")
+
     def missing_rule(self) -> str | None:
         """Return what was said about missing values, in the words of a plan."""
         if self.drop_missing:

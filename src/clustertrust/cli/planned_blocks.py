@@ -10,9 +10,9 @@ import pandas as pd
 
 from clustertrust.cli.options import Columns
 from clustertrust.cli.planning import TableProblem, check_plan, given_plan, wishes_of
+from clustertrust.cli.points import reading_of
 from clustertrust.files.columns import check_there, listed
-from clustertrust.files.errors import TableError
-from clustertrust.files.sources import Block, FrameSource, Source
+from clustertrust.files.sources import Block, CsvSource, FrameSource, Source
 from clustertrust.files.tables import open_source
 from clustertrust.tables import ColumnPlan, TablePlan, look
 from clustertrust.tables.kinds import COUNTING
@@ -60,18 +60,19 @@ class Encoded(Source):
 
 def plan_blocks(data: str, columns: Columns, names: list[str]) -> PlannedTable:
     """Look at the first rows of a table, and open its blocks with what is decided."""
-    _check_separator(data, names)
+    reading = reading_of(columns)
     choice = columns.choice(names)
     check_there(names, data, id=[] if choice["id"] is None else [choice["id"]])
     others = [name for name in names if name != choice["id"]]
-    head = open_source(data, id=choice["id"], use=others)
+    head = open_source(data, id=choice["id"], use=others, reading=reading)
     assert isinstance(head, FrameSource)
     first = head.head(SAMPLE)
     first = first[[name for name in names if name in first]]
     if columns.plan is not None:
         plan = given_plan(columns, first, data)
     else:
-        plan = look(first, wishes_of(columns, choice))
+        notes = head.texts[0].layout.notes if isinstance(head, CsvSource) else []
+        plan = look(first, wishes_of(columns, choice), reading=notes)
         check_plan(plan, data)
         plan = replace(plan, columns=tuple(_cautious(c, first[c.name]) for c in plan.columns))
     if plan.rows:
@@ -79,7 +80,8 @@ def plan_blocks(data: str, columns: Columns, names: list[str]) -> PlannedTable:
             f"{data} is read in blocks, and its first row holds units. Remove that row, or allow "
             "more --memory."
         )
-    source = open_source(data, id=columns.id, use=[column.name for column in plan.used])
+    used = [column.name for column in plan.used]
+    source = open_source(data, id=columns.id, use=used, reading=reading)
     assert isinstance(source, FrameSource)
     if is_plain(plan, first):
         return PlannedTable(source, plan, first)
@@ -120,13 +122,3 @@ def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
     if column.use in ("aside", "id") and sorted_rows and not column.said:
         return replace(column, kind="number", use="number", reason="", otherwise="")
     return column
-
-
-def _check_separator(data: str, names: list[str]) -> None:
-    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    if other is not None:
-        shown = {"\t": "a tab"}.get(other, repr(other))
-        raise TableError(
-            f"{data} is read in blocks, where commas separate the fields of CSV, and {shown} does "
-            "in its first line. Allow more --memory, or write it with commas (or tabs, as .tsv)."
-        )

@@ -16,6 +16,7 @@ from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
+from clustertrust.results import COLUMNS
 from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
 from clustertrust.tables.values import as_categories, in_order
 
@@ -27,6 +28,7 @@ __all__ = [
     "given_plan",
     "is_unnamed",
     "plan_table",
+    "read_plan",
     "wishes_of",
 ]
 
@@ -158,14 +160,13 @@ def _plan_as_is(frame: pd.DataFrame, wishes: Wishes) -> TablePlan:
 
 
 def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
-    """Read the plan that the user gave, perhaps edited."""
-    assert columns.plan is not None
-    try:
-        plan = TablePlan.from_json(json.loads(Path(columns.plan).read_text(encoding="utf-8")))
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"--plan {columns.plan} cannot be used: {error}") from error
+    """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
+    plan = _named_by(_in_scores(read_plan(columns), frame), columns.id)
     have = set(frame.columns)
-    lost = [c.name for c in plan.columns if c.use != "aside" and c.name not in have]
+    if plan.id is not None and plan.id not in have:  # rows have no names then
+        unnamed = [c for c in plan.columns if c.use != "id"]
+        plan = replace(plan, columns=tuple(unnamed))
+    lost = [c.name for c in plan.used if c.name not in have]
     if lost:
         raise ValueError(f"{source_name} lacks columns of --plan {columns.plan}: {listed(lost)}.")
     if not plan.used:
@@ -177,6 +178,44 @@ def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> Table
     rows = tuple((at, why) for at, why in plan.rows if at < len(frame))
     fixed = [_with_values(c, frame, plan) if c.use == "category" else c for c in plan.columns]
     return replace(plan, columns=tuple(fixed), rows=rows)
+
+
+def read_plan(columns: Columns) -> TablePlan:
+    """Read the plan in the file of --plan."""
+    assert columns.plan is not None
+    try:
+        return TablePlan.from_json(json.loads(Path(columns.plan).read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"--plan {columns.plan} cannot be used: {error}") from error
+
+
+def _in_scores(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
+    """Return the plan with names as in a file of scores, if the frame comes from one.
+
+    There a column of the user that has the name of a result is called `score_input`.
+    """
+    have = set(frame.columns)
+    return replace(
+        plan,
+        columns=tuple(
+            replace(column, name=renamed)
+            if column.name in COLUMNS and (renamed := f"{column.name}_input") in have
+            else column
+            for column in plan.columns
+        ),
+    )
+
+
+def _named_by(plan: TablePlan, id: str | None) -> TablePlan:
+    """Return the plan with another column that names the rows; None: it stays."""
+    if id is None or id == plan.id:
+        return plan
+    others = [
+        replace(column, use="aside") if column.use == "id" else column
+        for column in plan.columns
+        if column.name != id
+    ]
+    return replace(plan, columns=(*others, ColumnPlan(id, "id", "id", said=True)))
 
 
 def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> ColumnPlan:

@@ -23,7 +23,7 @@ from clustertrust.results import COLUMNS
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 
-__all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points"]
+__all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points", "reading_of"]
 
 ROW = "row"  # name of the index, if nothing else names the rows
 
@@ -68,7 +68,15 @@ class Points:
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
     """Read a file, or standard input (-); `as_written` keeps the fields of text as text."""
-    reading = Reading(
+    reading = replace(reading_of(columns), as_written=as_written)
+    if path == "-":
+        return read_table(_standard_input(), reading, format=columns.format or "csv")
+    return read_table(path, reading, format=columns.format)
+
+
+def reading_of(columns: Columns) -> Reading:
+    """Return how to read a file."""
+    return Reading(
         text=() if columns.id is None else (columns.id,),
         separator=columns.separator,
         header=columns.header,
@@ -80,11 +88,7 @@ def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table
         na=columns.missing_texts(),
         skip_rows=columns.skip_rows,
         sheet=columns.sheet,
-        as_written=as_written,
     )
-    if path == "-":
-        return read_table(_standard_input(), reading, format=columns.format or "csv")
-    return read_table(path, reading, format=columns.format)
 
 
 _READ: list[tuple[Any, bytes]] = []  # standard input, which can be read only once

@@ -19,12 +19,16 @@ from clustertrust.cli.scaling import (
     total_of,
     with_categories,
     with_measures,
+    with_ranges,
 )
 from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.passes import passes_over
 from clustertrust.tables import TablePlan
 
 __all__ = ["Ways", "prepared"]
+
+
+FIRST = 5000  # rows that robust scales are measured on
 
 
 class Ways(NamedTuple):
@@ -40,7 +44,7 @@ def prepared(
 ) -> tuple[Source, Preparation | None]:
     """Return the table as clustered, and its preparation; measuring the columns takes a pass.
 
-    `first` are rows that robust scales are measured on.
+    `first` are rows that robust scales are measured on; None: the first ones.
     """
     table = Complete(source) if ways.drop_missing else source
     has_categories = any(column.use == "category" for column in ways.plan.used)
@@ -51,8 +55,11 @@ def prepared(
     names = source.columns or [str(j) for j in range(source.n_features)]
     moments = total_of(parts, names)
     preparation = measured(moments, standardize=ways.plan.scale == "standard", impute=ways.impute)
-    if ways.plan.scale == "robust" and first is not None:
-        preparation = with_measures(preparation, ways.plan, ways.plan.apply(first).to_numpy())
+    if ways.plan.scale == "minmax":
+        preparation = with_ranges(preparation, moments)
+    if ways.plan.scale == "robust":
+        rows = next(source.read(FIRST)).X if first is None else ways.plan.apply(first).to_numpy()
+        preparation = with_measures(preparation, ways.plan, rows)
     elif has_categories:
         preparation = with_categories(preparation, ways.plan, moments)
     return Prepared(table, preparation), preparation

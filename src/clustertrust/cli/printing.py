@@ -34,6 +34,7 @@ __all__ = [
     "say",
     "score_settings",
     "summary_fields",
+    "unscored",
     "with_options",
 ]
 
@@ -158,8 +159,13 @@ def print_summary(request: Request, text: str, points: Points) -> None:
     if points.why is not None and not points.kept.all():
         n = len(points.kept)
         for why, count in points.why[~points.kept].value_counts().items():
-            click.echo(f"\n{count} of {n} rows have no score ({why}).", err=request.to_stdout)
+            click.echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
     print_files(request)
+
+
+def unscored(count: int, of: int, why: str) -> str:
+    """Return how many rows have no score, and why."""
+    return f"{count} of {of} rows {'has' if count == 1 else 'have'} no score ({why})."
 
 
 def print_files(request: Request) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.plans_beside import as_scored, how_read
 from clustertrust.cli.points import ROW, read_points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import Request
@@ -24,7 +25,8 @@ def report(scores: str, request: Request, title: str | None) -> None:
     """Make a page from scores and the data they belong to."""
     from clustertrust.report import write_report
 
-    data, columns, paths = request.data, request.columns, request.paths
+    data, paths = request.data, request.paths
+    columns = as_scored(scores, request.columns)
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
@@ -60,6 +62,8 @@ def report(scores: str, request: Request, title: str | None) -> None:
             folder=points.folder,
             rows=places[points.kept][~unscored],
         )
+    for line in how_read(request.columns, columns, None):
+        click.echo(line)
     click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "total_of",
     "with_categories",
     "with_measures",
+    "with_ranges",
 ]
 
 
@@ -112,33 +113,48 @@ def with_categories(base: Preparation, plan: TablePlan, moments: Moments) -> Pre
             mine = plan.sources == at
             spread = (moments.means[mine] * (1 - moments.means[mine])).sum()
             scales[mine] = np.sqrt(spread / weight) if spread > 0 else 1.0
-    centers = np.where(is_category | base.is_scaled, base.means, 0.0)
+    own = base.means if base.centers is None else base.centers
+    centers = np.where(is_category, base.means, own if base.is_scaled else 0.0)
     return replace(base, scales=scales, centers=centers)
 
 
+def with_ranges(base: Preparation, moments: Moments) -> Preparation:
+    """Return the preparation with columns from 0 to 1, from moments alone."""
+    scales = moments.highs - moments.lows
+    flat = scales <= 1e-12 * np.maximum(np.abs(moments.lows), 1e-300)
+    return replace(base, scales=np.where(flat, 1.0, scales), centers=moments.lows)
+
+
 class Moments(NamedTuple):
-    """The number of some rows; the known values, mean and squares around it, for each column."""
+    """The number of some rows; for each column the known values, mean, squares around it, ends."""
 
     rows: int
     known: NDArray
     means: Floats
     squares: Floats
+    lows: Floats
+    highs: Floats
 
 
 def moments_of(X: NDArray) -> Moments:
     """Return the moments of the columns of X (b, d), without missing values."""
     finite = np.isfinite(X)
     known = finite.sum(axis=0)
+    lows = np.where(finite, X, np.inf).min(axis=0, initial=np.inf)
+    highs = np.where(finite, X, -np.inf).max(axis=0, initial=-np.inf)
     X = np.where(finite, X, 0.0).astype(np.float64, copy=False)
     means = X.sum(axis=0) / np.maximum(known, 1)
-    return Moments(len(X), known, means, (np.where(finite, X - means, 0.0) ** 2).sum(axis=0))
+    squares = (np.where(finite, X - means, 0.0) ** 2).sum(axis=0)
+    return Moments(len(X), known, means, squares, lows, highs)
 
 
 def total_of(parts: Iterable[Moments], names: Sequence[Any]) -> Moments:
     """Return the moments of all blocks by Chan's formula; raise for a column without values."""
     d = len(names)
     rows, counts, means, squares = 0, np.zeros(d), np.zeros(d), np.zeros(d)
+    lows, highs = np.full(d, np.inf), np.full(d, -np.inf)
     for part in parts:
+        lows, highs = np.minimum(lows, part.lows), np.maximum(highs, part.highs)
         both = np.maximum(counts + part.known, 1)
         shift = part.means - means
         squares += part.squares + shift**2 * (counts * part.known / both)
@@ -151,7 +167,7 @@ def total_of(parts: Iterable[Moments], names: Sequence[Any]) -> Moments:
             f"The column {str(empty[0])!r} has no known value and so no mean; leave it out with "
             "--drop."
         )
-    return Moments(rows, counts, means, squares)
+    return Moments(rows, counts, means, squares, lows, highs)
 
 
 def measured(moments: Moments, *, standardize: bool, impute: bool) -> Preparation:

@@ -21,6 +21,7 @@ __all__ = [
     "check_column_options",
     "check_streams",
     "debug_option",
+    "distances_option",
     "json_option",
     "only_scores_option",
     "save_plan_option",
@@ -66,6 +67,13 @@ debug_option = click.option(
     is_eager=True,
     callback=_debug,
     help="Show the traceback of an error.",
+)
+
+
+distances_option = click.option(
+    "--distances",
+    is_flag=True,
+    help="DATA is a square table of distances, with or without names; k-medoids by default.",
 )
 
 

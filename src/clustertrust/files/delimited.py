@@ -24,6 +24,7 @@ __all__ = [
     "as_text",
     "check_unique",
     "first_line",
+    "head_of",
     "is_number",
     "open_text",
     "read_delimited",
@@ -56,7 +57,7 @@ def read_delimited(source: Any, reading: Any, separator: str) -> tuple[pd.DataFr
 
     `reading` is a :class:`clustertrust.files.Reading`; `separator` what the format says.
     """
-    head = _head_of(source)
+    head = head_of(source)
     encoding = reading.encoding or encoding_of(head)
     try:
         return _read(source, reading, separator, encoding)
@@ -75,7 +76,7 @@ def _read(
     source: Any, reading: Any, separator: str, encoding: str
 ) -> tuple[pd.DataFrame, list[str]]:
     """Read with a known encoding; raise UnicodeDecodeError where it is another."""
-    layout = layout_of(_head_of(source), encoding, reading, separator)
+    layout = layout_of(head_of(source), encoding, reading, separator)
     options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
     options |= {"skiprows": layout.skip} if layout.skip else {}
     first = first_line(source, options)
@@ -164,7 +165,7 @@ def _parsed(source: Any, options: dict[str, Any], named: bool) -> pd.DataFrame:
             ) from error
 
 
-def _head_of(source: Any, size: int = 2**16) -> bytes:
+def head_of(source: Any, size: int = 2**16) -> bytes:
     """Return the first bytes of a text, without its compression."""
     if isinstance(source, io.BytesIO):
         return source.getvalue()[:size]

@@ -29,9 +29,10 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
+        name = "UTF-8" if error.encoding.startswith("utf-8") else error.encoding
         raise TableError(
-            f"{source_name} is not UTF-8 text ({error.reason} at byte {error.start}); save it as "
-            "UTF-8."
+            f"{source_name} is not {name} text ({error.reason} at byte {error.start}); save it as "
+            "UTF-8, or name its encoding (encoding=…)."
         ) from error
     except TableError as error:
         raise TableError(f"{source_name} {error}", error.add) from error

@@ -66,7 +66,7 @@ def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
     """Return the layout of a file by its first bytes; what `reading` has is taken from there."""
     text = _decoded(head, encoding)
     if "\0" in text:
-        raise TableError("holds bytes that are no text; is it another format?")
+        raise TableError("holds bytes that are not text; is it another format?")
     lines = text.splitlines()
     if len(head) >= 2**16 and len(lines) > 1:
         lines.pop()  # it may be cut

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,10 +25,10 @@ from clustertrust.files.delimited import (
     check_unique,
     first_line,
     is_number,
-    open_text,
 )
 from clustertrust.files.errors import TableError, named_errors
-from clustertrust.files.whole import from_arrow
+from clustertrust.files.lines import TextFile, records
+from clustertrust.files.whole import Reading, from_arrow
 
 __all__ = [
     "ArraySource",
@@ -180,13 +178,19 @@ class FileSource(Source):
     @classmethod
     @abstractmethod
     def open(
-        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+        cls,
+        paths: Sequence[Path],
+        *,
+        id: str | None,
+        use: Sequence[str],
+        drop: Sequence[str],
+        reading: Reading,
     ) -> FileSource:
-        """Open files with the chosen columns."""
+        """Open files with the chosen columns; `reading` is for text."""
 
     @classmethod
     @abstractmethod
-    def names_of(cls, path: Path) -> list[str] | None:
+    def names_of(cls, path: Path, reading: Reading) -> list[str] | None:
         """Return the names of the columns of a file, None if they have none."""
 
     @classmethod
@@ -200,7 +204,13 @@ class NpySource(FileSource):
 
     @classmethod
     def open(
-        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+        cls,
+        paths: Sequence[Path],
+        *,
+        id: str | None,
+        use: Sequence[str],
+        drop: Sequence[str],
+        reading: Reading,
     ) -> NpySource:
         """Open one file; its columns have no names, so all are used."""
         if len(paths) > 1:
@@ -210,7 +220,7 @@ class NpySource(FileSource):
         return cls(paths[0])
 
     @classmethod
-    def names_of(cls, path: Path) -> None:
+    def names_of(cls, path: Path, reading: Reading) -> None:
         """Return None: columns of an array have no names."""
         return
 
@@ -268,9 +278,10 @@ class FrameSource(FileSource):
         id: str | None = None,
         use: Sequence[str] = (),
         drop: Sequence[str] = (),
+        reading: Reading | None = None,
     ) -> None:
-        self.paths = list(paths)
-        found = [self.names_of(path) for path in self.paths]
+        self.paths, self.reading = list(paths), reading or Reading()
+        found = [self.names_of(path, self.reading) for path in self.paths]
         for path, columns in zip(self.paths, found, strict=True):
             if columns != found[0]:
                 raise ValueError(
@@ -282,10 +293,16 @@ class FrameSource(FileSource):
 
     @classmethod
     def open(
-        cls, paths: Sequence[Path], *, id: str | None, use: Sequence[str], drop: Sequence[str]
+        cls,
+        paths: Sequence[Path],
+        *,
+        id: str | None,
+        use: Sequence[str],
+        drop: Sequence[str],
+        reading: Reading,
     ) -> FrameSource:
         """Open the files as one table."""
-        return cls(paths, id=id, use=use, drop=drop)
+        return cls(paths, id=id, use=use, drop=drop, reading=reading)
 
     @property
     def wanted(self) -> list[str]:
@@ -313,10 +330,10 @@ class FrameSource(FileSource):
         return pd.DataFrame(columns=self.wanted)
 
     @classmethod
-    def names_of(cls, path: Path) -> list[str]:
+    def names_of(cls, path: Path, reading: Reading) -> list[str]:
         """Return the names of the columns of a file, each once; errors name the file."""
         with named_errors(str(path), cls.format):
-            names = cls._columns(path)
+            names = cls._columns(path, reading)
             check_unique(names)
         return names
 
@@ -327,7 +344,7 @@ class FrameSource(FileSource):
 
     @classmethod
     @abstractmethod
-    def _columns(cls, path: Path) -> list[str]:
+    def _columns(cls, path: Path, reading: Reading) -> list[str]:
         """Return the names of the columns of a file."""
 
     @abstractmethod
@@ -351,8 +368,10 @@ class CsvSource(FrameSource):
         return path.stat().st_size * (5 if path.suffix.lower() in COMPRESSED else 1)
 
     @classmethod
-    def _columns(cls, path: Path) -> list[str]:
-        names = first_line(path, {"sep": cls.separator})
+    def _columns(cls, path: Path, reading: Reading) -> list[str]:
+        text = TextFile.find(path, reading, cls.separator)
+        with text.open() as (head, _):
+            names = first_line(BytesIO(head), {"sep": text.layout.separator})
         if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
             raise TableError(
                 f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of "
@@ -360,33 +379,38 @@ class CsvSource(FrameSource):
             )
         return names
 
+    @property
+    def texts(self) -> list[TextFile]:
+        """The files and how each is laid out."""
+        return [TextFile.find(path, self.reading, self.separator) for path in self.paths]
+
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
-        with open_text(path, "rb") as file:
-            head = next(
-                (line for line in iter(partial(_records, file, 1), b"") if line.strip(b" \r\n")),
-                b"",
-            )
-            lines, before = 1, len(head)
-            while block := _records(file, rows):
-                yield self._parse(head, block, lines, before)
+        text = TextFile.find(path, self.reading, self.separator)
+        with text.open() as (head, below):
+            lines, before = 1 + text.layout.skip, len(head)
+            while block := records(below, rows):
+                yield self._parse(text.layout.separator, head, block, (lines, before))
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
-    def _parse(self, head: bytes, block: bytes, lines: int, before: int) -> pd.DataFrame:
-        """Parse some lines of text; `lines` and `before` count the lines and bytes above them."""
+    def _parse(
+        self, separator: str, head: bytes, block: bytes, above: tuple[int, int]
+    ) -> pd.DataFrame:
+        """Parse some lines of text; `above` counts the lines and bytes above them."""
+        lines, before = above
         try:
             block.decode()
         except UnicodeDecodeError as error:
             raise TableError(
                 f"is not UTF-8 text ({error.reason} at byte {before + error.start}); save it as "
-                "UTF-8."
+                "UTF-8, or name its encoding (encoding=…)."
             ) from error
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             try:
                 frame = pd.read_csv(
                     BytesIO(head + block),
-                    sep=self.separator,
+                    sep=separator,
                     index_col=False,
                     low_memory=False,
                     **EXACT,
@@ -419,8 +443,9 @@ class ParquetSource(FrameSource):
         id: str | None = None,
         use: Sequence[str] = (),
         drop: Sequence[str] = (),
+        reading: Reading | None = None,
     ) -> None:
-        super().__init__(paths, id=id, use=use, drop=drop)
+        super().__init__(paths, id=id, use=use, drop=drop, reading=reading)
         self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
 
     @classmethod
@@ -430,7 +455,7 @@ class ParquetSource(FrameSource):
         return int(about.num_rows * about.num_columns * 8)
 
     @classmethod
-    def _columns(cls, path: Path) -> list[str]:
+    def _columns(cls, path: Path, reading: Reading) -> list[str]:
         return list(_parquet(path).schema_arrow.names)
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
@@ -457,7 +482,7 @@ class ArrowSource(FrameSource):
         return 2 * path.stat().st_size
 
     @classmethod
-    def _columns(cls, path: Path) -> list[str]:
+    def _columns(cls, path: Path, reading: Reading) -> list[str]:
         with _arrow_batches(path) as (schema, _):
             return [str(name) for name in schema.names]
 
@@ -467,20 +492,6 @@ class ArrowSource(FrameSource):
                 chosen = batch.select(self.wanted)
                 for low in range(0, len(chosen), rows):
                     yield from_arrow(chosen.slice(low, rows))
-
-
-def _records(file: IO[bytes], rows: int) -> bytes:
-    """Return the next `rows` lines, and more if a quoted field spans lines."""
-    text = b"".join(itertools.islice(file, rows))
-    quotes = text.count(b'"')
-    for line in (
-        itertools.islice(file, max(rows, 1000)) if quotes % 2 else ()
-    ):  # not the whole file for a stray quote
-        text += line
-        quotes += line.count(b'"')
-        if quotes % 2 == 0:
-            break
-    return text
 
 
 def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:

@@ -137,7 +137,12 @@ def _check_options(kind: Format, reading: Reading, format: str) -> None:
 
 
 def open_source(
-    X: Any, *, id: str | None = None, use: Sequence[str] | None = None, drop: Sequence[str] = ()
+    X: Any,
+    *,
+    id: str | None = None,
+    use: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> Source:
     """Open a table to read it in blocks.
 
@@ -149,6 +154,8 @@ def open_source(
     id : name of the column that names the rows, optional
     use : names of the columns to use, optional; None: all except `id` and `drop`
     drop : names of columns to leave out
+    reading : Reading, optional
+        Its `encoding`, `separator` and `skip_rows` are used, for text; found where they are None.
 
     Returns
     -------
@@ -168,13 +175,17 @@ def open_source(
     )
     kind, paths = _files(Path(X))
     chosen: dict[str, Any] = {"id": id, "use": use or (), "drop": drop}
-    return _read_whole(paths[0], **chosen) if kind is None else kind.open(paths, **chosen)
+    reading = Reading() if reading is None else _check_reading(reading)
+    _check_options(FORMATS[format_of(paths[0])], reading, format_of(paths[0]))
+    if kind is None:
+        return _read_whole(paths[0], reading, **chosen)
+    return kind.open(paths, **chosen, reading=reading)
 
 
-def column_names(path: Path) -> list[str] | None:
+def column_names(path: Path, reading: Reading) -> list[str] | None:
     """Return the column names of a file read in blocks, or of the first in a folder, or None."""
     kind, paths = _files(path)
-    return None if kind is None else kind.names_of(paths[0])
+    return None if kind is None else kind.names_of(paths[0], reading)
 
 
 def bytes_in_memory(path: Path) -> int:
@@ -209,9 +220,11 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     return FORMATS[format].blocks, paths
 
 
-def _read_whole(path: Path, *, id: str | None, use: Sequence[str], drop: Sequence[str]) -> Source:
+def _read_whole(
+    path: Path, reading: Reading, *, id: str | None, use: Sequence[str], drop: Sequence[str]
+) -> Source:
     """Read a table of a format that is not read in blocks."""
-    data = read_table(path).data
+    data = read_table(path, reading).data
     unnamed = sparse.issparse(data) or isinstance(data.columns, pd.RangeIndex)
     if unnamed and (id is not None or use or drop):
         raise ValueError(f"{path} has no named columns; leave out id=…, use=… and drop=….")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +24,7 @@ from clustertrust.report.contents import ClusterNames, read_data, read_scores, r
 from clustertrust.report.details import (
     LOWEST,
     check_original,
+    check_unasked,
     pack_original,
     pack_reasons,
     pack_values,
@@ -65,6 +66,7 @@ def write_report(
     original: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     rows: Any = None,
+    unasked: Sequence[str] = (),
 ) -> None:
     """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
@@ -101,6 +103,8 @@ def write_report(
     rows : (n,) whole numbers, optional
         Position of each point in the file of scores, from 0, for the answers that the page writes;
         negative: not known. None: the index if it is called "row", else the position in `table`.
+    unasked : names of columns of `original`, optional
+        The review does not show them, since they would sway the person who answers.
 
     Examples
     --------
@@ -128,6 +132,7 @@ def write_report(
         original=original,
         folder=folder,
         rows=rows,
+        unasked=unasked,
     )
     write_text(Path(path), render(contents))
 
@@ -144,6 +149,7 @@ def build_report(
     original: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     rows: Any = None,
+    unasked: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the contents of the page as a JSON-able dict, with arrays packed.
 
@@ -163,6 +169,7 @@ def build_report(
     points = read_scores(table)
     numeric = points.numbers
     check_original(original, numeric)
+    hidden = check_unasked(unasked, original)
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
     named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
@@ -189,7 +196,7 @@ def build_report(
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
         "threshold": first_threshold(scores) if threshold is None else float(threshold),
-        "threshold_origin": "threshold at first: half of it" if threshold is None else "",
+        "threshold_origin": "the threshold starts at half of it" if threshold is None else "",
         "n": len(numeric),
         "clusters": clusters.texts,
         "unassigned": points.unassigned,
@@ -209,7 +216,7 @@ def build_report(
         "profiles": cluster_profiles(matrix, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
         "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
-        "original": [] if original is None else pack_original(original),
+        "original": [] if original is None else pack_original(original, hidden),
         "settings": [
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],

@@ -159,7 +159,7 @@ def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
     """Check the data: a float array or CSR matrix, missing values allowed, and the names of its
     columns.
     """
-    check_columns(X)
+    check_columns(X, "Show the whole table with original=…, and give X its numbers or nothing.")
     matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
     if matrix.shape[0] != len(table):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_same_length
+from clustertrust._validation import check_names, check_same_length
 from clustertrust._views import View, round_range
 from clustertrust.reasons import (
     BOUNDARY,
@@ -27,6 +28,7 @@ from clustertrust.report.packing import pack, pack_codes, pack_index
 __all__ = [
     "LOWEST",
     "check_original",
+    "check_unasked",
     "choose_columns",
     "group_means",
     "pack_original",
@@ -198,12 +200,29 @@ def check_original(original: Any, table: pd.DataFrame) -> None:
     check_same_length("original", original, "table", table)
 
 
-def pack_original(original: pd.DataFrame) -> list[dict[str, Any]]:
-    """Pack the columns of the user's own table as text: names, and what stands in each row."""
+def check_unasked(unasked: Any, original: pd.DataFrame | None) -> list[str]:
+    """Return names of columns of the user's own table; raise if it has no such column."""
+    names = check_names("unasked", unasked, "columns")
+    have = [] if original is None else [str(name) for name in original.columns]
+    lost = [name for name in names if name not in have]
+    if lost:
+        raise ValueError(f"unasked={lost!r}: original has no such column; it has {have}.")
+    return names
+
+
+def pack_original(original: pd.DataFrame, unasked: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Pack the columns of the user's own table as text: names, and what stands in each row.
+
+    The review does not show those `unasked`.
+    """
     most = min(MOST_ORIGINAL, MOST_CELLS // max(1, len(original)))
     shown = original.iloc[:, :most].astype(object)
     texts = shown.where(shown.notna(), "").astype(str)
     return [
-        {"name": str(name), "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object))}
+        {
+            "name": str(name),
+            "texts": pack_index(pd.Index(texts.iloc[:, j].tolist(), dtype=object)),
+            "unasked": str(name) in unasked,
+        }
         for j, name in enumerate(texts.columns)
     ]

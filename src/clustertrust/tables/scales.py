@@ -55,7 +55,7 @@ def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
         return "none", ""
     factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
     if factor <= ONE_UNIT:
-        return "none", "the columns have like ranges"
+        return "none", "the columns have similar ranges"
     shown = f"{factor:,.0f}" if 10 <= factor < 1e6 else f"{factor:.2g}"
     told = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
     ruled = _ruled_by_outliers(values)

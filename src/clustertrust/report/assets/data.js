@@ -60,7 +60,7 @@ async function readContents() {
   if (values) data.values = { ...values, data: await unpack(values.data), means: await unpack(values.means) };
   // Columns of the table that the points come from, by their positions among all.
   data.original = await Promise.all(contents.original.map(
-    async ({ name, texts }) => ({ name, text: await readIds(texts) })));
+    async ({ texts, ...column }) => ({ ...column, text: await readIds(texts) })));
   return data;
 }
 

@@ -86,7 +86,7 @@ function ownParts(data, position) {
   const picture = pictures?.of[position];
   if (picture) parts.push(element("img", { class: "picture", src: picture, alt: `${pictures.column} of ${data.id(position)}` }));
   const shown = new Set(values ? values.columns : []);
-  const others = data.original.filter(({ name }) => !shown.has(name) && name !== data.id_name && (!picture || name !== pictures.column));
+  const others = data.original.filter(({ name, unasked }) => !unasked && !shown.has(name) && name !== data.id_name && (!picture || name !== pictures.column));
   const entries = others.map(({ name, text }) => [name, text(position)]).filter(([, text]) => text !== "");
   const isLong = ([, text]) => text.length > LONG_TEXT;
   for (const [name, text] of entries.filter(isLong)) parts.push(element("h3", {}, name), element("p", { class: "own-text" }, text));

@@ -1,0 +1,77 @@
+"""The plan beside a file of scores: whoever reads the scores treats the columns as `score` did."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from clustertrust.cli.flags import as_typed
+from clustertrust.cli.options import Columns
+from clustertrust.cli.planning import read_plan
+from clustertrust.cli.points import Points
+
+__all__ = ["BESIDE", "as_scored", "as_typed_again", "how_read", "plan_beside", "with_plan_beside"]
+
+BESIDE = "plan"  # among the outputs
+
+
+def plan_beside(scores: str | Path) -> Path:
+    """Return where the plan of a file of scores is kept."""
+    return Path(f"{scores}.plan.json")
+
+
+def with_plan_beside(
+    paths: Mapping[str, Path], columns: Columns, points: Points
+) -> dict[str, Path]:
+    """Return the outputs, with a plan beside the scores if the user chose columns.
+
+    A plan that is there already is of earlier scores, so it is replaced in any case, unless it is
+    the one that was given, or is written anyway.
+    """
+    out = paths.get("--out")
+    if out is None or points.plan is None or points.adata is not None:
+        return dict(paths)
+    beside = plan_beside(out)
+    others = [*paths.values(), *([] if columns.plan is None else [Path(columns.plan)])]
+    is_there = beside.resolve() in {path.resolve() for path in others}
+    if is_there or not (columns.chooses() or beside.exists()):
+        return dict(paths)
+    return {**paths, BESIDE: beside}
+
+
+def as_scored(scores: str, columns: Columns) -> Columns:
+    """Return how to read the data of some scores: as `score` did, unless options say otherwise."""
+    beside = plan_beside(scores)
+    if replace(columns, id=None).chooses() or not beside.is_file():
+        return columns
+    columns = replace(columns, plan=str(beside))
+    return replace(columns, encode="match") if read_plan(columns).is_mixed else columns
+
+
+def how_read(typed: Columns, used: Columns, points: Points | None) -> list[str]:
+    """Return what to tell about columns: the plan beside the scores, or what to check without."""
+    if typed != used:
+        return [f"Columns are used as {used.plan} says, which was written with the scores."]
+    if used.chooses() or points is None or points.plan is None:
+        return []
+    return [as_typed(line) for line in points.plan.to_check()]
+
+
+def as_typed_again(columns: Columns) -> str:
+    """Return the options that chose columns as they may be typed again, after a blank."""
+    names = ("id", "use", "drop", "keep", "category", "na")
+    said = [(name, value) for name in names for value in _listed(getattr(columns, name))]
+    said += [("scale", columns.scale)] * (columns.scale != "auto")
+    said += [("encode", columns.encode)] * (columns.encode not in ("auto", "match"))
+    said += [] if columns.plan is None else [("plan", columns.plan)]
+    flags = ["--standardize"] * columns.standardize + ["--drop-missing"] * columns.drop_missing
+    words = [f"--{name} {shlex.quote(str(value))}" for name, value in said]
+    return "".join(f" {word}" for word in (*words, *flags))
+
+
+def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else value
