@@ -757,3 +757,24 @@ def test_a_rule_on_stored_signals_is_the_rule_of_choose_k():
     assert found["p_value"] == pytest.approx(profile.p_value)
     assert found["plausible"] == " ".join(map(str, profile.plausible))
     assert k_signals.answer(stored, k_signals.FROZEN)["probability"] != found["probability"]
+
+
+def test_the_second_held_out_compares_methods_on_the_same_sets():
+    from experiments.beyond import k_again
+
+    sets = [("real", "a", 2, 2), ("real", "b", 3, 2), ("shapes", "ball 0", 1, 1)]
+    rows = pd.DataFrame(
+        [
+            {"group": group, "set": name, "classes": classes, "method": method, "k": k}
+            for method in (k_again.OLD, k_again.NOW)
+            for group, name, classes, k in sets
+        ]
+    ).assign(plausible="2 3")
+    late = {"group": "real", "set": "a", "classes": 2, "method": "late", "k": 2}
+    rows = pd.concat([rows, pd.DataFrame([late])], ignore_index=True)
+    rows.loc[(rows["method"] == k_again.OLD) & (rows["group"] == "shapes"), "k"] = 4
+    page = "\n".join(k_again.sections(k_again.with_two(rows)))
+    assert f"| {k_again.NOW} | 50% | 100% | 0.20 | 0 of 1 | 0.41 | 100% | 2.0 |" in page
+    assert "| always 2 | 50% |" in page
+    assert "late" not in page
+    assert "| ball | 1 | 1 (0.03–1.00) | 0 (0.00–0.97) |" in page
