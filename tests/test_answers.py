@@ -162,7 +162,7 @@ def test_intervals_cover_what_they_say():
     """Truth drawn from the prior, with each strength as probable as the prior says."""
     covered, clusters = [], []
     weights = np.array(prior.PRIOR_WEIGHTS) / sum(prior.PRIOR_WEIGHTS)
-    for seed in range(40):
+    for seed in range(25):
         table, X = table_of(n=150, seed=seed)
         rng = np.random.default_rng([seed, 1])
         learned = LearnedConfidence().fit(table, [], [], X=X)

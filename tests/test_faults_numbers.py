@@ -81,6 +81,7 @@ def test_duplicates_only(folder, how):
     assert (
         "no column left to cluster (a: all its values are 1.5; b: all its values are 2.5)" in told
     )
+    assert "--keep" not in told  # which would make one cluster of equal points
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cake = CAKE(3, n_runs=3, random_state=0).fit(np.ones((30, 2)))

@@ -353,6 +353,13 @@ def test_what_many_machines_do_not_do_is_told_with_a_command(tmp_path):
     assert done.output.rstrip().endswith("--drop paid,member,city,age")
     done = score(*typed, "--drop", "paid,member,city,age")
     assert "columns are not scaled on many machines; scale them first, or say" in done.output
+    plain = shop(100)[["name", "a", "b"]]
+    layouts = {"utf-16": {"encoding": "utf-16"}, "1234.5": {"sep": ";", "decimal": ","}}
+    for told, how in layouts.items():
+        plain.to_csv(path, index=False, **how)
+        done = score(*typed, "--scale", "none")
+        assert done.exit_code == 2, done.output
+        assert {"utf-16": "UTF-8 text with the names"}.get(told, told) in done.output
 
 
 LAYOUTS = {

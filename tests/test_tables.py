@@ -16,6 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files.delimited import EXACT
+from clustertrust.model_files import read_about
 from clustertrust.tables import TablePlan, Wishes, look
 from clustertrust.tables.values import as_numbers, decimal_of, is_date, sentinels_in
 
@@ -435,6 +436,7 @@ def test_the_page_has_the_users_columns(folder):
     data.to_csv("x.csv", index=False)
     run("score", "x.csv", *FAST, "--out", "s.csv", "--report", "r.html")
     run("report", "s.csv", "--data", "x.csv", "--out", "again.html")
+    pages = []
     for page in ("r.html", "again.html"):
         text = Path(page).read_text(encoding="utf-8")
         packed = json.loads(re.search(r'id="contents"[^>]*>(.*?)</script>', text, re.S)[1])
@@ -442,6 +444,10 @@ def test_the_page_has_the_users_columns(folder):
         assert list(own) == list(data.columns)
         assert unpack_index(own["paid"], 30) == data["paid"].tolist()
         assert packed["id_name"] == "name"
+        # a category is shown as it was written, not as columns of 0 and 1
+        assert packed["values"]["columns"] == [*"abc", "paid"]
+        pages.append(packed)
+    assert pages[0]["view"] == pages[1]["view"]
     table = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.2]})
     with pytest.raises(ValueError, match="original"):
         build_report(table, original=data)
@@ -583,3 +589,27 @@ def test_floats_taken_at_once_are_those_taken_column_by_column(monkeypatch):
         assert not plan._takes_as_is(other)  # each column keeps its way to a float
     monkeypatch.setattr(TablePlan, "_takes_as_is", lambda self, chosen: False)
     pd.testing.assert_frame_equal(at_once, plan.apply(frame))
+
+
+@pytest.mark.parametrize("typed", [(), ("--decimal", ",", "--thousands", ".")])
+def test_dates_with_points_stay_dates_beside_decimal_commas(folder, typed):
+    X, which = clouds()
+    table = pd.DataFrame(
+        {
+            "day": pd.date_range("2024-01-25", periods=len(X)).strftime("%d.%m.%Y"),
+            "price": [f"{value:.2f}".replace(".", ",") for value in X["a"]],
+            "sold": [f"{3 + k}.{100 + i}" for i, k in enumerate(which)],
+        }
+    )
+    table.to_csv("x.csv", index=False, sep=";")
+    Path("parts").mkdir()  # a folder is read in blocks
+    table.to_csv("parts/x.csv", index=False, sep=";")
+    means = []
+    for data in ("x.csv", "parts"):
+        out = run("score", data, *FAST, *typed, "--scale", "standard", "--model", "m").stdout
+        assert "Clustered: 2 of 3 columns (price, sold)." in out
+        assert "Set aside: day, dates or times." in out
+        assert ("a comma comes before the decimals" in out) == (not typed)
+        means.append(read_about("m")["preparation"]["means"])
+    sold = [1000 * (3 + k) + 100 + i for i, k in enumerate(which)]
+    assert_allclose(means, [[X["a"].round(2).mean(), np.mean(sold)]] * 2)

@@ -298,3 +298,16 @@ def test_ask_and_decide_use_the_columns_that_score_used(scored):
     run(*base, "--out", "s.csv")
     plan = json.loads((scored / "s.csv.plan.json").read_text(encoding="utf-8"))
     assert {c["use"] for c in plan["columns"] if c["name"] == "diagnosis"} == {"category"}
+
+
+def test_corrected_labels_are_counted_in_the_rows_that_are_written(scored):
+    run("ask", "cells.csv", "scores.csv", "--n", 30, "--out", "q.csv")
+    fill("q.csv", DIAGNOSIS)
+    few = run("decide", "scores.csv", "q.csv", "--out", "kept.csv").stdout
+    assert pd.read_csv("kept.csv").empty
+    assert "corrected" not in few
+    every = run("decide", "scores.csv", "q.csv", "--out", "kept.csv", "--all-rows").stdout
+    table = pd.read_csv("kept.csv")
+    changed = (table["label"] != table["label_before"]).sum()
+    assert changed > 0
+    assert f"{changed} labels are corrected" in every

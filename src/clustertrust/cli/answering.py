@@ -118,19 +118,19 @@ def decide_rows(request: Deciding) -> None:
     file = _read_scored(request.scores, columns, None)
     answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
-    table = _decided(file, found)
+    written = _kept_rows(_decided(file, found), request.all_rows)
     with staged(request.paths) as at:
         if "--out" in at:
-            write_table(_kept_rows(table, request.all_rows), at["--out"])
+            write_table(written, at["--out"])
         if "--report" in at:
             _write_page(at["--report"], request, file, found)
     if request.as_json:
         print_json(_as_json(request, found), request.paths)
         return
     if request.to_stdout:
-        print_table(_kept_rows(table, request.all_rows))
+        print_table(written)
     lines = [*how_read(request.columns, columns, None), str(found), "", _by_cluster(found)]
-    changed = int((table["label"].astype(str) != table["label_before"].astype(str)).sum())
+    changed = int((written["label"].astype(str) != written["label_before"].astype(str)).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
     if found.more:
@@ -269,7 +269,7 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
     Labels are those that were scored: probabilities, rivals and votes are about these. What was
     decided is shown beside the user's own columns.
     """
-    from clustertrust.cli.writing import standardised_view
+    from clustertrust.cli.writing import values_shown, view_of
     from clustertrust.report import write_report
 
     there = file.table["score"].notna().to_numpy()
@@ -287,9 +287,8 @@ def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision
     values = view = None
     if file.points is not None and file.points.kept[there].all():
         at = there[file.points.kept]
-        values = file.points.unscaled[at]
-        view = standardised_view(file.points)
-        view = None if view is None else replace(view, xy=view.xy[at])
+        values = values_shown(file.points)[at]
+        view = view_of(file.points, at)
     shown = table[there]
     write_report(
         path,

@@ -39,7 +39,7 @@ from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
-from clustertrust.files.delimited import COMPRESSED, EXACT, as_text
+from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT, as_text
 from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
 from clustertrust.files.lines import UTF8
 from clustertrust.files.sources import (
@@ -325,6 +325,10 @@ def _check_texts(source: CsvSource) -> None:
         raise click.UsageError(
             f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
             "laid out otherwise; write it so."
+        )
+    if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
+        raise click.UsageError(
+            "--scheduler reads numbers such as 1234.5, without other marks; write them so."
         )
     if len({text.layout.separator for text in source.texts}) > 1:
         raise click.UsageError("--scheduler needs files with the same separator; write them so.")

@@ -71,7 +71,7 @@ def plan_blocks(data: str, columns: Columns, names: list[str]) -> PlannedTable:
     if columns.plan is not None:
         plan = given_plan(columns, first, data)
     else:
-        notes = head.texts[0].layout.notes if isinstance(head, CsvSource) else []
+        notes = head.notes if isinstance(head, CsvSource) else []
         plan = look(first, wishes_of(columns, choice), reading=notes)
         check_plan(plan, data)
         plan = replace(plan, columns=tuple(_cautious(c, first[c.name]) for c in plan.columns))

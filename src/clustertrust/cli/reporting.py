@@ -14,7 +14,7 @@ from clustertrust.cli.plans_beside import as_scored, how_read
 from clustertrust.cli.points import ROW, read_points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import Request
-from clustertrust.cli.writing import KEY, own_columns
+from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
 from clustertrust.files import Reading, format_of, read_table
 from clustertrust.results import COLUMNS
 
@@ -45,7 +45,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
     unscored = (
         table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
     )  # rows that scoring left out
-    values = points.unscaled[~unscored]
+    values = values_shown(points)[~unscored]
     own = own_columns(points)
     if isinstance(values, pd.DataFrame):
         values = values.set_axis(table.index[~unscored], axis=0)  # matched by name or by position
@@ -58,6 +58,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
             settings=settings,
             title=title or f"How far can the clusters of {name_of(data)} be trusted?",
             threshold=request.threshold,
+            embedding=view_of(points, ~unscored),
             original=None if own is None else own[~unscored],
             folder=points.folder,
             rows=places[points.kept][~unscored],

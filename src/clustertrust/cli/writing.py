@@ -26,6 +26,8 @@ __all__ = [
     "save",
     "save_figure",
     "standardised_view",
+    "values_shown",
+    "view_of",
     "votes_of",
     "write_page",
     "write_plan",
@@ -112,16 +114,29 @@ def write_page(
     write_report(
         path,
         scored.to_frame(),
-        points.unscaled,
+        values_shown(points),
         votes=votes_of(scored),
         settings=settings,
         title=f"How far can the clusters of {name} be trusted?",
         threshold=threshold,
-        embedding=_view(points) if points.view is None else points.view,
+        embedding=view_of(points),
         original=own_columns(points),
         folder=points.folder,
         rows=_places(points),
     )
+
+
+def values_shown(points: Points) -> Any:
+    """Return the values of a page: numbers, since the user's own table has categories as texts.
+
+    A category of 40 values would fill the page with 40 columns of 0 and 1.
+    """
+    if points.plan is None or points.original is None:
+        return points.unscaled
+    used = [column for column in points.plan.used if column.use == "category"]
+    encoded = {name for column in used for name in column.features}
+    numbers = [name for name in points.unscaled.columns if name not in encoded]
+    return points.unscaled[numbers] if numbers else points.unscaled
 
 
 def own_columns(points: Points) -> pd.DataFrame | None:
@@ -142,14 +157,15 @@ def _places(points: Points) -> Ints | None:
     return np.full(len(places), -1) if points.sampled else places
 
 
-def _view(points: Points) -> Any:
-    """Return where cells are drawn, or principal components of standardised columns."""
+def view_of(points: Points, at: Any = slice(None)) -> Any:
+    """Return where to draw the points `at`: the UMAP of cells, or principal components."""
     if points.adata is not None:
         from clustertrust.cell_data import placed
 
         found = placed(points.adata)
-        return None if found is None else found[points.kept]
-    return standardised_view(points)
+        return None if found is None else found[points.kept][at]
+    view = standardised_view(points) if points.view is None else points.view
+    return None if view is None else replace(view, xy=view.xy[at])
 
 
 def standardised_view(points: Points) -> View | None:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from clustertrust.files.layout import encoding_of, layout_of
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
 __all__ = [
+    "COMMA",
     "COMPRESSED",
     "EXACT",
     "as_text",
@@ -26,10 +28,13 @@ __all__ = [
     "first_line",
     "head_of",
     "is_number",
+    "marks_of",
     "open_text",
     "read_delimited",
     "rewound",
 ]
+
+COMMA = "a comma comes before the decimals"
 
 # How to open compressed text, by suffix; the same suffixes as in pandas.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -93,16 +98,30 @@ def _read(
         if not named:
             names = [int(n) for n in reading.text if n.isdecimal()]
         options |= as_text(names, numbered, reading.na)
-        options |= {"decimal": reading.decimal} if reading.decimal else {}
-        options |= {"thousands": reading.thousands} if reading.thousands else {}
     if layout.unnamed and named:
         options |= {"names": first, "header": 0}
     frame = _parsed(source, options, named)
-    if not (reading.as_written or reading.decimal) and _has_decimal_commas(frame, reading):
-        found = _parsed(source, options | {"decimal": ",", "thousands": "."}, named)
-        return found, [*layout.notes, "a comma comes before the decimals"]
+    marks = {} if reading.as_written else marks_of(frame, reading, options)
+    if marks:
+        frame = _parsed(source, options | marks, named)
+        if not (reading.decimal or reading.thousands):
+            return frame, [*layout.notes, COMMA]
     doubts = _first_point(frame) if named and reading.header is None else []
     return frame, [*layout.notes, *doubts]
+
+
+def marks_of(frame: pd.DataFrame, reading: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of pandas.read_csv for marks in numbers: those given, or that a frame shows.
+
+    The frame was read without marks, with some `options`.
+    """
+    marks = {"decimal": reading.decimal, "thousands": reading.thousands}
+    if not any(marks.values()) and _has_decimal_commas(frame, reading):
+        marks = {"decimal": ",", "thousands": "."}
+    found: dict[str, Any] = {name: mark for name, mark in marks.items() if mark}
+    if "thousands" in found:
+        found |= _dates_as_text(frame, found["thousands"], options)
+    return found
 
 
 def _first_point(frame: pd.DataFrame) -> list[str]:
@@ -135,6 +154,21 @@ def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
         elif pd.api.types.is_float_dtype(column.dtype) and not _in_thousandths(column):
             found.add(".")
     return found - {None} == {","}
+
+
+def _dates_as_text(frame: pd.DataFrame, mark: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an option of pandas.read_csv that keeps texts whose marks separate no thousands.
+
+    Without it pandas reads 31.12.2024 as 31122024.
+    """
+    odd = rf"\d{re.escape(mark)}(?!\d{{3}}(?!\d))\d"
+    texts = [
+        name
+        for name in frame.columns
+        if not pd.api.types.is_numeric_dtype(frame[name].dtype)
+        and frame[name].astype(str).str.contains(odd, regex=True).any()
+    ]
+    return {"dtype": {**options.get("dtype", {}), **dict.fromkeys(texts, str)}}
 
 
 def _in_thousandths(column: pd.Series) -> bool:

@@ -19,12 +19,14 @@ from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files.columns import choose_features
 from clustertrust.files.delimited import (
+    COMMA,
     COMPRESSED,
     EXACT,
     as_text,
     check_unique,
     first_line,
     is_number,
+    marks_of,
 )
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.lines import TextFile, records
@@ -45,6 +47,9 @@ __all__ = [
     "checked",
     "numbers_of",
 ]
+
+
+FIRST = 1000  # rows of text that show the marks in its numbers
 
 
 class Block(NamedTuple):
@@ -380,6 +385,15 @@ class CsvSource(FrameSource):
         return names
 
     @property
+    def notes(self) -> list[str]:
+        """What was found about the text of the first file, and not told."""
+        first = self.texts[0]
+        said = self.reading.decimal or self.reading.thousands
+        with named_errors(str(first.path), self.format):
+            found = [] if said or not self._marks(first) else [COMMA]
+        return [*first.layout.notes, *found]
+
+    @property
     def texts(self) -> list[TextFile]:
         """The files and how each is laid out."""
         return [TextFile.find(path, self.reading, self.separator) for path in self.paths]
@@ -387,14 +401,25 @@ class CsvSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
+        options = {"sep": text.layout.separator} | self._marks(text)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
             while block := records(below, rows):
-                yield self._parse(text.layout.separator, head, block, (lines, before))
+                yield self._parse(options, head, block, (lines, before))[self.wanted]
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
+    def _marks(self, text: TextFile) -> dict[str, Any]:
+        """Return options for marks in numbers, as the first rows show them."""
+        with text.open() as (head, below):
+            options = {"sep": text.layout.separator}
+            first = self._parse(options, head, records(below, FIRST), (1, len(head)))
+        return marks_of(first, self.reading, self._as_text())
+
+    def _as_text(self) -> dict[str, Any]:
+        return as_text([] if self.id is None else [self.id], self.columns or (), ("None",))
+
     def _parse(
-        self, separator: str, head: bytes, block: bytes, above: tuple[int, int]
+        self, options: dict[str, Any], head: bytes, block: bytes, above: tuple[int, int]
     ) -> pd.DataFrame:
         """Parse some lines of text; `above` counts the lines and bytes above them."""
         lines, before = above
@@ -408,13 +433,12 @@ class CsvSource(FrameSource):
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             try:
-                frame = pd.read_csv(
+                frame: pd.DataFrame = pd.read_csv(
                     BytesIO(head + block),
-                    sep=separator,
                     index_col=False,
                     low_memory=False,
                     **EXACT,
-                    **as_text([] if self.id is None else [self.id], self.columns or (), ("None",)),
+                    **(self._as_text() | options),
                 )
             except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
                 raise TableError(
@@ -422,7 +446,7 @@ class CsvSource(FrameSource):
                     f"below line {lines}: {error}".strip()
                 ) from error
         frame.columns = frame.columns.map(str)
-        return frame[self.wanted]
+        return frame
 
 
 class TsvSource(CsvSource):

@@ -245,12 +245,13 @@ def _problems(
         return found
     if not plan.used:
         told = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
-        usable = next((c.otherwise for c in plan.columns if c.otherwise and c.kind != "id"), "")
+        usable = [c for c in plan.columns if c.otherwise and c.kind not in ("id", "constant")]
+        keep = ", or use some all the same with keep=…" if usable else ""
         return [
             Problem(
-                f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…, or "
-                "use some all the same with keep=….",
-                usable,
+                f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…"
+                f"{keep}.",
+                usable[0].otherwise if usable else "",
             )
         ]
     return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].said else []
