@@ -739,3 +739,42 @@ def test_the_answer_two_stands_beside_every_rule_for_k():
     assert two["off"] == pytest.approx((np.log(2) + np.log(4)) / 3)
     assert two["off_of_several"] == pytest.approx((np.log(2) + np.log(4)) / 2)
     assert ours["off_of_several"] == pytest.approx(np.log(4) / 2)
+
+
+def test_a_rule_on_stored_signals_is_the_rule_of_choose_k():
+    from experiments.beyond import k_signals
+    from experiments.beyond.heldout import Set
+
+    from clustertrust import CAKE, choose_k
+
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((60, 2)) + 3.0 * j for j in range(3)])
+    profile = choose_k(X, k_signals.KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
+    stored = k_signals.rows_of("generated", Set("three", X, np.zeros(180), 3))
+    found = k_signals.answer(stored, k_signals.SCALE)
+    assert (found["k"], found["strongest"]) == (profile.best, profile.strongest)
+    assert found["probability"] == pytest.approx(profile.probability.max())
+    assert found["p_value"] == pytest.approx(profile.p_value)
+    assert found["plausible"] == " ".join(map(str, profile.plausible))
+    assert k_signals.answer(stored, k_signals.FROZEN)["probability"] != found["probability"]
+
+
+def test_the_second_held_out_compares_methods_on_the_same_sets():
+    from experiments.beyond import k_again
+
+    sets = [("real", "a", 2, 2), ("real", "b", 3, 2), ("shapes", "ball 0", 1, 1)]
+    rows = pd.DataFrame(
+        [
+            {"group": group, "set": name, "classes": classes, "method": method, "k": k}
+            for method in (k_again.OLD, k_again.NOW)
+            for group, name, classes, k in sets
+        ]
+    ).assign(plausible="2 3")
+    late = {"group": "real", "set": "a", "classes": 2, "method": "late", "k": 2}
+    rows = pd.concat([rows, pd.DataFrame([late])], ignore_index=True)
+    rows.loc[(rows["method"] == k_again.OLD) & (rows["group"] == "shapes"), "k"] = 4
+    page = "\n".join(k_again.sections(k_again.with_two(rows)))
+    assert f"| {k_again.NOW} | 50% | 100% | 0.20 | 0 of 1 | 0.41 | 100% | 2.0 |" in page
+    assert "| always 2 | 50% |" in page
+    assert "late" not in page
+    assert "| ball | 1 | 1 (0.03–1.00) | 0 (0.00–0.97) |" in page

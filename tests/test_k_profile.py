@@ -159,13 +159,23 @@ def made(blobs, **behind):
 
 def test_the_probability_is_the_product_over_signals(blobs):
     t = {"separation": [0, 1, 4, 9], "likelihood": [3, 0, 1, 2], "stability": [0, 0, 2, 5]}
-    plain = np.ones(4)
+    plain = 1 / np.array([2.0, 3.0, 4.0, 5.0])  # the prior
     for behind, w in zip(t.values(), WEIGHTS[tuple(t)], strict=True):
         plain *= (1.0 + np.array(behind)) ** -w
     profile = made(blobs, **t)
     assert_allclose(profile.probability, plain / plain.sum())
     assert profile.choices == {"separation": 2, "likelihood": 3, "stability": 2}
     assert profile.best == profile.strongest == 3
+
+
+def test_where_signals_say_nothing_the_prior_is_uniform_in_log_k(blobs):
+    """Half as many clusters are twice as probable; sharp signals are stronger."""
+    flat = made(blobs, separation=[0] * 4, likelihood=[0] * 4, stability=[0] * 4)
+    assert flat.probability[0] / flat.probability[2] == pytest.approx(2)  # 2 and 4
+    assert flat.strongest == 2
+    sharp = made(blobs, separation=[9] * 3 + [0], likelihood=[9] * 3 + [0], stability=[9] * 3 + [0])
+    assert sharp.strongest == 5
+    assert_allclose(flat.support["prior"], [1, 2 / 3, 1 / 2, 2 / 5])
 
 
 def test_members_that_disagree_leave_doubt(blobs):
@@ -295,7 +305,7 @@ def test_the_display_draws_what_is_there(blobs):
     assert shown.figure_ is figure
     assert_allclose([bar.get_height() for bar in shown.bars_], blobs.probability)
     product = np.ones(4)
-    assert set(blobs.support) == {"likelihood", "stability"}
+    assert set(blobs.support) == {"prior", "likelihood", "stability"}
     for name in blobs.support:
         product *= shown.lines_[name].get_ydata()
     assert_allclose(product / product.sum(), blobs.probability)  # the picture shows why

@@ -252,8 +252,9 @@ def test_runs_that_all_agree_say_nothing():
 @given(st.lists(st.floats(0, 50), min_size=2, max_size=6))
 def test_probabilities_fall_with_distance(t):
     t = np.array(t)
-    p = probabilities({"separation": Signal("separation", -t, np.ones(len(t)), t)})
-    assert p.sum() == pytest.approx(1)
+    ks = np.arange(2, 2 + len(t))
+    p = ks * probabilities({"separation": Signal("separation", -t, np.ones(len(t)), t)}, ks)
+    assert (p / ks).sum() == pytest.approx(1)
     assert np.all(np.diff(p[np.argsort(t, kind="stable")]) <= 1e-12)
 
 

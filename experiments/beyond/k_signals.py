@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 # As it was when the first held-out sets were looked at.
 FROZEN = Rule({SIGNALS: (0.0, 1.48, 0.64), SIGNALS[:2]: (0.41, 1.59)}, 0.0)
 # Errors count by their ratio, so k is a scale: the prior is uniform in log k. Weights fitted to the development sets with it,
-# by `python -m experiments.beyond.k_weights --prior 1`.
+# by `python -m experiments.beyond.k_weights`.
 SCALE = Rule({SIGNALS: (0.0, 1.54, 0.48), SIGNALS[:2]: (0.26, 1.60)}, 1.0)
 
 

@@ -96,7 +96,7 @@ def cases_of(rows: pd.DataFrame) -> list[Case]:
 
 
 def fit_weights(
-    cases: list[Case], used: tuple[str, ...] = SIGNALS, prior: float = 0.0
+    cases: list[Case], used: tuple[str, ...] = SIGNALS, prior: float = 1.0
 ) -> np.ndarray:
     """The weights, none below 0, that make the right k most probable: Σ log p(right) as large as it gets.
 
@@ -116,7 +116,7 @@ def fit_weights(
 
 
 def share_covered(
-    cases: list[Case], w: np.ndarray, mass: float, prior: float = 0.0
+    cases: list[Case], w: np.ndarray, mass: float, prior: float = 1.0
 ) -> tuple[float, float]:
     """How often the plausible k hold the right one, and how many they are in the mean."""
     covered, sizes, weights = [], [], []
@@ -135,7 +135,7 @@ def main() -> None:
         prog="python -m experiments.beyond.k_weights", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--each", type=int, default=8, help="sets of each generated family")
-    parser.add_argument("--prior", type=float, default=0.0, help="exponent: p(k) ∝ 1/k^PRIOR")
+    parser.add_argument("--prior", type=float, default=1.0, help="p(k) ∝ 1/k^PRIOR; 0 was first")
     parser.add_argument("--out", type=Path, default=FILE)
     arguments = parser.parse_args()
     rows = read(arguments.out)

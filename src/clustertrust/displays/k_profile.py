@@ -14,7 +14,12 @@ from clustertrust.k_profile.record import KProfile
 
 __all__ = ["KProfileDisplay"]
 
-STYLES = {"separation": ("s-", BLUE), "likelihood": ("o-", GREEN), "stability": ("^-", PINK)}
+STYLES = {
+    "prior": ("--", MISSING),
+    "separation": ("s-", BLUE),
+    "likelihood": ("o-", GREEN),
+    "stability": ("^-", PINK),
+}
 TOP = 1.02  # of the axis, below the legend
 
 
@@ -22,15 +27,16 @@ class KProfileDisplay(Display):
     """The probability of each k as bars, and what each signal says as lines.
 
     A line is 1 at the k that its signal prefers, and falls with the standard errors that another k
-    is behind. The bars are the product of the lines, scaled to add up to 1. So a bar is high only
-    where no signal objects. Signals without weight have no line. The weakest cluster's mean score,
-    and how far the data stand out from one cloud at each k, are drawn beside them.
+    is behind; that of the prior falls as 1/k. The bars are the product of the lines, scaled to add
+    up to 1. So a bar is high only where no signal objects. Signals without weight have no line. The
+    weakest cluster's mean score, and how far the data stand out from one cloud at each k, are drawn
+    beside them.
 
     Parameters
     ----------
     n_clusters : (q,) the numbers of clusters
     probability : (q,) of each
-    support : by signal that counts, (q,) between 0 and 1
+    support : of the prior and by signal that counts, (q,) between 0 and 1
     weakest : (q,) mean score of the weakest cluster
     best : int, the recommendation; 1 where no k stands out
     plausible : the numbers that may well be right
@@ -52,7 +58,7 @@ class KProfileDisplay(Display):
     >>> from clustertrust import CAKE, choose_k
     >>> profile = choose_k(load_iris().data, range(2, 5), CAKE(n_runs=3, random_state=0), null=None)
     >>> sorted(KProfileDisplay(**KProfileDisplay.numbers(profile)).support)
-    ['likelihood', 'stability']
+    ['likelihood', 'prior', 'stability']
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class KProfile:
         On generated sets with known k, of all answers with probability p about the share p is
         right. On other data it is a measure of how clear the answer is.
         """
-        return probabilities(self.signals)
+        return probabilities(self.signals, self.n_clusters)
 
     @property
     def strongest(self) -> int:
@@ -104,8 +104,11 @@ class KProfile:
 
     @property
     def support(self) -> dict[str, Floats]:
-        """By signal that counts, (q,) factors; `probability` is proportional to their product."""
-        return supports(self.signals)
+        """(q,) factors: the prior, 1/k, and what each signal that counts says.
+
+        Each is 1 where it is largest; `probability` is proportional to their product.
+        """
+        return supports(self.signals, self.n_clusters)
 
     # The comparison with one cloud; NaN at a k that was not compared
 
