@@ -50,13 +50,13 @@ def subsets(case: Case, method: str, protocol: Protocol, repetition: int) -> dic
 
 
 def repeat(
-    name: str, method: str, protocol: Protocol
+    name: str, method: str, protocol: Protocol, dtype: str | None = None
 ) -> Iterator[dict[tuple[str, str], tuple[float, float]]]:
     """Mean of each metric and its deviation over seeds, of all rules and paired differences, once a
     repetition.
     """
     for repetition in range(2 if protocol.quick else 10):
-        case = replace(protocol, part=repetition).load(name)
+        case = replace(protocol, part=repetition).load(name, dtype)
         seeds = [seed + 100 * repetition for seed in protocol.evaluation_seeds()]
         kept = subsets(case, method, protocol, repetition)
         by_seed = {rule: evaluate(case, method, [points], seeds) for rule, points in kept.items()}
@@ -71,17 +71,18 @@ def repeat(
 
 
 def over_ensembles(
-    starts: Mapping[str, str], *, reduced: bool = False
+    starts: Mapping[str, str], *, reduced: bool = False, dtype: str | None = None
 ) -> Callable[[str, Protocol], Iterator[dict[str, Any]]]:
     """Make the experiment for some ways to start: what the tables call them, and the method.
 
-    `reduced` takes the first 50 principal components of Fm, where its pixels would cost too much.
+    `reduced` takes the first 50 principal components of Fm, where its pixels would cost too much. `dtype`
+    is that of the points, where it is not their own.
     """
 
     def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
         protocol = replace(protocol, reduced=reduced)
         for start, method in starts.items():
-            found = list(repeat(name, method, protocol))
+            found = list(repeat(name, method, protocol, dtype))
             for rule, metric in found[0]:
                 values, spread = np.array([one[rule, metric] for one in found]).T
                 row = {

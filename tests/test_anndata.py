@@ -380,7 +380,7 @@ def test_ask_and_decide_by_answers_in_obs(adata):
     species = load_iris().target_names[load_iris().target]
     clustertrust.anndata.score(adata, n_clusters=3, n_runs=5)
     questions = clustertrust.anndata.ask(adata, 90, n_random=60)
-    assert list(questions.columns) == ["label", "rival", "score", "reason"]
+    assert list(questions.columns) == ["label", "rival"]
     assert adata.obs["cake_asked"].value_counts().to_dict() == {"random": 60, "learn": 30}
     assert set(questions.index) == set(adata.obs_names[adata.obs["cake_asked"].notna()])
     asked = adata.obs["cake_asked"].notna()

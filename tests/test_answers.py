@@ -10,9 +10,10 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 
 from clustertrust import CAKE
-from clustertrust.answers import LearnedConfidence
+from clustertrust.answers import LearnedConfidence, ask
 from clustertrust.answers import posterior as prior
 from clustertrust.answers.features import Features
+from clustertrust.calibration import suggest
 from clustertrust.evaluation import auroc
 
 
@@ -309,3 +310,15 @@ def test_other_wrong_arguments_are_errors(iris):
         LearnedConfidence().fit(table, [3], [True])
     with pytest.raises(ValueError, match="no column 'score'"):
         LearnedConfidence().fit(table.drop(columns="score"), [3], [True])
+
+
+def test_questions_and_samples_are_shown_on_one_line():
+    cake = CAKE(3, n_runs=3, random_state=0).fit(load_iris().data)
+    questions = ask(cake, 30)
+    assert (
+        repr(questions)
+        == "<Questions: 30 points, 20 drawn at random; positions, drawn, answered(), …>"
+    )
+    sample = suggest(cake.scores_, 12)
+    assert repr(sample).startswith("<Sample: 12 of 150 points, purpose='threshold'")
+    assert "\n" not in repr(sample)

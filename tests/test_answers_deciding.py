@@ -273,7 +273,7 @@ def test_wrong_answers_to_decide_are_errors(cancer):
     answers = Answers.of(cake, [0, 1], right=[True, False], drawn=True)
     with pytest.raises(ValueError, match="risk=5"):
         decide(cake, answers, risk=5)
-    with pytest.raises(ValueError, match="ask for fewer"):
+    with pytest.raises(ValueError, match="ask about fewer"):
         ask(cake, 570)
     with pytest.raises(ValueError, match="n_random"):
         ask(cake, 10, n_random=11)

@@ -148,7 +148,7 @@ def sentences_of(name, shown):
         for metric in ("ARI", "AMI")
     }
     (ari, loss), (ami, _) = by["full", "ARI"], by["full", "AMI"]
-    of = f"of the {WORDS[len(there)]} sets that were run"
+    of = f"of the {WORDS[len(there)]} sets" + " that were run" * (there != ALL)
     sentences = {
         "full": f"With {shown} it does so by ARI on {WORDS[len(ari)]} {of} and by AMI on "
         f"{WORDS[len(ami)]}, and lies below zero by ARI on {listed(loss)}.",

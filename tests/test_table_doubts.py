@@ -302,9 +302,11 @@ def test_gowers_distance_gets_categories_and_gaps_as_they_are(folder):
     assert_allclose(pd.read_csv("again.csv")["score"], expected.score_samples(X), atol=1e-12)
     run("score", "x.csv", *FAST, *how, "--plan", "p.json", "--out", "planned.csv")
     assert Path("planned.csv").read_bytes() == Path("s.csv").read_bytes()
-    told = run("choose-k", "x.csv", "--k", "2,3", *how, code=2).stderr
-    assert "no data without clusters to compare such a table with; add --no-null." in told
-    run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null")
+    told = run("choose-k", "x.csv", "--k", "2,3", *how, "--null", code=2).stderr
+    assert "surrogates are points with coordinates, and distances have none" in told
+    told = run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3").stdout
+    assert "Not compared with data without clusters." in told
+    assert told == run("choose-k", "x.csv", "--k", "2,3", *how, "--runs", "3", "--no-null").stdout
 
 
 @pytest.mark.parametrize("scale", ["auto", "none", "robust", "minmax"])

@@ -613,3 +613,13 @@ def test_dates_with_points_stay_dates_beside_decimal_commas(folder, typed):
         means.append(read_about("m")["preparation"]["means"])
     sold = [1000 * (3 + k) + 100 + i for i, k in enumerate(which)]
     assert_allclose(means, [[X["a"].round(2).mean(), np.mean(sold)]] * 2)
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f", "'"])
+def test_blanks_between_thousands_hide_no_decimal_comma(folder, blank):
+    X, _ = clouds()
+    amounts = 12_345.5 + 1000 * X["a"].round(1)
+    texts = [f"{value:,.1f}".replace(",", blank).replace(".", ",") for value in amounts]
+    found = look(pd.DataFrame({"amount": texts, "b": X["b"]}))
+    assert [column.name for column in found.used] == ["amount", "b"]
+    assert_allclose(found.apply(pd.DataFrame({"amount": texts, "b": X["b"]}))["amount"], amounts)

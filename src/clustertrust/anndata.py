@@ -15,7 +15,7 @@ import pandas as pd
 from clustertrust import answers
 from clustertrust._validation import check_mapping, check_names, check_same_length
 from clustertrust.answers.scored import scored as scored_points
-from clustertrust.answers.tables import answers_table
+from clustertrust.answers.tables import SHOWN, answers_table
 from clustertrust.auditing import audit
 from clustertrust.cell_data import (
     CellData,
@@ -257,8 +257,8 @@ def ask(
     Returns
     -------
     DataFrame
-        One row per question, by the names of the cells: label, rival, score and reason. Put the
-        answers into `adata.obs["cake_answer"]`.
+        One row per question, by the names of the cells: label and rival. Put the answers into
+        `adata.obs["cake_answer"]`.
     """
     table = _results(adata, key_added)
     X = representation(adata, use_rep)
@@ -266,7 +266,7 @@ def ask(
     asked = pd.Series(None, index=adata.obs_names, dtype=object)
     asked.iloc[questions.positions] = np.where(questions.drawn, "random", "learn")
     adata.obs[f"{key_added}_asked"] = pd.Categorical(asked, categories=["learn", "random"])
-    shown = [name for name in ("label", "rival", "score", "reason") if name in table]
+    shown = [name for name in SHOWN if name in table]
     return table.iloc[questions.positions][shown]
 
 

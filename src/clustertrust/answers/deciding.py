@@ -118,7 +118,7 @@ class Decision:
                 f"can be guaranteed; {answers}. {self.advice}"
             )
         return (
-            f"Nothing is kept: of no set of rows can it be shown that {surely}; {answers}. "
+            f"Nothing is kept: it cannot be shown for any set of rows that {surely}; {answers}. "
             f"{self.advice}"
         )
 

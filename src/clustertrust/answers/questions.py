@@ -40,6 +40,11 @@ class Questions:
     round: int = 1
     source: Scored = field(repr=False, default=None)  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        size = f"{len(self.drawn)} points, {int(self.drawn.sum())} drawn at random"
+        return f"<Questions: {size}; positions, drawn, answered(), …>"
+
     def answered(self, right: Any = None, *, classes: Any = None, should_be: Any = None) -> Answers:
         """Return the questions with their answers, in the order of `positions`.
 

@@ -1,9 +1,8 @@
 """Questions and answers as tables: what a person fills in in a spreadsheet, and what comes back.
 
 Columns of questions: `row` (position, from 0), the names of the rows if they have any, `answer` and
-`should_be` (empty), `label`, `rival`, `score`, `reason`, `asked` ("random" or "learn"),
-`inclusion`, `round`, then the columns of the data. Answers need `answer`, and `row` or the names of
-the rows.
+`should_be` (empty), `label`, `rival`, `asked` ("random" or "learn"), `inclusion`, `round`, then the
+columns of the data. Answers need `answer`, and `row` or the names of the rows.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
 
-__all__ = ["KINDS", "RESERVED", "answers_table", "questions_table"]
+__all__ = ["KINDS", "RESERVED", "SHOWN", "answers_table", "questions_table"]
 
 RESERVED = (
     *("row", "answer", "should_be", "label", "rival", "score", "reason"),
     *("asked", "inclusion", "round"),
 )
-SHOWN = ("label", "rival", "score", "reason")  # columns of results that a person sees
+SHOWN = ("label", "rival")  # columns of results that a person sees; a score would sway them
 KINDS = ("auto", "classes", "labels")  # what names in `answer` are
 WORDS = {
     **dict.fromkeys(("right", "yes", "true", "correct"), "right"),

@@ -39,6 +39,13 @@ class Sample:
     purpose: str
     design: str
 
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        return (
+            f"<Sample: {len(self.positions)} of {len(self.inclusion)} points, "
+            f"purpose={self.purpose!r}, design={self.design!r}; positions, inclusion, weights>"
+        )
+
     @property
     def guaranteed(self) -> bool:
         """Whether a threshold from these labels has a guarantee: the points are a random sample."""

@@ -88,6 +88,7 @@ def ask(
     Some rows are drawn at random: they say how many of all rows are right. The others are chosen
     where an answer teaches most. Fill in the column answer of the table: right, wrong or skip; or
     the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
+    Columns are used as `clustertrust score` used them, if its plan is beside SCORES.
     """
     inputs = {"DATA": data, "SCORES": scores, **{f"--answers {path}": path for path in answers}}
     paths = check_outputs({"--out": out}, inputs)
@@ -183,7 +184,8 @@ def decide(
 
     ANSWERS are tables with the column answer: questions that a person filled in, or the download of
     a report's review. The error of the rows kept is guaranteed by the rows drawn at random; all
-    answers teach the scores. Rows that were drawn and skipped count as wrong.
+    answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
+    `clustertrust score` used them, if its plan is beside SCORES.
     """
     inputs = {"SCORES": scores, **{f"ANSWERS {path}": path for path in answers}}
     paths = check_outputs({"--out": out, "--report": report}, inputs)

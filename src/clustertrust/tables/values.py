@@ -74,6 +74,7 @@ _MARKS = re.compile(r"[$€£¥₹\s\u00a0\u202f']|(?:USD|EUR|GBP|CHF|JPY)(?=[\s
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d*)?(?:[eE][+-]?\d{1,3})?")
+_BLANKS = re.compile(r"(?<=\d)[\s'](?=\d{3}(?!\d))")  # between thousands: 1 234,5
 # A comma that separates no thousands: other than three digits follow, or a point is before it.
 _PROVES_COMMA = re.compile(
     r"[^\d]*\d+,(?:\d{1,2}|\d{4,})[^\d,.]*|[^\d]*\d{1,3}(?:\.\d{3})+,\d+[^\d,.]*"
@@ -137,7 +138,7 @@ def mapped(column: pd.Series, of: Callable[[object], object]) -> pd.Series:
 
 def decimal_of(texts: Iterable[str]) -> str | None:
     """Return which mark these texts prove to come before the decimals; None: neither, or both."""
-    texts = list(texts)
+    texts = [_BLANKS.sub("", text) for text in texts]
     comma = any(_PROVES_COMMA.fullmatch(text) for text in texts)
     point = any(_PROVES_POINT.fullmatch(text) for text in texts)
     if comma == point:
