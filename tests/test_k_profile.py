@@ -127,6 +127,16 @@ def test_the_full_excess_is_that_of_the_null_reference(full):
     assert full.adjusted[at] == pytest.approx(null.excess / (1 - null.means[higher].mean()))
 
 
+def test_a_profile_is_shown_on_one_line(blobs):
+    assert repr(blobs).startswith("<KProfile: best 3 of k from 2 to ")
+    assert "\n" not in repr(blobs)
+
+
+def test_no_comparison_is_asked_for_by_none():
+    with pytest.raises(TypeError, match=r"null=False .* or None for no comparison"):
+        choose_k(BLOBS, [2, 3], null=False, **FEW)
+
+
 def test_without_a_null_nothing_else_is_run(monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("surrogates were drawn")

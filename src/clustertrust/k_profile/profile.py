@@ -146,7 +146,8 @@ def choose_k(
     >>> profile.best, profile.structured, profile.plausible
     (3, True, (3,))
     """
-    families = None if null is None else check_families("null", null)
+    otherwise = ", or None for no comparison"
+    families = None if null is None else check_families("null", null, otherwise)
     check_choice("effort", effort, EFFORTS)
     B = check_count("n_surrogates", n_surrogates, at_least=2, at_most=MOST)
     level = check_level(level, B)

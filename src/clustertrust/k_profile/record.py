@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,18 +45,23 @@ class KProfile:
     score_error: Floats
     stability_error: Floats
     geometry_error: Floats
-    quantiles: Floats = field(repr=False)
-    weakest_label: Ints = field(repr=False)
-    weakest_points: Ints = field(repr=False)
-    weakest_score: Floats = field(repr=False)
-    signals: Mapping[str, Signal] = field(repr=False)
+    quantiles: Floats
+    weakest_label: Ints
+    weakest_points: Ints
+    weakest_score: Floats
+    signals: Mapping[str, Signal]
     left_out: Mapping[str, str]
-    notes: tuple[str, ...] = field(repr=False)
-    chance: Chance | None = field(repr=False)
+    notes: tuple[str, ...]
+    chance: Chance | None
     level: float
     n_points: int
     n_rows: int
     n_runs: int
+
+    def __repr__(self) -> str:
+        """Return one line: the arrays would fill a screen."""
+        tried = f"k from {self.n_clusters[0]} to {self.n_clusters[-1]}, {self.n_points} points"
+        return f"<KProfile: best {self.best} of {tried}; probability, plausible, to_frame(), …>"
 
     # The recommendation
 

@@ -172,10 +172,15 @@ VERDICT = ("box", "gaussian", "hull")
 DEFAULT = ("box", "gaussian")  # of a null reference
 
 
-def check_families(argument: str, families: Any) -> tuple[str, ...]:
-    """Return the names of the families, each once, at least one of them in the verdict."""
+def check_families(argument: str, families: Any, otherwise: str = "") -> tuple[str, ...]:
+    """Return the names of the families, each once, at least one of them in the verdict.
+
+    `otherwise` says what else may be given.
+    """
     if isinstance(families, str) or not isinstance(families, Iterable):
-        raise TypeError(f"{argument}={families!r} must be a sequence of names, such as {DEFAULT}.")
+        raise TypeError(
+            f"{argument}={families!r} must be a sequence of names, such as {DEFAULT}{otherwise}."
+        )
     given = tuple(families)
     for name in given:
         check_choice(argument, name, FAMILIES)
