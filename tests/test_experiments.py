@@ -697,7 +697,8 @@ def test_estimates_come_near_what_was_measured():
         others = {other: seconds[other] for other in seconds if other != key}
         ratio.append(estimates.Estimates(others, quick, sizes)(key) / max(taken, 0.1))
     assert 0.8 < np.median(ratio) < 1.25
-    assert np.mean((np.array(ratio) > 0.4) & (np.array(ratio) < 2.5)) > 0.8
+    # Steps of EM differ from set to set, and no size tells how many: within a factor of three.
+    assert np.mean(np.abs(np.log(ratio)) < np.log(3)) > 0.8
     assert estimates.Estimates({}, quick, sizes)(("filtering_kmeans", "Fm", "printed")) > 60
     assert estimates.Estimates({}, {}, sizes)(("filtering_kmeans", "Fm", "printed")) is None
 
