@@ -132,7 +132,7 @@ def test_the_page_is_about_the_labels_that_were_scored(scored):
     assert [column["name"] for column in page["original"] if column["unasked"]] == added
     assert "standard_error" not in page["rows"]  # that of another score
     # a column of large numbers would be the first component, were they not standardised
-    assert any("8 standardised columns" in note for note in page["notes"])
+    assert any("8 columns as they were clustered" in note for note in page["notes"])
     assert not any("geometry alone" in note for note in page["notes"])
     assert page["threshold"] == pytest.approx(0.9)
 

@@ -339,8 +339,18 @@ def test_a_page_of_standardised_points_shows_values_as_they_were(folder, pages):
     expected = PCA(2, random_state=0).fit_transform(StandardScaler().fit_transform(X))
     view = how["embedding"]
     assert_allclose(view.xy, expected, atol=1e-9)
-    assert "4 standardised columns" in view.origin
+    assert "4 columns as they were clustered" in view.origin
     assert view.names[0] == "principal component 1 (73% of the variance)"
+
+
+def test_a_page_of_categories_claims_no_scale(folder, pages):
+    pd.DataFrame(X, columns=NAMES).assign(kind=np.repeat(["a", "b", "c"], 50)).to_csv(
+        "kinds.csv", index=False
+    )
+    told = run("score", "kinds.csv", *FAST, "--scale", "none", "--report", "r.html")
+    assert "As categories: kind." in told.stdout
+    ((_, _, how),) = pages
+    assert "7 columns as they were clustered" in how["embedding"].origin
 
 
 def test_a_page_from_a_file_of_scores(folder, library, pages):

@@ -25,7 +25,6 @@ __all__ = [
     "own_columns",
     "save",
     "save_figure",
-    "standardised_view",
     "values_shown",
     "view_of",
     "votes_of",
@@ -164,18 +163,18 @@ def view_of(points: Points, at: Any = slice(None)) -> Any:
 
         found = placed(points.adata)
         return None if found is None else found[points.kept][at]
-    view = standardised_view(points) if points.view is None else points.view
+    view = _clustered_view(points) if points.view is None else points.view
     return None if view is None else replace(view, xy=view.xy[at])
 
 
-def standardised_view(points: Points) -> View | None:
-    """Return principal components of the standardised columns; the page shows the raw ones."""
+def _clustered_view(points: Points) -> View | None:
+    """Return principal components of what was clustered; the page shows raw columns."""
     drawn = points.drawn
     if drawn is None and points.preparation is not None and points.preparation.is_scaled:
         drawn = points.X
     if drawn is None or drawn.shape[1] < 3:
         return None
-    return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} standardised columns")
+    return principal_view(drawn.to_numpy(), f"{drawn.shape[1]} columns as they were clustered")
 
 
 def votes_of(scored: Confidence) -> pd.DataFrame:
