@@ -1,12 +1,15 @@
 """Has a change moved a number? Results over all options, saved before it and compared after.
 
 `python -m benchmarks.same save FILE` before, `python -m benchmarks.same compare FILE` after, on one
-machine. Everything must be equal to the bit.
+machine. Everything must be equal to the bit. The cases cover fits, audits, answers, tables, files
+and the command; `compare FILE 1e-12` allows for that relative difference, and counts what is not
+equal to the bit.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import tempfile
 import warnings
@@ -15,11 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from click.testing import CliRunner
 from scipy import sparse
-from sklearn.datasets import load_iris, load_wine, make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 
-from clustertrust import CAKE, choose_k, confidence, null_reference
+from clustertrust import CAKE, audit, choose_k, confidence, null_reference
+from clustertrust.answers import ask, decide
+from clustertrust.cli import cli
 from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.files import read_table
 from clustertrust.geometry import silhouettes
 from clustertrust.results import FIELDS
 
@@ -33,6 +41,26 @@ SCORING = {
     "normalization": ("clip", "affine"),
     "consensus": ("medoid", "best-reference"),
 }
+
+
+def with_kernel(kernel: str, **params: Any) -> dict[str, Any]:
+    """Return the options of kernel silhouettes."""
+    return {"geometry": "kernel", "kernel": kernel, "kernel_params": params or None}
+
+
+def with_graph(**params: Any) -> dict[str, Any]:
+    """Return the options of graph silhouettes."""
+    return {"geometry": "graph", "graph_params": params or None}
+
+
+def with_metric(metric: str, **params: Any) -> dict[str, Any]:
+    """Return the options of a metric with parameters."""
+    return {"metric": metric, "metric_params": params or None}
+
+
+def with_runs(n_runs: Any = 20, **params: Any) -> dict[str, Any]:
+    """Return the options of runs: what happens to points that are left out, or to failures."""
+    return {"n_runs": n_runs, **params}
 
 
 def fitted(X: Any, new: Any, **settings: Any) -> dict[str, np.ndarray]:
@@ -56,13 +84,31 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     for metric in ("manhattan", "cosine", "sqeuclidean", "correlation"):
         yield f"metric {metric}", fitted(WINE, WINE[:9], n_clusters=3, metric=metric, n_runs=5)
     for kernel in ("rbf", "linear", "polynomial"):
-        how = {"geometry": "kernel", "kernel": kernel}
+        how = with_kernel(kernel)
         yield f"kernel {kernel}", fitted(IRIS, IRIS[:9], n_clusters=3, n_runs=5, **how)
+    how = with_kernel("polynomial", gamma=0.1, degree=2, coef0=0.5)
+    yield "kernel parameters", fitted(IRIS, IRIS[:9], n_clusters=3, n_runs=5, **how)
+    how = with_graph(n_neighbors=9, n_steps=3)
+    yield "graph parameters", fitted(IRIS, IRIS[:9], n_clusters=3, n_runs=5, **how)
+    how = with_metric("minkowski", p=3)
+    yield "metric parameters", fitted(IRIS, IRIS[:9], n_clusters=3, n_runs=5, **how)
+    for name in ("agglomerative", "hdbscan", "kmedoids", "leiden", "spectral"):
+        k = None if name in {"hdbscan", "leiden"} else 3
+        how = {"clusterer": name, "metric": "manhattan", "n_clusters": k, "n_runs": 4}
+        yield f"by distance {name}", fitted(IRIS, IRIS[:9], **how)
+    away = np.abs(IRIS[:, None] - IRIS).sum(axis=2)
+    how = {"clusterer": "kmedoids", "metric": "precomputed", "n_clusters": 3, "n_runs": 4}
+    yield "distances", fitted(away, away[:9], **how)
+    mixed = pd.DataFrame(IRIS, columns=[*"abcd"]).assign(kind=[*"abcde"] * 30)
+    how |= with_metric("gower", categorical=["d"]) | {"clusterer": "kmedoids"}
+    yield "gower", fitted(mixed, mixed[:9], **how)
     for values in itertools.product(*SCORING.values()):
         how = dict(zip(SCORING, values, strict=True))
-        more = {"resample": 0.7, "left_out": "skip", "n_runs": 6}
+        more = {"resample": 0.7, **with_runs(6, left_out="skip")}
         yield f"scoring {values}", fitted(IRIS, IRIS[::9], n_clusters=3, **how, **more)
     yield "auto", fitted(MOONS, MOONS[:9], n_clusters=2, n_runs="auto", geometry="kernel")
+    more = {"resample": 0.7, **with_runs(6, left_out="predict", on_failure="drop")}
+    yield "left out", fitted(IRIS, IRIS[::9], n_clusters=3, **more)
     yield "bootstrap", fitted(IRIS, IRIS[:9], n_clusters=3, resample="bootstrap", n_runs=5)
     many = {"clusterer": ["kmeans", "gmm"], "vary": {"n_clusters": [2, 3, 4]}}
     yield "vary", fitted(IRIS, IRIS[:9], **many, n_runs=6)
@@ -82,6 +128,115 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "null", {**null.means, "scores": null.confidence.scores}
     profile = choose_k(IRIS, range(2, 5), CAKE(n_runs=4, random_state=0))
     yield "profile", {"table": profile.to_frame().to_numpy(), "best": profile.best}
+    yield from audits()
+    yield from answered()
+    with tempfile.TemporaryDirectory() as folder:
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            yield from commands()
+        finally:
+            os.chdir(before)
+
+
+def audits() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Audits of given labels, with some of them wrong or missing."""
+    X, y = load_wine(return_X_y=True)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y.astype(object)
+    y[::17], y[5::31] = 1, None
+    ways = {
+        "plain": {},
+        "refined": {"fusion": "refined"},
+        "hdbscan": {"clusterer": "agglomerative"},
+        "manhattan": {"metric": "manhattan"},
+        "graph": with_graph(n_neighbors=9),
+        "kernel": with_kernel("rbf", gamma=0.1),
+    }
+    for name, way in ways.items():
+        record = audit(X, y, n_runs=12, random_state=0, **way)
+        parts = {field: getattr(record, field) for field in FIELDS}
+        verdicts = pd.DataFrame(record.verdicts).astype(str).to_numpy(dtype=str)
+        yield f"audit {name}", {**parts, "suggested": record.suggested, "verdicts": verdicts}
+
+
+def answered() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Questions, learned scores and decisions, with classes in place of a person."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    cake = CAKE(2, n_runs=8, random_state=0, fusion="refined").fit(X)
+    questions = ask(cake, 80, random_state=0)
+    yield "ask", {"positions": questions.positions, "inclusion": questions.inclusion}
+    answers = questions.answered(classes=y[questions.positions])
+    decision = decide(cake, answers, risk=0.1)
+    interval = decision.learned.interval
+    yield "learned", {"scores": decision.learned.scores, "interval": interval}
+    yield "decide", {"kept": decision.kept, "table": _as_text(decision.to_frame())}
+
+
+def messy() -> pd.DataFrame:
+    """A table as people have it: names, money, categories, missing values, codes, a date."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(load_wine().data[:, :4], columns=["alcohol", "acid", "ash", "alkali"])
+    table.insert(0, "wine", [f"w{i:03}" for i in range(len(table))])
+    table["price"] = [f"${1000 * value:,.0f}" for value in rng.gamma(2, size=len(table))]
+    table["colour"] = rng.choice(["red", "white", "rosé"], len(table))
+    table["zip"] = rng.integers(10000, 99999, len(table))
+    table["tasted"] = pd.date_range("2024-01-01", periods=len(table)).strftime("%d.%m.%Y")
+    table.loc[rng.choice(len(table), 9, replace=False), "ash"] = np.nan
+    return table
+
+
+def commands() -> Iterator[tuple[str, dict[str, Any]]]:
+    """What commands write, as text: tables, models, plans and questions."""
+    messy().to_csv("messy.csv", index=False)
+    messy().to_csv("german.csv", index=False, sep=";", decimal=",")
+    pd.DataFrame(WINE).to_parquet("wine.parquet")
+    np.save("wine.npy", WINE)
+    pd.DataFrame(IRIS[:9] + 0.01).to_csv("new.csv", index=False)
+    pd.DataFrame(IRIS).to_csv("iris.csv", index=False)
+    for name in ("messy.csv", "german.csv", "wine.parquet", "wine.npy", "iris.csv"):
+        yield f"read {name}", {"rows": _as_text(read_table(name).data)}
+        _run("score", name, "-k", "3", "--runs", "5", "--out", "out.csv")
+        yield f"score {name}", _file("out.csv")
+    ways = {
+        "encoded": ("messy.csv", "--scale", "robust", "--encode", "onehot", "--impute", "mean"),
+        "minmax": ("messy.csv", "--scale", "minmax", "--drop", "zip,price", "--drop-missing"),
+        "gower": ("messy.csv", "--metric", "gower", "--clusterer", "kmedoids"),
+        "kernel": ("iris.csv", "--geometry", "kernel", "--kernel", "rbf"),
+        "resampled": ("iris.csv", "--resample", "0.7", "--left-out", "predict"),
+        "refined": ("iris.csv", "--fusion", "refined", "--normalization", "affine"),
+    }
+    for name, way in ways.items():
+        _run("score", *way, "-k", "3", "--runs", "5", "--out", "out.csv")
+        yield f"score {name}", _file("out.csv")
+    _run("score", "iris.csv", "-k", "3", "--runs", "5", "--out", "out.csv", "--model", "model")
+    _run("predict", "model", "new.csv", "--out", "placed.csv")
+    yield "predict", _file("placed.csv")
+    _run("ask", "iris.csv", "out.csv", "--n", "40", "--out", "questions.csv")
+    yield "command ask", _file("questions.csv")
+    questions = pd.read_csv("questions.csv")
+    questions["answer"] = np.where(load_iris().target[questions["row"]] == 0, "right", "wrong")
+    questions.to_csv("answers.csv", index=False)
+    _run("decide", "out.csv", "answers.csv", "--risk", "0.2", "--out", "kept.csv", "--all-rows")
+    yield "command decide", _file("kept.csv")
+    _run("choose-k", "iris.csv", "-k", "2:4", "--runs", "4", "--out", "k.csv")
+    yield "command choose-k", _file("k.csv")
+
+
+def _run(*args: str) -> None:
+    done = CliRunner().invoke(cli, args)
+    assert done.exit_code == 0, (args, done.output)
+
+
+def _file(name: str) -> dict[str, np.ndarray]:
+    """Return the columns of a written table as text, digit by digit."""
+    table = pd.read_csv(name, dtype=str, keep_default_na=False)
+    return {str(column): table[column].to_numpy(dtype=str) for column in table}
+
+
+def _as_text(value: Any) -> np.ndarray:
+    """Return a table with all its digits, whatever its columns are."""
+    return pd.DataFrame(value).map(repr).to_numpy(dtype=str)
 
 
 def arrays() -> dict[str, np.ndarray]:
@@ -96,25 +251,31 @@ def arrays() -> dict[str, np.ndarray]:
         }
 
 
+def same(one: np.ndarray, other: np.ndarray, tolerance: float = 0.0) -> bool:
+    """Return whether two results are equal, or within a relative tolerance."""
+    if one.dtype.kind != "f" or not tolerance:
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return one.shape == other.shape and np.allclose(one, other, tolerance, 1e-12, equal_nan=True)
+
+
 def main() -> None:
     """Save, or compare and exit with 1 where a number moved."""
-    what, path = sys.argv[1:]
-    found = arrays()
+    what, path, *rest = sys.argv[1:]
+    tolerance = float(rest[0]) if rest else 0.0
+    after = arrays()
     if what == "save":
-        np.savez_compressed(path, **found)
-        print(f"{len(found)} arrays saved")
+        np.savez_compressed(path, **after)
+        print(f"{len(after)} arrays saved")
         return
     with np.load(path) as before:
-        both = sorted(set(found) & set(before.files))
-        moved = [
-            name
-            for name in both
-            if not np.array_equal(
-                found[name], before[name], equal_nan=found[name].dtype.kind == "f"
-            )
-        ]
-        missing = sorted(set(found) ^ set(before.files))
-    print(f"{len(both)} arrays compared, {len(moved)} moved, {len(missing)} on one side only")
+        both = sorted(set(after) & set(before.files))
+        touched = [name for name in both if not same(after[name], before[name])]
+        moved = [name for name in touched if not same(after[name], before[name], tolerance)]
+        missing = sorted(set(after) ^ set(before.files))
+    print(
+        f"{len(both)} arrays compared, {len(moved)} moved, {len(touched) - len(moved)} within "
+        f"{tolerance:g}, {len(missing)} on one side only"
+    )
     for name in [*moved, *missing]:
         print(f"  {name}")
     sys.exit(bool(moved or missing))
