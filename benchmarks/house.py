@@ -160,7 +160,7 @@ def main() -> None:
     if "--rooms" in sys.argv:
         rooms: dict[str, int] = {}
         for name, count in counts.items():
-            room = (name.split(".") + ["__init__"])[1]
+            room = [*name.split("."), "__init__"][1]
             rooms[room] = rooms.get(room, 0) + count
         for room, count in sorted(rooms.items(), key=lambda item: -item[1]):
             print(f"  {count:6,} {room}")
