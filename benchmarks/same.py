@@ -23,12 +23,12 @@ from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 
-from clustertrust import CAKE, audit, choose_k, confidence, null_reference
+from clustertrust import CAKE, Metric, Runs, audit, choose_k, confidence, null_reference
 from clustertrust.answers import ask, decide
 from clustertrust.cli import cli
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import read_table
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Graph, Kernel, silhouettes
 from clustertrust.results import FIELDS
 
 IRIS, WINE = load_iris().data, load_wine().data
@@ -45,22 +45,22 @@ SCORING = {
 
 def with_kernel(kernel: str, **params: Any) -> dict[str, Any]:
     """Return the options of kernel silhouettes."""
-    return {"geometry": "kernel", "kernel": kernel, "kernel_params": params or None}
+    return {"geometry": Kernel(kernel, **params)}
 
 
 def with_graph(**params: Any) -> dict[str, Any]:
     """Return the options of graph silhouettes."""
-    return {"geometry": "graph", "graph_params": params or None}
+    return {"geometry": Graph(**params)}
 
 
 def with_metric(metric: str, **params: Any) -> dict[str, Any]:
     """Return the options of a metric with parameters."""
-    return {"metric": metric, "metric_params": params or None}
+    return {"metric": Metric(metric, params)}
 
 
 def with_runs(n_runs: Any = 20, **params: Any) -> dict[str, Any]:
     """Return the options of runs: what happens to points that are left out, or to failures."""
-    return {"n_runs": n_runs, **params}
+    return {"n_runs": Runs(n_runs, **params)}
 
 
 def fitted(X: Any, new: Any, **settings: Any) -> dict[str, np.ndarray]:

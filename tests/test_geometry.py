@@ -15,9 +15,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 
 from clustertrust import CAKE, Ensemble
-from clustertrust.geometry import (
-    silhouettes,
-)
+from clustertrust.geometry import silhouettes
 
 
 def centroid_loops(X, labels):

@@ -18,14 +18,8 @@ from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import Euclidean
 from clustertrust.distances.sampled_means import SampledMeans
-from clustertrust.geometry import (
-    affine,
-    choose_geometry,
-    clip,
-    mean_and_std,
-    silhouettes,
-    warn_of_long_work,
-)
+from clustertrust.geometry import choose_geometry, silhouettes, warn_of_long_work
+from clustertrust.geometry.component import affine, clip, mean_and_std
 
 EVERY = [  # one call of each way through the code
     {"geometry": "exact"},

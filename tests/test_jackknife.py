@@ -116,7 +116,7 @@ def test_no_error_where_every_score_is_clipped_to_0():
 def test_silhouettes_far_from_0_lose_no_digits():
     # Spread of 1e-8 around 0.99: a variance by mean of squares less square of mean would be noise.
     from clustertrust.fusion import product as product_of
-    from clustertrust.geometry import clip
+    from clustertrust.geometry.component import clip
     from clustertrust.scoring.jackknife import standard_errors
     from clustertrust.stability import Stability
 

@@ -23,7 +23,8 @@ from scipy.stats import rankdata
 from clustertrust import datasets
 from clustertrust.evaluation import student_interval
 from clustertrust.fusion import harmonic
-from clustertrust.geometry import clip, mean_and_std, silhouettes
+from clustertrust.geometry import silhouettes
+from clustertrust.geometry.component import clip, mean_and_std
 from clustertrust.stability import pairwise_stability
 from experiments import data, runs
 from experiments.data import Case

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust import theory
-from clustertrust.geometry import clip, mean_and_std
+from clustertrust.geometry.component import clip, mean_and_std
 from experiments.protocols import Protocol
 from experiments.results import Experiment
 

@@ -11,9 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from clustertrust._errors import ParameterError
     from clustertrust.answers import LearnedConfidence
     from clustertrust.auditing import Audit, audit
-    from clustertrust.ensemble import Ensemble, build_ensemble
+    from clustertrust.distances.metrics import Metric
+    from clustertrust.ensemble import Ensemble, Runs, build_ensemble
     from clustertrust.estimator import CAKE, confidence
     from clustertrust.k_profile.profile import KProfile, choose_k
     from clustertrust.matching import align_labels
@@ -31,7 +33,10 @@ __all__ = [
     "Explanation",
     "KProfile",
     "LearnedConfidence",
+    "Metric",
     "NullReference",
+    "ParameterError",
+    "Runs",
     "align_labels",
     "audit",
     "build_ensemble",
@@ -43,9 +48,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_errors": ("ParameterError",),
     "answers": ("LearnedConfidence",),
     "auditing": ("Audit", "audit"),
-    "ensemble": ("Ensemble", "build_ensemble"),
+    "distances.metrics": ("Metric",),
+    "ensemble": ("Ensemble", "Runs", "build_ensemble"),
     "estimator": ("CAKE", "confidence"),
     "k_profile": ("KProfile", "choose_k"),
     "matching": ("align_labels",),

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import ParameterError
 from clustertrust._validation import check_choice
 
 __all__ = [
     "DEVICES",
-    "PRECISIONS",
+    "GPU",
     "check_device",
     "is_on_gpu",
     "refuse_gpu",
@@ -21,20 +22,14 @@ __all__ = [
     "to_host",
 ]
 
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("single", "double")
+# On a GPU distances are computed in single precision, unless double is asked for.
+GPU = ("cuda", "cuda-double")
+DEVICES = ("auto", "cpu", *GPU)
 
 
-def check_device(device: Any, precision: Any) -> None:
-    """Raise for a name that is not known, and for a precision that nothing would use."""
+def check_device(device: Any) -> None:
+    """Raise for a device that is not known."""
     check_choice("device", device, DEVICES)
-    check_choice("precision", precision, PRECISIONS)
-    if device == "cpu" and precision != "single":
-        raise ValueError(
-            f"precision={precision!r} is used by device='cuda' alone: the CPU computes in the type "
-            "of the data. Leave "
-            "precision out, or give float32 or float64 data."
-        )
 
 
 def is_on_gpu(X: Any) -> bool:
@@ -65,18 +60,23 @@ def resolve_device(device: str, X: Any) -> str:
         return "cpu"
     reason = importlib.import_module("clustertrust.kernels._cupy").usable()
     if reason is None:
-        return "cuda"
+        return "cuda" if device == "auto" else device
     if device == "auto":
         return "cpu"
-    raise ValueError(
-        f"device='cuda' cannot be had here: {reason}. device='cpu' gives the same scores, slower."
+    raise ParameterError(
+        "device",
+        device,
+        f"is not available: {reason}",
+        "{device='cpu'} gives the same scores, slower",
     )
 
 
 def refuse_gpu(device: str) -> None:
     """Raise where "cuda" is asked for data in blocks."""
-    if device == "cuda":
-        raise ValueError(
-            "device='cuda' takes data that fit into memory; data in blocks, and Dask's, are scored "
-            "on the CPU. Leave device out, or load X."
+    if device in GPU:
+        raise ParameterError(
+            "device",
+            device,
+            "takes data that fit into memory; data in blocks, and Dask's, are scored on the CPU",
+            "leave {device} out, or load X",
         )

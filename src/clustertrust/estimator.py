@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
@@ -21,17 +21,19 @@ from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
-from clustertrust.distances.metrics import has_no_points, is_name
+from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_given, check_given_rows
 from clustertrust.ensemble.building import build_runs
-from clustertrust.ensemble.by_distance import TAKES_GRAPH
+from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer
 from clustertrust.ensemble.labels import check_rows
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble, as_ensemble
+from clustertrust.ensemble.runs import Runs
 from clustertrust.files.sources import Block, Source
 from clustertrust.files.tables import open_source
-from clustertrust.fusion import WITH_PERSISTENCE
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
 from clustertrust.reasons import THRESHOLD
@@ -64,42 +66,34 @@ def confidence(
     X: Any,
     labels: Any,
     *,
-    centers: Any = None,
-    fusion: str = "harmonic",
-    geometry: str = "auto",
+    fusion: Any = "harmonic",
+    geometry: Any = "auto",
     metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    kernel: Any = "self-tuning",
-    kernel_params: dict[str, Any] | None = None,
-    graph_params: dict[str, Any] | None = None,
     normalization: str = "clip",
     agreement: str = "matching",
     unassigned: str = "skip",
     consensus: str = "medoid",
     n_jobs: int | None = None,
     device: str = "auto",
-    precision: str = "single",
 ) -> Confidence:
     """Score partitions that you already have.
 
     Parameters
     ----------
-    X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
+    X : (n, d) array, CSR matrix or frame; (n, n) distances, values of a kernel or weights of links
         The points. For a Dask array or frame, the fields of the result are Dask arrays, and
-        `geometry` must be "rms" or "centroid". A precomputed matrix may be sparse with
-        `geometry="graph"`: distances to neighbours, or weights of links.
+        `geometry` must be "rms" or "centroid". An (n, n) matrix is declared by
+        `metric="precomputed"`, `Kernel("precomputed")` or `Graph(weights=True)`; with
+        `geometry="graph"` it may be sparse: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
         The partitions, at least two. Labels can be of any kind; negative numbers and missing values
         mean that the point is not assigned. pandas labels with an index must have the index of X,
         in the same order. With Dask data, labels may be a Dask array of whole numbers.
-    centers : sequence of R arrays, optional
-        For `geometry="centroid"`: in the array of each run, row ℓ is the centre of label ℓ.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, graph_params, normalization,
-    agreement, unassigned, consensus
-        See :class:`CAKE`.
+    fusion, geometry, metric, normalization, agreement, unassigned, consensus
+        See :class:`CAKE`. Centres that you have are given as `Centroid(centers=…)`.
     n_jobs : int, optional
         Number of threads; None: one per core. It does not change the result.
-    device, precision
+    device
         Where the kernels run; see :class:`CAKE`.
 
     Returns
@@ -114,23 +108,17 @@ def confidence(
     >>> confidence(X, [list("aaabb"), list("xxyyy")]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
-    scoring = Scoring.of(
+    scoring = Scoring.from_params(
         {
-            "centers": centers,
             "fusion": fusion,
             "geometry": geometry,
             "metric": metric,
-            "metric_params": metric_params,
-            "kernel": kernel,
-            "kernel_params": kernel_params,
-            "graph_params": graph_params,
             "normalization": normalization,
             "agreement": agreement,
             "unassigned": unassigned,
             "consensus": consensus,
             "n_jobs": n_jobs,
             "device": device,
-            "precision": precision,
         }
     )
     if is_dask(X):
@@ -162,9 +150,11 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
-    n_runs : int or "auto"
+    n_runs : int, "auto" or Runs
         Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median
         standard error of the scores is at most a tenth of their interquartile range; 200 at most.
+        :class:`~clustertrust.Runs` also says what happens to points that a resampled run left out
+        and to runs that fail, and where finished runs are kept.
     vary : dict, optional
         Values of parameters, of which each run draws one, such as ``{"n_neighbors": range(10,
         16)}``, or ``{"n_clusters": range(8, 13)}`` in place of `n_clusters`, with
@@ -172,40 +162,29 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
-    left_out : {"skip", "predict"}
-        What happens to points that a resampled run left out: the run does not assign them, or its
-        model places them.
-    on_failure : {"raise", "drop"}
-        Whether a failing run stops the fit or is left out.
-    fusion : {"harmonic", "product", "refined"}
+    fusion : {"harmonic", "product", "refined"} or Fusion
         How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
         mean of the first and of persistence (see :mod:`clustertrust.persistence`). It is not in the
         paper and often ranks better; it needs dense points and the Euclidean metric.
-    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"}
-        What a silhouette compares. "exact": mean distances to the members of clusters. "centroid":
-        distances to their centres. "rms": root-mean-square distances to the members, as cheap as
-        "centroid" and closer to "exact". "sampled": mean distances to about 2000 members, drawn
-        from all cells; its cost is between "rms" and "exact". "kernel": distances to the means of
-        clusters in the space of a kernel. "graph": shares of short random walks along nearest
-        neighbours that end in a cluster; for clusters of any shape. "auto": "exact" for up to
-        50,000 points while n² d ≤ 5·10¹¹, and for every metric except the Euclidean; otherwise
-        "rms".
-    metric, metric_params : str or callable, dict, optional
+    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"} or Geometry
+        What a silhouette compares. A name is short for an object of :mod:`clustertrust.geometry`
+        with its defaults, such as `Exact()`; the objects have parameters of their own, such as
+        `Kernel("rbf", gamma=0.5)` and `Graph(n_neighbors=10)`. "exact": mean distances to the
+        members of clusters. "centroid": distances to their centres. "rms": root-mean-square
+        distances to the members, as cheap as "centroid" and closer to "exact". "sampled": mean
+        distances to about 2000 members, drawn from all cells; its cost is between "rms" and
+        "exact". "kernel": distances to the means of clusters in the space of a kernel. "graph":
+        shares of short random walks along nearest neighbours that end in a cluster; for clusters of
+        any shape. "auto": "exact" for up to 50,000 points while n² d ≤ 5·10¹¹, and for every metric
+        except the Euclidean; otherwise "rms".
+    metric : str, function or Metric
         The distance of the silhouettes, for "exact" and "graph", and of the runs of "kmedoids",
         "agglomerative", "hdbscan", "spectral" and "leiden"; other clusterers take coordinates. Any
-        metric of :func:`sklearn.metrics.pairwise_distances` with its parameters; "gower" for
-        tables of numbers and categories, with ``{"categorical": [columns]}`` for columns of
-        numbers that are categories; "precomputed" if X holds distances. "agglomerative" has average
-        linkage then.
-    kernel, kernel_params : str or callable, dict, optional
-        For "kernel": "self-tuning" (Gaussian, its scale at a point the distance to its 7th
-        neighbour), "rbf", "linear", "polynomial" or a callable of two rows, and its parameters.
-        "precomputed" is for :func:`confidence`.
-    graph_params : dict, optional
-        For "graph": "n_neighbors" (15) of each point, and "n_steps" (4) of the walks. X may be a
-        sparse graph of distances to neighbours (`metric="precomputed"`, with "leiden", "spectral"
-        or "hdbscan"; "auto" is "graph" then), and for :func:`confidence` one of weights
-        (`kernel="precomputed"`).
+        metric of :func:`sklearn.metrics.pairwise_distances`; with parameters as
+        ``Metric("minkowski", {"p": 3})``. "gower" is for tables of numbers and categories, with
+        ``Metric("gower", {"categorical": [columns]})`` for columns of numbers that are categories;
+        "precomputed" if X holds distances, dense or, for "leiden", "spectral" and "hdbscan", a
+        sparse graph of neighbours. "agglomerative" has average linkage then.
     normalization : {"clip", "affine"}
         How mean minus spread of the silhouettes becomes S̃ in [0, 1]: cut off at 0, or mapped by
         (x + 1) / 2.
@@ -226,23 +205,21 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     verbose : bool
         Show the progress while the runs are made: a bar in a terminal or a notebook, else a line
         now and then.
-    checkpoint : path, optional
-        A folder that keeps each finished run. A fit of the same data with the same settings resumes
-        where the last one stopped. All Dask workers must see the folder under the same path.
-    device : {"auto", "cpu", "cuda"}
+    device : {"auto", "cpu", "cuda", "cuda-double"}
         Where the kernels run. "cuda": on an NVIDIA GPU, by CuPy (``pip install
         "clustertrust[gpu]"``): runs of k-means, and silhouettes by exact distances, centres or
-        named kernels. Everything else runs on the CPU. "auto": on the GPU if X is already there
-        (CuPy arrays, torch tensors), otherwise on the CPU. Results are always NumPy arrays.
-    precision : {"single", "double"}
-        On a GPU, the numbers that distances are computed in; they are summed without rounding.
+        named kernels. Distances are computed in single precision and summed without rounding;
+        "cuda-double" computes them in double precision. Everything else runs on the CPU. "auto": on
+        the GPU if X is already there (CuPy arrays, torch tensors), otherwise on the CPU. Results
+        are always NumPy arrays.
 
     Attributes
     ----------
     scores_ : (n,) score in [0, 1], higher is surer
     stability_ : (n,) share of run pairs that put the point into the same cluster
     geometry_ : (n,) S̃, mean minus spread of the point's silhouette over the runs
-    geometry_method_ : str, the geometry used
+    fitted_geometry_ : Geometry, the geometry used, with its parameters
+    geometry_method_ : str, its name
     silhouette_mean_, silhouette_std_ : (n,)
     persistence_ : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None unless `fusion="refined"`
@@ -284,53 +261,37 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         *,
         clusterer: Any = "kmeans",
-        n_runs: int | str = 20,
+        n_runs: int | str | Runs = 20,
         vary: Mapping[str, Sequence[Any]] | None = None,
         resample: float | str | None = None,
-        left_out: str = "skip",
-        on_failure: str = "raise",
-        fusion: str = "harmonic",
-        geometry: str = "auto",
+        fusion: Any = "harmonic",
+        geometry: Any = "auto",
         metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        kernel: Any = "self-tuning",
-        kernel_params: dict[str, Any] | None = None,
-        graph_params: dict[str, Any] | None = None,
         normalization: str = "clip",
         agreement: str = "matching",
         unassigned: str = "skip",
         consensus: str = "medoid",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
-        checkpoint: str | Path | None = None,
         device: str = "auto",
-        precision: str = "single",
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.clusterer = clusterer
         self.n_runs = n_runs
         self.vary = vary
         self.resample = resample
-        self.left_out = left_out
-        self.on_failure = on_failure
         self.fusion = fusion
         self.geometry = geometry
         self.metric = metric
-        self.metric_params = metric_params
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.graph_params = graph_params
         self.normalization = normalization
         self.agreement = agreement
         self.unassigned = unassigned
         self.consensus = consensus
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
         self.device = device
-        self.precision = precision
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> CAKE:
         """Cluster X `n_runs` times and score every point.
@@ -355,7 +316,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             This estimator, fitted.
         """
         self._forget()
-        settings = Settings.of(self)
+        settings = Settings.from_estimator(self)
         settings.recipe.check_place(X)
         if is_dask(X):
             refuse_gpu(self.device)
@@ -367,13 +328,14 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             if source.n_bytes > memory_budget():
                 refuse_gpu(self.device)
                 return self._fit_stream(
-                    passes_over(source, self.n_runs, self.n_jobs, self.verbose), settings
+                    passes_over(source, settings.recipe.runs.n_runs, self.n_jobs, self.verbose),
+                    settings,
                 )
             X = source.load()
         frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = self._check(X, settings)
         settings.check_points(X)
-        if not has_no_points(self.metric):
+        if not settings.recipe.needs_all:
             warn_of_columns(X, names)
             warn_of_distances(X)
         ensemble, known = self._build(X, settings)
@@ -389,7 +351,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             return check_given(X, self)
         if not settings.scoring.geometry.is_mixed:
             return check_matrix(X, estimator=self)
-        columns, encoded = as_mixed(X, self.metric_params)
+        columns, encoded = as_mixed(X, settings.recipe.metric.params)
         check_table(X, self)
         self.mixed_columns_ = columns
         return encoded
@@ -416,7 +378,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
 
     def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
         """Make the runs; return their silhouettes too if they decided how many runs are enough."""
-        if settings.recipe.n_runs == "auto":
+        if settings.recipe.runs.n_runs == "auto":
             return build_until_settled(X, settings)
         return build_runs(X, settings.recipe), None
 
@@ -440,19 +402,28 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Declare that sparse input is accepted, except by persistence, and what rows are."""
         tags = super().__sklearn_tags__()
-        mixed, given = is_name(self.metric, "gower"), is_name(self.metric, "precomputed")
-        takes_graph = isinstance(self.clusterer, str) and self.clusterer in TAKES_GRAPH
-        dense = self.fusion in WITH_PERSISTENCE or mixed or (given and not takes_graph)
-        tags.input_tags.sparse = not dense
-        tags.input_tags.pairwise = tags.input_tags.positive_only = given
-        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = mixed
+        # What is not known is told by fit; tags are asked for before.
+        geometry = self.geometry if isinstance(self.geometry, Geometry) else None
+        metric = as_metric(self.metric) if geometry is None else geometry.used_metric
+        metric = as_metric(self.metric) if metric.is_default else metric
+        clusterer = self.clusterer
+        if isinstance(clusterer, str):
+            clusterer = CLUSTERERS.get(clusterer)
+        takes_graph = isinstance(clusterer, Clusterer) and clusterer.takes_graph
+        fusion = FUSIONS.get(self.fusion) if isinstance(self.fusion, str) else self.fusion
+        refines = getattr(fusion, "uses_persistence", False)
+        needs_dense = refines or metric.is_mixed or (metric.is_precomputed and not takes_graph)
+        tags.input_tags.sparse = not needs_dense
+        tags.input_tags.pairwise = tags.input_tags.positive_only = metric.is_precomputed
+        tags.input_tags.categorical = tags.input_tags.string = metric.is_mixed
+        tags.input_tags.allow_nan = metric.is_mixed
         return tags
 
     def _place(self, X: Any) -> tuple[Any, Ints]:
         """Check unseen points and return their cluster in every run, (n_new, R)."""
         check_is_fitted(self)
         X = self._check_new(to_host(X))
-        if self.model_.scoring.refines:
+        if self.model_.scoring.uses_persistence:
             check_dense(X)
         return X, self.model_.encode(place(self.ensemble_.placers, X))
 
@@ -604,7 +575,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        without_points = has_no_points(self.metric)
+        by = self.model_.scoring.geometry.used_metric
+        without_points = by.is_precomputed or by.is_mixed
         if X is None and embedding is None and without_points:
             embedding = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
@@ -655,7 +627,10 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             scorer = BlockScorer(self.model_, self.ensemble_.placers)
             found: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
             kept = replace(kept, **found)
-        params = self.get_params(deep=False) | {"checkpoint": None}  # a place on this machine
+        params = self.get_params(deep=False)
+        if isinstance(self.n_runs, Runs):
+            # The folder is a place on this machine.
+            params["n_runs"] = clone(self.n_runs).set_params(checkpoint=None)
         about = about_columns(
             self.n_features_in_, getattr(self, "feature_names_in_", None), preparation
         )
@@ -697,6 +672,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _keep(self, X: Any, model: Model, confidence: Confidence) -> None:
         """Store the results of a fit or of a file."""
         self.X_fit_, self.model_, self.confidence_ = X, model, confidence
+        self.fitted_geometry_ = model.geometry
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 

@@ -12,12 +12,12 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Arrays
-from clustertrust._validation import check_choice, warn_user
+from clustertrust._validation import warn_user
 from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
-from clustertrust.geometry import GEOMETRIES
+from clustertrust.geometry.measuring import as_geometry
 from clustertrust.matching import match_runs
 from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model, match_ensemble, with_geometry
@@ -32,7 +32,7 @@ from clustertrust.storage import (
     read_meta,
     write_arrays,
 )
-from clustertrust.streaming.stream import STREAMED_GEOMETRIES, summed_model
+from clustertrust.streaming.stream import summed_model
 from clustertrust.streaming.totals import Totals
 
 __all__ = [
@@ -228,13 +228,14 @@ def _model(
 ) -> Model:
     """Build the model again: cells, matchings and geometry follow from labels and data."""
     method, reference = meta["geometry_method"], meta["reference_run"]
-    scoring = Scoring.of(params)
-    scoring = replace(scoring, geometry=replace(scoring.geometry, method=method))
+    scoring = Scoring.from_params(params)
+    if scoring.geometry.name != method:  # what "auto" chose
+        scoring = replace(scoring, geometry=as_geometry(method, scoring.geometry.used_metric))
     if "totals/sizes" in arrays:
-        check_choice("geometry_method", method, STREAMED_GEOMETRIES)
+        if not scoring.geometry.in_blocks:
+            raise ValueError(f"its geometry {method!r} needs all points at once")
         totals = _totals_from_arrays(arrays, ensemble.n_runs, X.shape[1])
         return summed_model(totals, ensemble, scoring, match_runs(totals), reference)
-    check_choice("geometry_method", method, GEOMETRIES)
     how = scoring.geometry
     if how.is_precomputed or how.is_mixed:  # encoded already, or not stored
         n = len(ensemble.labels)

@@ -34,7 +34,6 @@ from clustertrust.ensemble.labels import read_labels
 
 __all__ = [
     "Refinement",
-    "check_coordinates",
     "check_dense",
     "noise_weight",
     "persistence",
@@ -259,18 +258,6 @@ def refine(
             P = _posterior(joint, background, step.noise)
             steps.append(step)
     return Refinement(center, axes, clusters, background, tuple(steps))
-
-
-def check_coordinates(geometry: str, metric: Any, X: Any) -> None:
-    """Raise if there are no coordinates to fit a Gaussian in."""
-    curved = geometry in ("graph", "kernel")
-    if curved or not isinstance(metric, str) or metric not in ("euclidean", "sqeuclidean"):
-        what = f"geometry={geometry!r}" if curved else f"metric={metric!r}"
-        raise ValueError(
-            f"fusion='refined' fits Gaussians to the coordinates of the points, which {what} does "
-            "not use; choose metric='euclidean' and another geometry, or fusion='harmonic'."
-        )
-    check_dense(X)
 
 
 def check_dense(X: Any) -> None:

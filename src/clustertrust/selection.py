@@ -23,7 +23,9 @@ from clustertrust._validation import (
 )
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import assemble
-from clustertrust.geometry import GeometryOptions, silhouettes
+from clustertrust.geometry import silhouettes
+from clustertrust.geometry.base import Compute
+from clustertrust.geometry.measuring import as_geometry
 from clustertrust.reasons import above, check_threshold
 
 __all__ = [
@@ -220,15 +222,17 @@ def select_adaptive(
     """
     X, scores = check_matrix(X), check_scores(scores)
     check_same_length("X", range(X.shape[0]), "scores", scores)
-    options = GeometryOptions.of({"geometry": geometry})
+    own = as_geometry(geometry)
     check_choice("average", average, AVERAGES)
     grid, sizes = _check_coverages(coverages, scores)
     _, seeds = draw_seeds(
         random_state, check_count("n_restarts", n_restarts, at_least=1, at_most=MOST)
     )
-    recipe = Recipe.of({"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs})
+    recipe = Recipe.from_params(
+        {"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs}
+    )
     recipe.check_size(int(sizes[0]))
-    geometry = options.resolved(*X.shape)
+    settled = own.resolve(X, Compute(n_jobs))
     order = _ranking(scores, seeds[0])
     by_restart = np.empty((len(grid), len(seeds)))
     for at, size in enumerate(sizes):
@@ -236,7 +240,7 @@ def select_adaptive(
         runs = run_all(kept, recipe, list(enumerate(seeds)))
         recipe.warn_of(runs, scored=False)
         ensemble = assemble(runs)
-        s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
+        s = silhouettes(kept, ensemble, geometry=settled, n_jobs=n_jobs)
         by_restart[at] = [
             AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)
         ]
@@ -244,7 +248,7 @@ def select_adaptive(
     best = int(np.flatnonzero(means >= means.max() - NEAR)[-1])
     _warn_of_edge(grid, best)
     return AdaptiveSelection(
-        _keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, geometry
+        _keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, settled.name
     )
 
 

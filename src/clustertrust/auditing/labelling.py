@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._devices import resolve_device, to_host
+from clustertrust._errors import ParameterError
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -25,11 +26,13 @@ from clustertrust.auditing.record import Audit
 from clustertrust.auditing.verdicts import NEIGHBOURS, Cut, Sample, halves, judge_run
 from clustertrust.auditing.votes import Ballot, count, match_to_given, smoothed, standard_errors
 from clustertrust.cells import meet
-from clustertrust.ensemble.clusterers import Run, cluster_parameter, prepare
+from clustertrust.distances.metrics import EUCLIDEAN
+from clustertrust.ensemble.fitting import Method, Run, prepare
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, build_geometry
+from clustertrust.ensemble.runs import Runs
+from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.geometry.measuring import measure
 from clustertrust.persistence import refine
 from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Scoring
@@ -69,19 +72,14 @@ def audit(
     *,
     clusterer: Any = None,
     n_runs: int = N_RUNS,
-    fusion: str = "harmonic",
-    geometry: str = "auto",
+    fusion: Any = "harmonic",
+    geometry: Any = "auto",
     metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
-    kernel: Any = "self-tuning",
-    kernel_params: dict[str, Any] | None = None,
-    graph_params: dict[str, Any] | None = None,
     normalization: str = "affine",
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
     device: str = "auto",
-    precision: str = "single",
 ) -> Audit:
     """Score one labelling that you already have, from any tool or person.
 
@@ -94,7 +92,7 @@ def audit(
 
     Parameters
     ----------
-    X : (n, d) array, CSR matrix or frame; (n, n) where `metric` or `kernel` is "precomputed"
+    X : (n, d) array, CSR matrix or frame; (n, n) distances, values of a kernel or weights of links
     labels : (n,) labels of any kind
         At least two clusters. Negative numbers and missing values mean that the point has no label:
         it gets no score, but a suggestion. A pandas Series that names its rows must do so as X
@@ -104,7 +102,7 @@ def audit(
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
     n_runs : int
         R, at least 4.
-    fusion, geometry, metric, metric_params, kernel, kernel_params, graph_params
+    fusion, geometry, metric
         See :class:`clustertrust.CAKE`; a metric serves the neighbours too.
     normalization : {"affine", "clip"}
         See :class:`clustertrust.CAKE`. Here "affine" is the default: it ranks points whose
@@ -115,7 +113,7 @@ def audit(
         Threads; None: every core. The result is the same for any number.
     verbose : bool
         Show a progress bar while the clusterer runs, where there is a terminal.
-    device, precision
+    device
         Where silhouettes are computed; see :class:`clustertrust.CAKE`. Runs are made on the CPU.
 
     Returns
@@ -135,19 +133,14 @@ def audit(
     >>> found.explain(3).label, species[found.suggested[3]], bool(found.scores[3] < 0.1)
     ('virginica', 'setosa', True)
     """
-    scoring = Scoring.of(
+    scoring = Scoring.from_params(
         {
             "fusion": fusion,
             "geometry": geometry,
             "metric": metric,
-            "metric_params": metric_params,
-            "kernel": kernel,
-            "kernel_params": kernel_params,
-            "graph_params": graph_params,
             "normalization": normalization,
             "n_jobs": n_jobs,
             "device": device,
-            "precision": precision,
         }
     )
     n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
@@ -203,35 +196,40 @@ def _read(X: Any, labels: Any) -> _Given:
     return _Given(codes, names)
 
 
-def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[tuple[str, Any], ...]:
+def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
     """Return clusterers by name, with k clusters if they take a number.
 
     There are none where the distances do not come from coordinates.
     """
-    how = scoring.geometry
+    geometry, metric = scoring.geometry, scoring.geometry.used_metric
     if clusterer is None:
-        plain = not how.is_precomputed and (not how.takes_metric or how.metric == "euclidean")
-        return (prepare("kmeans", k),) if plain else ()
-    if how.method == "kernel" and how.is_precomputed:
-        raise ValueError(
-            f"clusterer={clusterer!r} needs points or distances, and X is a precomputed kernel; "
-            "leave clusterer out: all runs then propagate the labels."
+        return (prepare("kmeans", k, EUCLIDEAN),) if _has_plain_points(scoring) else ()
+    if geometry.is_precomputed and not metric.is_precomputed:
+        raise ParameterError(
+            "clusterer",
+            clusterer,
+            "needs points or distances, and X holds similarities",
+            "leave {clusterer} out: all runs then propagate the labels",
         )
-    given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
-    metric = how.metric if how.takes_metric else "euclidean"
-    Recipe.of({"clusterer": given, "metric": metric})
-    return tuple(prepare(one, k if _takes_number(one) else None, metric) for one in given)
+    several = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
+    Recipe.from_params({"clusterer": several, "metric": metric})
+    return tuple(prepare(one, k if _takes_number(one) else None, metric) for one in several)
+
+
+def _has_plain_points(scoring: Scoring) -> bool:
+    """Return whether X holds points that are compared by their Euclidean distance."""
+    return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
 
 def _takes_number(clusterer: Any) -> bool:
-    _, estimator = prepare(clusterer, None)
-    return hasattr(estimator, "get_params") and cluster_parameter(estimator) is not None
+    key, _ = prepare(clusterer, None, EUCLIDEAN).k
+    return key is not None
 
 
 def _cluster(
     X: Any,
     given: _Given,
-    methods: tuple[tuple[str, Any], ...],
+    methods: tuple[Method, ...],
     seeds: list[int],
     scoring: Scoring,
     verbose: bool,
@@ -242,15 +240,14 @@ def _cluster(
     """
     if not methods:
         return []
-    how = scoring.geometry
     params = {
         "resample": CLUSTERED,
-        "left_out": "predict",
-        "n_jobs": how.n_jobs,
+        "n_runs": Runs(left_out="predict"),
+        "n_jobs": scoring.compute.n_jobs,
         "verbose": verbose,
     }
-    measured = {"metric": how.metric, "metric_params": how.metric_params}
-    recipe = replace(Recipe.of(params), methods=methods, **(measured if how.takes_metric else {}))
+    metric = scoring.geometry.used_metric
+    recipe = replace(Recipe.from_params(params), methods=methods, metric=metric)
     labelled = given.labelled
     rest = np.flatnonzero(given.labels < 0)
     recipe.check_size(labelled.size)
@@ -273,9 +270,8 @@ def _propagate(
     X: Any, given: _Given, seeds: list[int], scoring: Scoring
 ) -> tuple[list[Run], Ints, Ints]:
     """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
-    how = scoring.geometry
-    hood = nearest_labelled(X, given.labelled, DEPTH, how)
-    flat = not how.is_precomputed and (not how.takes_metric or how.metric == "euclidean")
+    hood = nearest_labelled(X, given.labelled, DEPTH, scoring.geometry, scoring.compute)
+    flat = _has_plain_points(scoring)
     runs, judged = [], []
     for r, seed in enumerate(seeds):
         began = time.perf_counter()
@@ -311,15 +307,15 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
     labels, k = given.labels, given.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
     alone = Ensemble(labels[:, None].astype(np.int32), (given.names,))
-    method, built = build_geometry(X, alone, meet(alone.labels), scoring.geometry)
+    geometry, built = measure(X, alone, meet(alone.labels), scoring.geometry, scoring.compute)
     by_run, others = built.silhouettes(built.cells.rows[built.cells.of])
     s, nearest = by_run[:, 0], others[:, 0]
     std = np.where(np.isnan(s), np.nan, 0.0)
     g = NORMALIZATIONS[scoring.normalization](s, std)
-    more = (refine(X, labels).persistence(X, labels),) if scoring.refines else ()
+    more = (refine(X, labels).persistence(X, labels),) if scoring.uses_persistence else ()
 
     def fuse(c: Floats) -> Floats:
-        return FUSIONS[scoring.fusion](c, g, *more)
+        return scoring.fusion(c, g, *more)
 
     unlabelled = labels < 0
     stability = np.where(unlabelled, np.nan, ballot.stability)
@@ -338,7 +334,7 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
         "consensus_strength": stability,
         "votes": ballot.votes,
         "rival": _rivals(ballot, labels, nearest),
-        "geometry_method": method,
+        "geometry_method": geometry.name,
         "ensemble": _ensemble(given, runs),
     }
 

@@ -11,9 +11,8 @@ from scipy import sparse
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.distances.links import nearest_linked
-from clustertrust.distances.metrics import fitted_metric, is_name
 from clustertrust.distances.neighbours import Neighbours, smallest
-from clustertrust.geometry import GeometryOptions
+from clustertrust.geometry.base import Compute, Geometry
 
 __all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
 
@@ -47,21 +46,22 @@ class Neighbourhood:
         return Neighbourhood(self.of[:, :k], self.distances[:, :k])
 
 
-def nearest_labelled(X: Any, labelled: Ints, depth: int, options: GeometryOptions) -> Neighbourhood:
+def nearest_labelled(
+    X: Any, labelled: Ints, depth: int, geometry: Geometry, compute: Compute
+) -> Neighbourhood:
     """Return the `depth` nearest points at positions `labelled` to each row of checked X.
 
     By the distance of the silhouettes; ties go to the first, so that no processor decides. A kernel
     given as a matrix has the distance of its space. O(n² d). A graph has only its own links.
     """
     depth = min(depth, labelled.size - 1)
-    if options.has_weights or (options.is_precomputed and sparse.issparse(X)):
-        away, near = nearest_linked(X, labelled, depth, weights=options.has_weights)
+    if geometry.has_weights or (geometry.is_precomputed and sparse.issparse(X)):
+        away, near = nearest_linked(X, labelled, depth, weights=geometry.has_weights)
         return Neighbourhood(near, away)
-    metric = options.metric if options.takes_metric else "euclidean"
-    if options.is_precomputed or not is_name(metric, "euclidean"):
-        away, near = _by_blocks(X, labelled, depth + 1, options)
+    if geometry.is_precomputed or not geometry.used_metric.is_euclidean:
+        away, near = _by_blocks(X, labelled, depth + 1, geometry)
     else:
-        away, near = Neighbours(X[labelled], options.n_jobs).nearest(X, depth + 1)
+        away, near = Neighbours(X[labelled], compute.n_jobs).nearest(X, depth + 1)
     near = labelled[near]
     # A point is not its own neighbour; where copies crowd it out, drop the last neighbour.
     itself = near == np.arange(len(near))[:, None]
@@ -87,23 +87,22 @@ def propagate(near: Ints, labels: Ints, k: int) -> Ints:
     return np.where(there.any(axis=1), first, -1)
 
 
-def _by_blocks(X: Any, labelled: Ints, k: int, options: GeometryOptions) -> tuple[Floats, Ints]:
+def _by_blocks(X: Any, labelled: Ints, k: int, geometry: Geometry) -> tuple[Floats, Ints]:
     """Return the k nearest and the distances to them, by a metric or a matrix."""
     found = []
     for rows in blocks(X.shape[0], 24 * labelled.size):
         with one_thread():
-            found.append(smallest(_distances(X, rows, labelled, options), k))
+            found.append(smallest(_distances(X, rows, labelled, geometry), k))
     away, near = zip(*found, strict=True)
     return np.concatenate(away), np.concatenate(near)
 
 
-def _distances(X: Any, rows: slice, labelled: Ints, options: GeometryOptions) -> Floats:
+def _distances(X: Any, rows: slice, labelled: Ints, geometry: Geometry) -> Floats:
     """Return the distances (b, m) of a block of rows to the labelled points."""
-    if options.is_precomputed:
+    if geometry.is_precomputed:
         values = np.asarray(X[rows][:, labelled], dtype=np.float64)
-        if options.method != "kernel":
+        if geometry.used_metric.is_precomputed:
             return values
         own = np.asarray(X.diagonal(), dtype=np.float64)
         return np.sqrt(np.maximum(own[rows, None] + own[labelled] - 2 * values, 0.0))
-    metric = fitted_metric(options.metric, options.metric_params, X)
-    return metric.between(X[rows], X[labelled])
+    return geometry.used_metric.fit(X).between(X[rows], X[labelled])

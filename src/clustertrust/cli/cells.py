@@ -37,7 +37,7 @@ def for_cells(method: Method, typed: Collection[str]) -> Method:
 
 def runs_of(request: ScoreRequest) -> dict[str, Any]:
     """Return the parameters that make the runs."""
-    building = request.method.building()
+    building = request.method.building(request.checkpoint)
     if not is_h5ad(request.data, request.columns):
         return building
     from clustertrust.cell_data import with_variation
@@ -86,6 +86,4 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
 def for_graph(params: Mapping[str, Any], request: ScoreRequest) -> dict[str, Any]:
     """Return parameters of scoring for a graph, which has a geometry and weights of its own."""
     geometry = params["geometry"] if "geometry" in request.typed else None
-    return {name: value for name, value in params.items() if name != "kernel"} | {
-        "geometry": geometry
-    }
+    return dict(params) | {"geometry": geometry}

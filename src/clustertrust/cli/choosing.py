@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.flags import as_typed
-from clustertrust.cli.options import WHERE, Method
+from clustertrust.cli.options import BUILDING, SCORING, WHERE, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, read_points
@@ -31,7 +30,7 @@ from clustertrust.cli.request import Request
 from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.distances.metrics import has_no_points
-from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
+from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
 from clustertrust.null.families import VERDICT
@@ -65,7 +64,7 @@ def check_null(method: Method, null: bool, *, typed: bool) -> bool:
 
 def check_choosing_method(method: Method) -> None:
     """Raise for a clusterer that finds the number of clusters itself."""
-    finds = [name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is None]
+    finds = [name for name in method.clusterer if not CLUSTERERS[name].takes_k]
     if finds:
         raise click.UsageError(
             f"{finds[0]} finds the number of clusters itself; use another --clusterer."
@@ -121,7 +120,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         max_points=asked.max_points,
     )
     printed = {"input": data, "rows": len(points.kept)} | profile_fields(profile)
-    printed |= {"settings": choice_settings(how, asked, points)} | plan_of(points)
+    printed |= {"settings": choice_settings(method, asked, points)} | plan_of(points)
     table = profile.to_frame().reset_index()
     with staged(paths) as at:
         if "--out" in at and paths["--out"].suffix.lower() == ".json":
@@ -155,10 +154,11 @@ def profile_fields(profile: KProfile) -> dict[str, Any]:
     }
 
 
-def choice_settings(how: Mapping[str, Any], asked: Asked, points: Points) -> dict[str, Any]:
+def choice_settings(method: Method, asked: Asked, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the profile again."""
+    typed = method.described((*BUILDING, *SCORING))
     settings = {
-        name: value for name, value in how.items() if value is not None and name not in WHERE
+        name: value for name, value in typed.items() if value is not None and name not in WHERE
     }
     settings |= asdict(asked)
     if not asked.distances:

@@ -84,7 +84,7 @@ def score(request: ScoreRequest) -> None:
         scored = score_graph(request, graph)
     elif not has_labels:
         params = runs_of(request) | method.scoring()
-        cake = CAKE(**params, verbose=watched(), checkpoint=request.checkpoint)
+        cake = CAKE(**params, verbose=watched())
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
             cake.fit(points.X)

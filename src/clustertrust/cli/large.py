@@ -109,8 +109,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     plan = None if planned.plan is None else way
     ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
     table, preparation = prepared(source, ways, method.n_jobs, planned.first)
-    params = method.building() | method.scoring()
-    settings_of_fit = Settings.of(CAKE(**params, verbose=watched(), checkpoint=request.checkpoint))
+    params = method.building(request.checkpoint) | method.scoring()
+    settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=watched()))
     passes: Passes = passes_over(table, method.n_runs, method.n_jobs, watched())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:

@@ -260,23 +260,65 @@ class Method:
     device: str
 
     def scoring(self) -> dict[str, Any]:
-        """Return the parameters that `confidence` has too."""
-        return {name: getattr(self, name) for name in SCORING}
+        """Return the parameters of `confidence`."""
+        names = [name for name in SCORING if name not in ("geometry", "kernel")]
+        return {name: getattr(self, name) for name in names} | {"geometry": self._geometry()}
+
+    def _geometry(self) -> Any:
+        """Return the geometry with the options that are its own."""
+        if self.kernel == "self-tuning":
+            return self.geometry
+        from clustertrust.geometry import Graph, Kernel
+
+        if self.geometry == "kernel":
+            return Kernel(self.kernel)
+        if self.geometry == "graph" and self.kernel == "precomputed":
+            return Graph(weights=True)
+        raise click.UsageError(
+            f"--kernel {self.kernel} is not used by --geometry {self.geometry}; leave it out, or "
+            "add --geometry kernel."
+        )
 
     def auditing(self, typed: Collection[str]) -> dict[str, Any]:
         """Return the parameters of `audit`; those with another default there only if `typed`."""
-        always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
-        others = (name for name in ("clusterer", "n_runs", "normalization") if name in typed)
-        known = self.building() | self.scoring()
-        return {name: known[name] for name in (*always, *others)}
+        params = self.building() | self.scoring()
+        return {name: params[name] for name in params if name in _audited(typed)}
 
-    def building(self) -> dict[str, Any]:
+    def building(self, checkpoint: str | None = None) -> dict[str, Any]:
         """Return the parameters that make the runs."""
-        one = self.clusterer[0] if len(self.clusterer) == 1 else list(self.clusterer)
-        made = {name: getattr(self, name) for name in BUILDING} | {"clusterer": one}
-        if isinstance(self.n_clusters, range):
-            made |= {"n_clusters": None, "vary": {"n_clusters": list(self.n_clusters)}}
-        return made
+        params = self.described(("n_clusters", "clusterer", "random_state", "resample"))
+        params["n_runs"] = self.n_runs
+        if self.left_out != "skip" or self.on_failure != "raise" or checkpoint is not None:
+            from clustertrust.ensemble.runs import Runs
+
+            params["n_runs"] = Runs(
+                self.n_runs,
+                left_out=self.left_out,
+                on_failure=self.on_failure,
+                checkpoint=checkpoint,
+            )
+        return params
+
+    def described(self, names: Collection[str]) -> dict[str, Any]:
+        """Return options by name, as they were typed; a range of clusters is drawn by each run."""
+        values = {name: getattr(self, name) for name in names}
+        if "clusterer" in values and len(self.clusterer) == 1:
+            values["clusterer"] = self.clusterer[0]
+        elif "clusterer" in values:
+            values["clusterer"] = list(self.clusterer)
+        if isinstance(values.get("n_clusters"), range):
+            values |= {"n_clusters": None, "vary": {"n_clusters": list(values["n_clusters"])}}
+        return values
+
+    def described_audit(self, typed: Collection[str]) -> dict[str, Any]:
+        """Return the options of an audit by name, as they were typed."""
+        return self.described(_audited(typed))
+
+
+def _audited(typed: Collection[str]) -> tuple[str, ...]:
+    """Return the options of an audit; those with another default there only if they are typed."""
+    always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
+    return (*always, *(name for name in ("clusterer", "n_runs", "normalization") if name in typed))
 
 
 BUILDING = (
@@ -367,7 +409,7 @@ def _shared_options(*, whole: bool) -> list[Callable]:
         ),
         click.option(
             "--geometry",
-            type=TableChoice("geometry:GEOMETRIES", "auto"),
+            type=TableChoice("geometry.measuring:GEOMETRIES"),
             default="auto",
             show_default=True,
             help="What silhouettes compare.",
@@ -381,14 +423,14 @@ def _shared_options(*, whole: bool) -> list[Callable]:
         ),
         click.option(
             "--kernel",
-            type=TableChoice("geometry:KERNELS", without=("precomputed",) if whole else ()),
+            type=TableChoice("geometry.kernel:KERNELS", without=("precomputed",) if whole else ()),
             default="self-tuning",
             show_default=True,
             help="Kernel for kernel silhouettes.",
         ),
         click.option(
             "--normalization",
-            type=TableChoice("geometry:NORMALIZATIONS"),
+            type=TableChoice("geometry.component:NORMALIZATIONS"),
             default="clip",
             show_default=True,
             help="How silhouettes become a component between 0 and 1.",
@@ -423,10 +465,10 @@ def _shared_options(*, whole: bool) -> list[Callable]:
         ),
         click.option(
             "--device",
-            type=click.Choice(["auto", "cpu", "cuda"]),
+            type=click.Choice(["auto", "cpu", "cuda", "cuda-double"]),
             default="auto",
             show_default=True,
-            help="Where to compute: cuda is an NVIDIA GPU.",
+            help="Where to compute: cuda is an NVIDIA GPU, cuda-double in double precision.",
         ),
     ]
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from clustertrust import Audit, Confidence, __version__
 from clustertrust.cli.flags import as_typed
-from clustertrust.cli.options import WHERE
+from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.summary import Summary
@@ -41,13 +41,13 @@ __all__ = [
 
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the scores again, as JSON."""
-    method = request.method.scoring()
+    method = request.method.described(SCORING)
     if isinstance(scored, Audit):
         column = request.labels_column
         labels = Path(request.labels).name if request.labels else f"column {column}"
-        method = {"labels": labels} | request.method.auditing(request.typed)
+        method = {"labels": labels} | request.method.described_audit(request.typed)
     elif request.labels is None:
-        method = request.method.building() | method
+        method = request.method.described(BUILDING) | method
     else:
         method = {"labels": Path(request.labels).name} | method
     unnamed = sparse.issparse(points.X) or request.distances

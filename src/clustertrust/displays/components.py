@@ -23,7 +23,7 @@ from clustertrust.displays.shared import (
     scale_top,
     scatter_look,
 )
-from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
+from clustertrust.fusion import FUSIONS
 from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def fusion_of(confidence: Confidence) -> str | None:
     """
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
-        if name in WITH_PERSISTENCE:  # of a third component: no lines in this plane
+        if fuse.uses_persistence:  # of a third component: no lines in this plane
             continue
-        if np.allclose(fuse(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
+        if np.allclose(fuse()(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
             return name
     return None
 
@@ -200,7 +200,7 @@ class StabilityGeometryDisplay(Display):
         assert self.fusion is not None
         (left, right), (bottom, top) = map(round_range, (self.geometry, self.stability))
         x, y = np.meshgrid(np.linspace(left, right, 201), np.linspace(bottom, top, 201))
-        score = FUSIONS[self.fusion](y, x)
+        score = FUSIONS[self.fusion]()(y, x)
         levels = scale_top(self.scores) * np.arange(1, 10) / 10
         levels = levels[(levels > score.min()) & (levels < score.max())]
         lines = None

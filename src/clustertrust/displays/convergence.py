@@ -22,8 +22,8 @@ from clustertrust.displays.shared import (
     require_matplotlib,
     scale_top,
 )
-from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, mean_and_std, silhouettes
+from clustertrust.geometry import silhouettes
+from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
@@ -49,7 +49,7 @@ def scores_of_prefixes(
     `labels` (n, R) and the silhouettes `s` (n, R) are of all runs. The silhouette of a run depends
     on no other run, so that fewer runs cost no distance.
     """
-    fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
+    fuse, normalize = scoring.fusion, NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
         cells = meet(np.ascontiguousarray(labels[:, :r]))
         how = {"agreement": scoring.agreement, "unassigned": scoring.unassigned}
@@ -219,7 +219,7 @@ class ConvergenceDisplay(Display):
             "agreement": agreement,
             "unassigned": unassigned,
         }
-        scoring = Scoring.of(options)
+        scoring = Scoring.from_params(options)
         s = _silhouettes(confidence, X, silhouettes)
         return cls._of(confidence, s, scoring, n_runs).plot(ax, quantity=quantity)
 
@@ -232,9 +232,9 @@ class ConvergenceDisplay(Display):
                 "confidence is an Audit: its scores compare runs with the given labels, not with "
                 "each other, and are not followed run by run; audit again with another n_runs."
             )
-        if scoring.refines:
+        if scoring.uses_persistence:
             raise ValueError(
-                f"fusion={scoring.fusion!r}: persistence depends on the consensus of all runs and "
+                f"fusion={scoring.fusion.name!r}: persistence depends on the consensus of all runs and "
                 "is not followed run by run; score with fusion='harmonic' to see how stability and "
                 "geometry settle."
             )

@@ -13,18 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 
+from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.neighbours import smallest
 from clustertrust.kernels import backend
 
-FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}  # metrics that take a parameter from the data
+# Means of clusters, or mean directions, give these mean distances.
+CLOSED = ("sqeuclidean", "cosine")
+# Metrics that take a parameter from the data.
+FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}
 
 __all__ = [
     "EUCLIDEAN",
     "Metric",
+    "as_metric",
     "as_truths",
-    "fitted_metric",
     "fixed_parameters",
     "has_no_points",
     "is_name",
@@ -57,7 +61,8 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
         if np.linalg.matrix_rank(covariance) < len(covariance):
             raise ValueError(
                 "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
-                "metric_params={'VI': …} or reduce the columns of X first (for example with "
+                "metric=Metric('mahalanobis', {'VI': …}) or reduce the columns of X first (for "
+                "example with "
                 "sklearn.decomposition.PCA)."
             )
         return {"VI": np.linalg.inv(covariance).T}
@@ -66,7 +71,7 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Metric:
-    """A distance between rows of points.
+    """A distance between rows of points, with its parameters.
 
     Attributes
     ----------
@@ -76,6 +81,11 @@ class Metric:
 
     With "precomputed" a row holds the distances of a point to the training points. With "gower"
     rows are encoded by `clustertrust.distances.mixed`.
+
+    Examples
+    --------
+    >>> from clustertrust import CAKE, Metric
+    >>> cake = CAKE(3, clusterer="kmedoids", metric=Metric("minkowski", {"p": 3}))
     """
 
     name: Any = "euclidean"
@@ -85,6 +95,54 @@ class Metric:
     def is_precomputed(self) -> bool:
         """Return whether rows are distances already."""
         return is_name(self.name, "precomputed")
+
+    @property
+    def is_mixed(self) -> bool:
+        """Return whether rows are those of a table of numbers and categories."""
+        return is_name(self.name, "gower")
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether it is the Euclidean distance, so that nothing was asked for."""
+        return self.is_euclidean and not self.params
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether means of clusters give mean distances to their members."""
+        return isinstance(self.name, str) and self.name in CLOSED and not self.params
+
+    @property
+    def given(self) -> Any:
+        """The metric as users write it: its name, or the object if it has parameters."""
+        return self if self.params else self.name
+
+    def check(self) -> None:
+        """Raise for what is no metric, and for parameters that would not be used."""
+        if not (callable(self.name) or isinstance(self.name, str)):
+            raise ParameterTypeError(
+                "metric",
+                self.name,
+                "must be a name, such as 'manhattan', or a function of two rows",
+                "for parameters give Metric('minkowski', {{'p': 3}})",
+            )
+        if not isinstance(self.params, dict):
+            raise ParameterTypeError(
+                "metric", self, "must have a dict of parameters", "such as {{'p': 3}}"
+            )
+        if self.params and (self.is_euclidean or self.is_precomputed):
+            raise ParameterError("metric", self, "takes no parameters", "give its name alone")
+
+    def equals(self, other: Metric) -> bool:
+        """Return whether both are the same distance."""
+        return (
+            self.name is other.name or (isinstance(self.name, str) and self.name == other.name)
+        ) and repr(self.params) == repr(other.params)
+
+    def fit(self, X: Any) -> Metric:
+        """Return the metric, with what it takes from the training points X."""
+        params = {} if self.is_mixed else dict(self.params)
+        is_complete = isinstance(self.name, str) and FROM_DATA.get(self.name) in params
+        return Metric(self.name, params if is_complete else fixed_parameters(X, self.name) | params)
 
     @property
     def is_euclidean(self) -> bool:
@@ -160,8 +218,6 @@ class Metric:
 EUCLIDEAN = Metric()
 
 
-def fitted_metric(name: Any, params: dict[str, Any] | None, X: Any) -> Metric:
-    """Return the metric, with what it takes from the training points X."""
-    known = {} if is_name(name, "gower") else dict(params or {})
-    given = isinstance(name, str) and FROM_DATA.get(name) in known
-    return Metric(name, known if given else fixed_parameters(X, name) | known)
+def as_metric(metric: Any) -> Metric:
+    """Return a metric as an object; a name or a function has no parameters."""
+    return metric if isinstance(metric, Metric) else Metric(metric)

@@ -2,5 +2,6 @@
 
 from clustertrust.ensemble.building import build_ensemble
 from clustertrust.ensemble.record import Ensemble, as_ensemble, assemble
+from clustertrust.ensemble.runs import Runs
 
-__all__ = ["Ensemble", "as_ensemble", "assemble", "build_ensemble"]
+__all__ = ["Ensemble", "Runs", "as_ensemble", "assemble", "build_ensemble"]

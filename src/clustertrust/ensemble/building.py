@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
+from clustertrust._errors import ParameterTypeError
 from clustertrust._validation import is_dask
-from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.ensemble.record import Ensemble, assemble
 from clustertrust.ensemble.run_files import Checkpoint
+from clustertrust.ensemble.runs import Runs
 from clustertrust.storage import hash_data
 
 __all__ = ["build_ensemble", "build_runs", "check_enough"]
@@ -32,17 +33,13 @@ def build_ensemble(
     clusterer: Any = "kmeans",
     *,
     n_clusters: int | None = None,
-    n_runs: int = 20,
+    n_runs: int | Runs = 20,
     vary: Mapping[str, Sequence[Any]] | None = None,
     resample: float | str | None = None,
-    left_out: str = "skip",
-    on_failure: str = "raise",
     metric: Any = "euclidean",
-    metric_params: dict[str, Any] | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    checkpoint: str | Path | None = None,
     device: str = "auto",
 ) -> Ensemble:
     """Cluster the same data R times.
@@ -60,8 +57,8 @@ def build_ensemble(
     n_clusters : int, optional
         Number of clusters of each run, set as `n_clusters` or `n_components`. None: 8 for a named
         clusterer, the estimator's own value otherwise.
-    n_runs : int
-        R, at least 2.
+    n_runs : int or Runs
+        R, at least 2; :class:`~clustertrust.Runs` has more to say about the runs.
     vary : dict, optional
         Values of parameters, of which each run draws one, such as ``{"n_neighbors": range(10,
         16)}``; "n_clusters" also means n_components, and replaces `n_clusters`. In a list of
@@ -69,14 +66,8 @@ def build_ensemble(
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
-    left_out : {"skip", "predict"}
-        What happens to points that a resampled run left out: the run does not assign them, or its
-        model places them.
-    on_failure : {"raise", "drop"}
-        Whether a failing run stops the build or is left out of the ensemble.
-    metric, metric_params : str or callable, dict, optional
-        The distance for "kmedoids", "agglomerative", "hdbscan", "spectral" and "leiden"; see
-        :class:`clustertrust.CAKE`. With "precomputed", X holds the distances.
+    metric : str, function or Metric
+        The distance between points, for clusterers that take one; see :class:`clustertrust.CAKE`.
     random_state : int, RandomState, sequence of R seeds or None
         The seed of run r depends only on `random_state` and r. None draws entropy once;
         `Ensemble.seeds` records the seeds.
@@ -85,10 +76,7 @@ def build_ensemble(
         workers take as many as they have threads.
     verbose : bool
         Show the progress: a bar in a terminal or a notebook, else a line now and then.
-    checkpoint : path, optional
-        A folder that keeps each finished run. A build with the same data and settings resumes where
-        the last one stopped. All Dask workers must see the folder under the same path.
-    device : {"auto", "cpu", "cuda"}
+    device : {"auto", "cpu", "cuda", "cuda-double"}
         Where runs of k-means are fitted; see :class:`clustertrust.CAKE`. Others run on the CPU.
 
     Returns
@@ -106,22 +94,18 @@ def build_ensemble(
     >>> mixed.summary()["method"].tolist()
     ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
-    check_device(device, "single")
-    recipe = Recipe.of(
+    check_device(device)
+    recipe = Recipe.from_params(
         {
             "clusterer": clusterer,
             "n_clusters": n_clusters,
             "n_runs": n_runs,
             "vary": vary,
             "resample": resample,
-            "left_out": left_out,
-            "on_failure": on_failure,
             "metric": metric,
-            "metric_params": metric_params,
             "random_state": random_state,
             "n_jobs": n_jobs,
             "verbose": verbose,
-            "checkpoint": checkpoint,
             "device": device,
         }
     )
@@ -131,10 +115,12 @@ def build_ensemble(
 
         refuse_gpu(device)
         return build_on_dask(X, recipe)
-    if isinstance(recipe.n_runs, str):
-        raise TypeError(
-            f"n_runs={n_runs!r} must be a whole number here; only CAKE can find how many runs it "
-            "needs."
+    if isinstance(recipe.runs.n_runs, str):
+        raise ParameterTypeError(
+            "n_runs",
+            recipe.runs.n_runs,
+            "must be an integer here",
+            "only CAKE can find how many runs it needs",
         )
     recipe = replace(recipe, device=resolve_device(device, X))
     return build_runs(recipe.check_points(to_host(X)), recipe)
@@ -146,13 +132,13 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
     R = recipe.count()
     entropy, seeds = draw_seeds(recipe.random_state, R)
     kept = None
-    if recipe.checkpoint is not None:
+    if recipe.runs.checkpoint is not None:
         settings = recipe.settings() | {
             "data": hash_data(X),
             "random_state": _as_json(recipe.random_state),
             "entropy": entropy,
         }
-        kept = Checkpoint(recipe.checkpoint, settings)
+        kept = Checkpoint(recipe.runs.checkpoint, settings)
         if recipe.random_state is None:  # continue with the entropy of the first build
             seeds = spawn_seeds(kept.settings["entropy"], R)
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)

@@ -1,20 +1,17 @@
-"""Names and estimators → one run: a fitted clustering of some rows, and how it places other points.
+"""Clusterers as objects: one for each name, which owns all that is special about it.
 
-`CLUSTERERS` is the one table of names. A name stands for an estimator with a number of clusters;
-from there on every clusterer is an estimator, or a function `(X, rng) -> labels`.
+`CLUSTERERS` is the one table of names. A clusterer makes an estimator, fits it, and says how the
+runs place unseen points; any other scikit-learn estimator is an `EstimatorClusterer`. A subclass of
+`Clusterer` of your own is given as ``CAKE(clusterer=Mine())``.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     AgglomerativeClustering,
     Birch,
@@ -23,22 +20,28 @@ from sklearn.cluster import (
     MiniBatchKMeans,
     SpectralClustering,
 )
-from sklearn.mixture import GaussianMixture
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from clustertrust._parallel import collected_warnings, one_thread
-from clustertrust._types import Ints
-from clustertrust._validation import check_choice, check_label_vector
+from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.ensemble.by_distance import BY_DISTANCE, Measured, wants_distances
+from clustertrust.ensemble.graphs import NeighbourSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
-from clustertrust.ensemble.lloyd import Ready
-from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
+from clustertrust.ensemble.lloyd import PreparedData
+from clustertrust.ensemble.placing import Nearest, Placer, Predict
 
-__all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
+__all__ = [
+    "CLUSTERERS",
+    "Clusterer",
+    "EstimatorClusterer",
+    "FittedRun",
+    "ShuffledBirch",
+    "clusterer_of",
+    "last_step",
+]
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
@@ -65,267 +68,246 @@ class ShuffledBirch(ClusterMixin, BaseEstimator):
         return self
 
 
-# One start per run: the ensemble repeats it.
-CLUSTERERS: dict[str, Callable[[int], Any]] = {
-    "agglomerative": lambda k: AgglomerativeClustering(k),
-    "birch": lambda k: ShuffledBirch(k),
-    "bisecting-kmeans": lambda k: BisectingKMeans(k, n_init=1),
-    "gmm": lambda k: GaussianMixture(k, n_init=1),
-    "hdbscan": lambda k: PortableHDBSCAN(),
-    "kmeans": lambda k: KMeans(k, init="k-means++", n_init=1),
-    "kmeans-random": lambda k: KMeans(k, init="random", n_init=1),
-    "kmedoids": lambda k: KMedoids(k),
-    "leiden": lambda k: Leiden(),
-    "minibatch-kmeans": lambda k: MiniBatchKMeans(k, n_init=1),
-    "spectral": lambda k: SpectralClustering(k, affinity="nearest_neighbors", n_init=1),
-}
-DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
+class FittedRun(NamedTuple):
+    """What a fit gives: labels of the rows, how others are placed, and centres.
 
-
-@dataclass(frozen=True)
-class Run:
-    """The record of one fit.
-
-    Attributes
-    ----------
-    labels : (n,) -1 where the point is not assigned
-    placer : places unseen points; None if the method cannot
-    centers : (k, d) centre of each label, if the method has centres
-    method, seed, params : which clusterer, its seed, and the parameters drawn for this run
-    objective, iterations, seconds : of the fit, NaN if the method does not report it
-    warnings : warnings of the method
+    Without a `placer` unseen points take the label of the nearest training point.
     """
 
     labels: Ints
-    placer: Placer | None = field(repr=False)
-    centers: NDArray | None = field(repr=False)
-    method: str
-    seed: int | None
-    params: dict[str, Any]
-    objective: float = np.nan
-    iterations: float = np.nan
-    seconds: float = np.nan
-    warnings: tuple[str, ...] = ()
+    placer: Placer | None = None
+    centers: Floats | None = None
 
 
-def cluster_parameter(estimator: Any) -> str | None:
-    """Return the name of the parameter for the number of clusters: n_clusters or n_components.
+class Clusterer:
+    """One way to make runs; the base of the named ones, and of your own.
 
-    In a Pipeline it is that of the last step.
+    A subclass needs `name` and `estimator`; the rest has defaults that suit any scikit-learn
+    clusterer. `fit` may return a placer of its own: a function of points (n, d) that gives labels
+    (n,).
+
+    Attributes
+    ----------
+    name : what `Ensemble.summary` says
+    takes_k : whether the estimator takes a number of clusters; otherwise it finds one
+    takes_graph : whether the runs by distance can do with a sparse graph of neighbours
+    in_blocks : how runs on a sample go on over all rows of data larger than memory: "" (they do
+        not), "lloyd" or "mini-batches"
+    storable : whether a model of its runs can be saved
     """
-    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    known = estimator.get_params()
-    return next(
-        (prefix + name for name in ("n_clusters", "n_components") if prefix + name in known), None
-    )
 
+    name: ClassVar[str] = "own"
+    takes_k: ClassVar[bool] = True
+    takes_graph: ClassVar[bool] = False
+    in_blocks: ClassVar[str] = ""
+    storable: ClassVar[bool] = True
+    # Estimators, given in place of a name, that are clustered in the same way.
+    kinds: ClassVar[tuple[type[Any], ...]] = ()
 
-def parameter(estimator: Any, name: str) -> str | None:
-    """Return the estimator's name for a parameter to vary, or None.
+    def estimator(self, k: int) -> Any:
+        """Return the estimator with k clusters; it is cloned and seeded for each run."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method estimator.")
 
-    The last step of a Pipeline needs no prefix.
-    """
-    if name == "n_clusters":
-        return cluster_parameter(estimator)
-    known = estimator.get_params()
-    if name in known:
-        return name
-    prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
-    return prefixed if prefixed in known else None
-
-
-def prepare(clusterer: Any, n_clusters: int | None, metric: Any = "euclidean") -> tuple[str, Any]:
-    """Return the method's name, and the estimator or function with its number of clusters set.
-
-    A name stands for an estimator by distance where the metric is not the Euclidean and there is
-    one.
-    """
-    if isinstance(clusterer, str):
-        check_choice("clusterer", clusterer, CLUSTERERS)
-        straight = isinstance(metric, str) and metric in ("euclidean", "l2")
-        known = CLUSTERERS if straight else CLUSTERERS | BY_DISTANCE
-        k = DEFAULT_CLUSTERS if n_clusters is None else n_clusters
-        name, estimator = clusterer, known[clusterer](k)
-    elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
-        raise TypeError(
-            f"clusterer={clusterer!r} must be a name, an estimator (an instance, not a class), a "
-            "function (X, rng) -> labels, or a list of these."
-        )
-    elif not hasattr(clusterer, "fit"):
-        if n_clusters is not None:
-            raise ValueError(
-                f"n_clusters={n_clusters} cannot be passed to the function {clusterer!r}; leave it "
-                "out."
-            )
-        return getattr(clusterer, "__name__", type(clusterer).__name__), clusterer
-    else:
-        last = clusterer.steps[-1][1] if isinstance(clusterer, Pipeline) else clusterer
-        name, estimator = type(last).__name__, clone(clusterer)
-    if n_clusters is not None:
-        key = cluster_parameter(estimator)
-        if key is None:
-            raise ValueError(
-                f"n_clusters={n_clusters} cannot be set: {name} has no n_clusters or n_components."
-            )
-        estimator.set_params(**{key: n_clusters})
-    return name, estimator
-
-
-def is_random(estimator: Any) -> bool:
-    """Return whether the seed of a run can change its result."""
-    return not hasattr(estimator, "get_params") or bool(_seed_parameters(estimator))
-
-
-def _seed_parameters(estimator: Any) -> list[str]:
-    return [
-        name
-        for name in estimator.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-
-
-def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
-    """Draw a value of each varied parameter that the estimator has."""
-    if not vary:
-        return {}
-    rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
-    drawn = {}
-    for name, values in vary.items():
-        value = values[
-            int(rng.integers(len(values)))
-        ]  # drawn even if not used, so that runs do not shift each other
-        key = parameter(estimator, name) if hasattr(estimator, "get_params") else None
-        if key is not None:
-            drawn[key] = value
-    return drawn
-
-
-def fit_run(
-    X: Any,
-    method: str,
-    estimator: Any,
-    seed: int,
-    *,
-    vary: Mapping[str, Sequence[Any]],
-    resample: float | str | None,
-    left_out: str,
-    shared: Ready | None = None,
-    measured: Measured | None = None,
-) -> Run:
-    """Fit one run; all its randomness follows from `seed`.
-
-    `shared` is X prepared for k-means, `measured` X with its distances, if those are not the
-    Euclidean ones.
-    """
-    began = time.perf_counter()
-    is_function = not hasattr(estimator, "fit")
-    rng = np.random.default_rng(seed) if is_function or resample is not None else None
-    n = X.shape[0]
-    sample = _sample(n, resample, rng)
-    params = draw_params(estimator, vary, seed)
-    with one_thread(), collected_warnings as caught:
-        model: Any = None
-        placer: Placer | None = None
-        centers: NDArray | None = None
-        found: Ints
-        if is_function:
-            rows = _rows(X, sample, measured)
-            found, _ = check_label_vector(f"what {method} returned", estimator(rows, rng))
-        else:
-            model = _seeded(estimator, params, seed)
-            if measured is not None and wants_distances(model):
-                found, placer = measured.fit(model, sample)
-            else:
-                rows = _rows(X, sample, measured)
-                found, placer, centers = _fit(model, rows, shared if sample is None else None)
-        size = n if sample is None else len(sample)
-        if len(found) != size:
-            raise ValueError(f"{method} returned {len(found)} labels for {size} points.")
-        if placer is None:
-            training = Training(X, sample, found)
-            placer = training if measured is None else measured.placer(sample, found)
-        labels = found
-        if sample is not None:
-            labels = placer(X) if left_out == "predict" else np.full(n, -1)
-            drawn, first = np.unique(sample, return_index=True)
-            labels[drawn] = found[first]  # if drawn twice, the first, as the placer does
-    return Run(
-        labels=np.asarray(labels, dtype=np.int32),
-        placer=placer,
-        centers=centers,
-        method=method,
-        seed=seed,
-        params=params,
-        objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
-        iterations=_attribute(model, "n_iter_"),
-        seconds=time.perf_counter() - began,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
-    )
-
-
-def _rows(X: Any, sample: Ints | None, measured: Measured | None) -> Any:
-    """Return the rows to fit on; of given distances the columns too."""
-    if measured is not None and measured.metric.is_precomputed:
-        return measured.among(sample)
-    return X if sample is None else X[sample]
-
-
-def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
-    """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
-    if (
-        type(estimator) is KMeans
-    ):  # it holds only parameters; `clone` and `set_params` take as long as clustering
-        model = copy(estimator)
-        vars(model).update(params, random_state=seed)
-        return model
-    model = clone(estimator).set_params(**params)
-    return model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
-
-
-def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
-    """Draw the rows to fit on: a share without replacement, or n with; None: all, without `rng`."""
-    if resample is None or rng is None:
+    def by_distance(self, k: int) -> Any:
+        """Return the estimator that is fitted on distances; None if there is none."""
         return None
-    if resample == "bootstrap":
-        return np.sort(rng.integers(n, size=n))
-    return np.sort(rng.choice(n, int(np.floor(float(resample) * n + 1e-9)), replace=False))
 
+    @property
+    def takes_distances(self) -> bool:
+        """Whether runs can be made by any metric, or of given distances."""
+        return self.by_distance(2) is not None
 
-def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None, NDArray | None]:
-    """Fit; return labels, the placer of unseen points (None: the method has none), and centres.
+    def is_round(self, estimator: Any) -> bool:
+        """Return whether clusters gather around a centre, as the components of a mixture do."""
+        return False
 
-    If our own rule places points, it labels the training points too, so they get their labels back.
-    It agrees with the fit except for points that are equally far from two centres, to the last
-    digit.
-    """
-    if shared is not None and shared.fit(model):
-        centers = np.asarray(model.cluster_centers_, dtype=np.float64)
-        return shared.nearest(centers), Nearest(centers, np.arange(len(centers))), centers
-    if isinstance(model, KMeans | MiniBatchKMeans) or (
-        isinstance(model, KMedoids) and is_name(model.metric, "euclidean")
-    ):
-        centers = np.asarray(model.fit(X).cluster_centers_, dtype=np.float64)
-        by_center = Nearest(centers, np.arange(len(centers)))
-        return by_center(X), by_center, centers
-    if isinstance(model, Birch | ShuffledBirch):
-        model.fit(X)
-        by_center = Nearest(
-            np.asarray(model.subcluster_centers_, dtype=np.float64),
-            np.asarray(model.subcluster_labels_),
-        )
-        return by_center(X), by_center, None
-    if hasattr(model, "predict"):
+    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+        """Fit a seeded estimator; `shared` is X prepared once for all runs of k-means."""
+        if not hasattr(model, "predict"):
+            return FittedRun(np.asarray(model.fit_predict(X)))
         model.fit(X)
         labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
         means = getattr(model, "means_", None)
-        return (
-            labels,
-            Predict(model, X.dtype),
-            None if means is None else np.asarray(means, dtype=np.float64),
-        )
-    return np.asarray(model.fit_predict(X)), None, None
+        centers = None if means is None else np.asarray(means, dtype=np.float64)
+        return FittedRun(labels, Predict(model, X.dtype), centers)
 
 
-def _attribute(model: Any, *names: str) -> float:
-    model = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return next((float(getattr(model, name)) for name in names if hasattr(model, name)), np.nan)
+class EstimatorClusterer(Clusterer):
+    """Any scikit-learn clusterer, mixture or Pipeline that has no clusterer of its own."""
+
+    storable = False
+
+
+def _by_centers(centers: NDArray, labels: Ints, X: Any) -> tuple[Ints, Nearest]:
+    """Label points by the nearest centre, as unseen ones will be, so that they agree."""
+    placer = Nearest(np.asarray(centers, dtype=np.float64), labels)
+    return placer(X), placer
+
+
+class _Centered(Clusterer):
+    """Clusters around centres; a point belongs to the nearest.
+
+    The rule that places unseen points labels the training points too, so they get their labels
+    back. It agrees with the fit but for points that are equally far from two centres, to the last
+    digit.
+    """
+
+    def is_round(self, estimator: Any) -> bool:
+        return True
+
+    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+        centers = model.fit(X).cluster_centers_
+        labels, placer = _by_centers(centers, np.arange(len(centers)), X)
+        return FittedRun(labels, placer, placer.centers)
+
+
+class _KMeans(_Centered):
+    name, in_blocks = "kmeans", "lloyd"
+    kinds: ClassVar[tuple[type[Any], ...]] = (KMeans,)
+    init = "k-means++"
+
+    def estimator(self, k: int) -> Any:
+        return KMeans(k, init=self.init, n_init=1)
+
+    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+        if shared is None or not shared.fit(model):
+            return super().fit(model, X)
+        centers = np.asarray(model.cluster_centers_, dtype=np.float64)
+        placer = Nearest(centers, np.arange(len(centers)))
+        return FittedRun(shared.nearest(centers), placer, centers)
+
+
+class _RandomKMeans(_KMeans):
+    name, init = "kmeans-random", "random"
+    kinds: ClassVar[tuple[type[Any], ...]] = ()
+
+
+class _MiniBatchKMeans(_Centered):
+    name, in_blocks, kinds = "minibatch-kmeans", "mini-batches", (MiniBatchKMeans,)
+
+    def estimator(self, k: int) -> Any:
+        return MiniBatchKMeans(k, n_init=1)
+
+
+class _KMedoids(_Centered):
+    name, kinds = "kmedoids", (KMedoids,)
+
+    def estimator(self, k: int) -> Any:
+        return KMedoids(k)
+
+    def by_distance(self, k: int) -> Any:
+        return KMedoids(k, metric="precomputed")
+
+    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+        # Medoids of another metric are nearest by that metric alone.
+        own = _Centered if is_name(model.metric, "euclidean") else Clusterer
+        return own.fit(self, model, X)
+
+
+class _Birch(Clusterer):
+    name, kinds = "birch", (Birch, ShuffledBirch)
+
+    def estimator(self, k: int) -> Any:
+        return ShuffledBirch(k)
+
+    def is_round(self, estimator: Any) -> bool:
+        return True
+
+    def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
+        model.fit(X)
+        labels = np.asarray(model.subcluster_labels_)
+        return FittedRun(*_by_centers(model.subcluster_centers_, labels, X))
+
+
+class _BisectingKMeans(Clusterer):
+    name, storable, kinds = "bisecting-kmeans", False, (BisectingKMeans,)
+
+    def estimator(self, k: int) -> Any:
+        return BisectingKMeans(k, n_init=1)
+
+    def is_round(self, estimator: Any) -> bool:
+        return True
+
+
+class _Mixture(Clusterer):
+    name, kinds = "gmm", (GaussianMixture, BayesianGaussianMixture)
+
+    def estimator(self, k: int) -> Any:
+        return GaussianMixture(k, n_init=1)
+
+    def is_round(self, estimator: Any) -> bool:
+        return True
+
+
+class _Agglomerative(Clusterer):
+    name, kinds = "agglomerative", (AgglomerativeClustering,)
+
+    def estimator(self, k: int) -> Any:
+        return AgglomerativeClustering(k)
+
+    def by_distance(self, k: int) -> Any:
+        return AgglomerativeClustering(k, metric="precomputed", linkage="average")
+
+    def is_round(self, estimator: Any) -> bool:
+        return bool(estimator.linkage == "ward")
+
+
+class _HDBSCAN(Clusterer):
+    name, takes_k, takes_graph = "hdbscan", False, True
+
+    def estimator(self, k: int) -> Any:
+        return PortableHDBSCAN()
+
+    def by_distance(self, k: int) -> Any:
+        return PortableHDBSCAN(metric="precomputed")
+
+
+class _Leiden(Clusterer):
+    name, takes_k, takes_graph = "leiden", False, True
+
+    def estimator(self, k: int) -> Any:
+        return Leiden()
+
+    def by_distance(self, k: int) -> Any:
+        return Leiden(metric="precomputed")
+
+
+class _Spectral(Clusterer):
+    name, takes_graph = "spectral", True
+
+    def estimator(self, k: int) -> Any:
+        return SpectralClustering(k, affinity="nearest_neighbors", n_init=1)
+
+    def by_distance(self, k: int) -> Any:
+        return NeighbourSpectral(k)
+
+
+# One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.
+CLUSTERERS: dict[str, Clusterer] = {
+    own.name: own
+    for own in (
+        _Agglomerative(),
+        _Birch(),
+        _BisectingKMeans(),
+        _Mixture(),
+        _HDBSCAN(),
+        _KMeans(),
+        _RandomKMeans(),
+        _KMedoids(),
+        _Leiden(),
+        _MiniBatchKMeans(),
+        _Spectral(),
+    )
+}
+_OTHER = EstimatorClusterer()
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator, or the last step of a Pipeline."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def clusterer_of(estimator: Any) -> Clusterer:
+    """Return the clusterer that knows a given estimator; any other is fitted as it is."""
+    fits = (own for own in CLUSTERERS.values() if isinstance(estimator, own.kinds))
+    return next(fits, _OTHER)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from clustertrust._types import Arrays
-from clustertrust.ensemble.placing import Training
+from clustertrust.ensemble.placing import NearestTrainingPoint
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.storage import DAMAGE, expect, read_arrays, write_arrays
@@ -47,7 +47,7 @@ def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
             meta["runs"].append(run_meta)
             run_arrays.pop("labels")
             arrays |= {f"{r}/run/{name}": array for name, array in run_arrays.items()}
-            if isinstance(run.placer, Training):
+            if isinstance(run.placer, NearestTrainingPoint):
                 arrays["training"] = (
                     run.placer.X.toarray() if sparse.issparse(run.placer.X) else run.placer.X
                 )

@@ -77,6 +77,9 @@ class NeighbourSpectral(ClusterMixin, BaseEstimator):
     labels_ : (n,)
     """
 
+    # A metric of the user's is asked for the distances that are needed, a block at a time.
+    takes_distances_piecewise = True
+
     def __init__(
         self,
         n_clusters: int = 8,

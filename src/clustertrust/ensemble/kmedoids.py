@@ -28,7 +28,7 @@ from clustertrust._parallel import blocks, memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
-from clustertrust.distances.metrics import Metric, fitted_metric, is_name
+from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.distances.precomputed import among, check_distances, check_new_distances
 from clustertrust.kernels import backend
 
@@ -60,6 +60,9 @@ class KMedoids(ClusterMixin, BaseEstimator):
     inertia_ : float, sum of the distances to the nearest medoid
     n_iter_ : int, sweeps made
     """
+
+    # A metric of the user's is asked for the distances that are needed, a block at a time.
+    takes_distances_piecewise = True
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
             self._metric = Metric("precomputed")
             return check_distances(X)
         X = validate_data(self, X, dtype=np.float64, order="C")
-        self._metric = fitted_metric(self.metric, self.metric_params, X)
+        self._metric = Metric(self.metric, dict(self.metric_params or {})).fit(X)
         return X
 
     def _find(self, X: Any, sample: Ints | None, start: Ints, max_iter: int) -> tuple[Ints, int]:

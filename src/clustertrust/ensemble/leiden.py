@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from clustertrust._types import Floats, Ints
-from clustertrust.distances.metrics import Metric, fitted_metric, is_name
+from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.ensemble.graphs import neighbour_links
 
 __all__ = ["Leiden"]
@@ -45,6 +45,9 @@ class Leiden(ClusterMixin, BaseEstimator):
     labels_ : (n,) communities, the largest first
     quality_ : float, the modularity reached
     """
+
+    # A metric of the user's is asked for the distances that are needed, a block at a time.
+    takes_distances_piecewise = True
 
     def __init__(
         self,
@@ -97,8 +100,9 @@ class Leiden(ClusterMixin, BaseEstimator):
         """Return the graph of nearest neighbours."""
         if is_name(self.metric, "euclidean"):
             return kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1))
-        known = isinstance(self.metric, Metric)
-        metric = self.metric if known else fitted_metric(self.metric, self.metric_params, X)
+        metric = self.metric
+        if not isinstance(metric, Metric):
+            metric = Metric(metric, dict(self.metric_params or {})).fit(X)
         return neighbour_links(X, self.n_neighbors or X.shape[0], metric)
 
     def __sklearn_tags__(self) -> Any:

@@ -4,7 +4,7 @@
 the clustering. Here the data are prepared once. Each run starts at scikit-learn's own initial
 centres and calls its own loop, so centres and labels are those of `KMeans(n_init=1,
 random_state=seed).fit(X)` to the last bit. The two functions are private to scikit-learn: if a
-version lacks them or changes their parameters, `ready` returns None and each run calls
+version lacks them or changes their parameters, `prepare_data` returns None and each run calls
 `KMeans.fit`.
 """
 
@@ -27,11 +27,11 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Ready", "ready"]
+__all__ = ["PreparedData", "prepare_data"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
+class PreparedData:
     """Data prepared for any number of runs of k-means.
 
     Attributes
@@ -115,7 +115,7 @@ class Ready:
         )
 
 
-def ready(X: Any) -> Ready | None:
+def prepare_data(X: Any) -> PreparedData | None:
     """Prepare dense data; None for other data, and if scikit-learn's private functions changed.
 
     The steps and their order are scikit-learn's, so they round alike.
@@ -128,7 +128,7 @@ def ready(X: Any) -> Ready | None:
     centred -= mean
     weights = np.ones(len(X), dtype=X.dtype)
     tiles = by_feature(np.asarray(X, dtype=np.float64))
-    return Ready(centred, mean, row_norms(centred, squared=True), weights, variance, tiles)
+    return PreparedData(centred, mean, row_norms(centred, squared=True), weights, variance, tiles)
 
 
 _streams = threading.local()

@@ -10,35 +10,35 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.fitting import Drawing, Method, Run
 from clustertrust.ensemble.placing import Nearest
-from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.run_files import Checkpoint
 
 __all__ = ["fit_on_gpu", "suits_gpu"]
 
 
-def suits_gpu(X: Any, recipe: Recipe) -> bool:
-    """Whether all runs are plain k-means on all points of dense data, which is what the card's
-    kernels do.
-    """
+def suits_gpu(X: Any, methods: Sequence[Method], drawing: Drawing) -> bool:
+    """Whether all runs are plain k-means on all points of dense data, as the GPU's kernels are."""
     return (
         isinstance(X, np.ndarray)
-        and recipe.resample is None
-        and not recipe.vary
-        and all(map(_plain, recipe.methods))
+        and drawing.resample is None
+        and not drawing.vary
+        and all(map(_plain, methods))
     )
 
 
-def _plain(method: tuple[str, Any]) -> bool:
-    _, estimator = method
+def _plain(method: Method) -> bool:
+    estimator = method.estimator
     if type(estimator) is not KMeans or estimator.algorithm != "lloyd":
         return False
     return isinstance(estimator.init, str) and estimator.init in {"k-means++", "random"}
 
 
 def fit_on_gpu(
-    X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
+    X: Any,
+    methods: Sequence[Method],
+    numbered: Sequence[tuple[int, int]],
+    kept: Checkpoint | None = None,
 ) -> list[Run]:
     """Fit the runs (r, seed), but those that a checkpoint keeps.
 
@@ -49,17 +49,18 @@ def fit_on_gpu(
         run = None if kept is None else kept.load(r, X)
         if run is not None:
             runs[r] = run
-    for at, (method, estimator) in enumerate(recipe.methods):
-        mine = [(r, s) for r, s in numbered if r % len(recipe.methods) == at and r not in runs]
+    for position, method in enumerate(methods):
+        mine = [(r, s) for r, s in numbered if r % len(methods) == position and r not in runs]
         if mine:
-            runs |= _fit(X, method, estimator, mine)
+            runs |= _fit(X, method, mine)
     for r, _ in numbered:
         if kept is not None:
             kept.save(r, runs[r])
     return [runs[r] for r, _ in numbered]
 
 
-def _fit(X: Any, method: str, estimator: KMeans, numbered: list[tuple[int, int]]) -> dict[int, Run]:
+def _fit(X: Any, method: Method, numbered: list[tuple[int, int]]) -> dict[int, Run]:
+    estimator = method.estimator
     card = importlib.import_module("clustertrust.kernels._cupy_kmeans")
     began = time.perf_counter()
     how = {"init": estimator.init, "max_iter": estimator.max_iter, "tol": estimator.tol}
@@ -72,7 +73,7 @@ def _fit(X: Any, method: str, estimator: KMeans, numbered: list[tuple[int, int]]
             labels=one.labels,
             placer=placer,
             centers=one.centers,
-            method=method,
+            method=method.name,
             seed=seed,
             params={},
             objective=one.inertia,

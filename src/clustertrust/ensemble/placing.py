@@ -17,7 +17,14 @@ from clustertrust.distances.precomputed import check_new_distances, nearest_colu
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Columns", "Nearest", "Placer", "Predict", "Training", "place"]
+__all__ = [
+    "Nearest",
+    "NearestTrainingPoint",
+    "Placer",
+    "PrecomputedNearest",
+    "Predict",
+    "place",
+]
 
 
 class Placer(Protocol):
@@ -65,7 +72,7 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class Columns:
+class PrecomputedNearest:
     """The label of the nearest training point, by rows of given distances to them.
 
     `columns` are positions among the n training points (None: all), `labels` their labels.
@@ -82,7 +89,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Training:
+class NearestTrainingPoint:
     """The label of the nearest training point, for methods without a model.
 
     `X` are the data of all runs, `rows` those of this run (None: all), `labels` their labels.
@@ -111,9 +118,8 @@ class Predict:
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
-        X = (
-            X if self.dtype is None else as_type(X, self.dtype)
-        )  # compiled loops of some models accept no other
+        # Compiled loops of some models accept no other type.
+        X = X if self.dtype is None else as_type(X, self.dtype)
         with one_thread():
             return np.asarray(self.model.predict(X))
 
@@ -126,7 +132,7 @@ def place(placers: list[Placer], X: Any) -> Ints:
     found: dict[bool, Ints] = {}  # an ensemble has at most one metric besides the Euclidean
     columns = []
     for placer in placers:
-        if isinstance(placer, Training) and placer.rows is None:
+        if isinstance(placer, NearestTrainingPoint) and placer.rows is None:
             metric = placer.metric
             if metric.is_euclidean not in found:
                 found[metric.is_euclidean] = nearest_point(placer.X, X, metric)

@@ -16,12 +16,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._dask import client_of_joblib, run_on_workers
+from clustertrust._devices import GPU
+from clustertrust._errors import ParameterError
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
 from clustertrust._types import Ints
 from clustertrust._validation import (
-    MOST,
-    check_choice,
     check_count,
     check_flag,
     check_list,
@@ -29,53 +29,49 @@ from clustertrust._validation import (
     is_dask,
     warn_user,
 )
-from clustertrust.distances.metrics import Metric, fitted_metric, has_no_points, is_name
+from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.distances.precomputed import check_given
 from clustertrust.ensemble.by_distance import (
-    BY_DISTANCE,
-    TAKES_GRAPH,
-    Measured,
-    check_methods,
-    check_room,
-    hold,
+    DistanceData,
+    cached_distances,
+    check_memory,
     wants_distances,
-    warn_of_coordinates,
 )
-from clustertrust.ensemble.clusterers import (
+from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.ensemble.fitting import (
+    Drawing,
+    Method,
     Run,
-    cluster_parameter,
     draw_params,
     fit_run,
     is_random,
     parameter,
     prepare,
 )
-from clustertrust.ensemble.lloyd import Ready, ready
-from clustertrust.ensemble.placing import Training
+from clustertrust.ensemble.lloyd import PreparedData, prepare_data
+from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
+from clustertrust.ensemble.placing import NearestTrainingPoint
 from clustertrust.ensemble.run_files import Checkpoint
+from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
 
-__all__ = ["LEFT_OUT", "ON_FAILURE", "Recipe", "draw_seeds", "run_all", "spawn_seeds"]
+__all__ = ["Recipe", "all_identical", "draw_seeds", "run_all", "spawn_seeds"]
 
-LEFT_OUT = ("predict", "skip")
-ON_FAILURE = ("drop", "raise")
 DEFAULTS: dict[str, Any] = {
     "clusterer": "kmeans",
     "n_clusters": None,
     "n_runs": 20,
     "metric": "euclidean",
-    "metric_params": None,
     "vary": None,
     "resample": None,
-    "left_out": "skip",
-    "on_failure": "raise",
     "random_state": None,
     "n_jobs": None,
     "verbose": False,
-    "checkpoint": None,
     "device": "auto",
 }
+# What k-means and the like cluster by.
+_STRAIGHT = ("euclidean", "l2", "sqeuclidean")
 _LITTLE = 30_000  # numbers in X
 
 
@@ -85,110 +81,102 @@ class Recipe:
 
     Attributes
     ----------
-    methods : (name, estimator or function), dealt to the runs in turn
-    vary, resample, left_out, on_failure : as in `build_ensemble`
-    n_runs : R, or "auto"
+    methods : the clusterers, assigned to the runs round-robin
+    drawing : what each run draws: parameters and rows
+    runs : their number, or "auto"; what happens to failures; where finished ones are kept
     random_state : source of the seeds
     n_jobs, verbose : runs at a time, and whether to show a progress bar
-    checkpoint : folder that keeps finished runs
-    device : where runs of k-means are fitted: "cpu" or "cuda", once that is settled
-    metric, metric_params : the distance between points
+    device : where runs of k-means are fitted, once that is settled
+    metric : the distance between points
     shared : the data prepared once for all runs of k-means, if that was done
-    measure : the metric with all that it takes from the data, if it is not the Euclidean
-    held : all distances by it, for runs in this process, where they fit into memory
+    fitted_metric : the metric with all that it takes from the data, if it is not the Euclidean
+    cached : all distances by it, for runs in this process, where they fit into memory
     """
 
-    methods: tuple[tuple[str, Any], ...]
-    vary: Mapping[str, Sequence[Any]]
-    resample: float | str | None
-    left_out: str
-    on_failure: str
-    n_runs: int | str
+    methods: tuple[Method, ...]
+    drawing: Drawing
+    runs: Runs
     random_state: Any
     n_jobs: int | None
     verbose: bool
-    checkpoint: Any
     device: str = "auto"
-    metric: Any = "euclidean"
-    metric_params: dict[str, Any] | None = None
-    shared: Ready | None = None
-    measure: Metric | None = None
-    held: Any = field(default=None, repr=False)
+    metric: Metric = EUCLIDEAN
+    shared: PreparedData | None = None
+    fitted_metric: Metric | None = None
+    cached: Any = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Recipe:
+    def from_params(cls, params: Mapping[str, Any]) -> Recipe:
         """Check the parameters of `build_ensemble`, given by name; ignore others."""
         params = DEFAULTS | dict(params)
         clusterer, n_clusters = params["clusterer"], params["n_clusters"]
-        given = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
-        if not given:
-            raise ValueError("clusterer=[] is empty; give at least one.")
+        several = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
+        if not several:
+            raise ParameterError("clusterer", [], "is empty", "give at least one")
         if n_clusters is not None:
             n_clusters = check_count("n_clusters", n_clusters, at_least=1)
-        metric = params["metric"]
-        methods = tuple(prepare(one, n_clusters, metric) for one in given)
-        check_methods(methods, metric)
+        metric = as_metric(params["metric"])
+        metric.check()
+        methods = tuple(prepare(one, n_clusters, metric) for one in several)
+        _check_metric(methods, metric)
         vary = _check_vary(params["vary"], methods)
         if n_clusters is not None and n_clusters not in vary.get("n_clusters", [n_clusters]):
-            raise ValueError(
-                f"n_clusters={n_clusters} is not among "
-                f"vary['n_clusters']={list(vary['n_clusters'])}, from which each run draws its "
-                "own; leave one of the two out."
+            raise ParameterError(
+                "n_clusters",
+                n_clusters,
+                f"is not among vary['n_clusters']={list(vary['n_clusters'])}, from which each run "
+                "draws its own",
+                "leave one of the two out",
             )
-        resample, left_out = params["resample"], params["left_out"]
-        _check_resample(resample)
-        check_choice("left_out", left_out, LEFT_OUT)
-        if resample is None and left_out != "skip":
-            raise ValueError(
-                f"left_out={left_out!r} is used only with resample; set resample or leave left_out "
-                "out."
-            )
-        check_choice("on_failure", params["on_failure"], ON_FAILURE)
-        n_runs = params["n_runs"]
-        if not (isinstance(n_runs, str) and n_runs == "auto"):
-            n_runs = check_count("n_runs", n_runs, at_least=2, at_most=MOST)
+        _check_resample(params["resample"])
+        runs = as_runs(params["n_runs"])
+        runs.check(params["resample"])
         check_flag("verbose", params["verbose"])
-        names = ["on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device"]
-        names += ["metric", "metric_params"]
-        rest = {name: params[name] for name in names}
-        return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
+        drawing = Drawing(vary, params["resample"], runs.left_out)
+        names = ("random_state", "n_jobs", "verbose", "device")
+        return cls(methods, drawing, runs, **{name: params[name] for name in names}, metric=metric)
 
     def count(self, remedy: str = "") -> int:
         """Return R, which must be a number here; `remedy` ends the error message."""
-        if isinstance(self.n_runs, str):
-            raise ValueError(
-                f"n_runs={self.n_runs!r} needs all points at once; give a number. {remedy}".strip()
+        n_runs = self.runs.n_runs
+        if isinstance(n_runs, str):
+            raise ParameterError(
+                "n_runs", n_runs, "needs all points at once", f"give a number. {remedy}".strip(" .")
             )
-        return self.n_runs
+        return n_runs
 
     @property
     def is_precomputed(self) -> bool:
         """Return whether X holds distances instead of points."""
-        return is_name(self.metric, "precomputed")
+        return self.metric.is_precomputed
 
     @property
     def needs_all(self) -> bool:
         """Return whether rows are read all at once: of distances, and of tables with categories."""
-        return has_no_points(self.metric)
+        return self.metric.is_precomputed or self.metric.is_mixed
 
     def check_place(self, X: Any) -> None:
         """Raise if X is where runs by this metric cannot be fitted: Dask, a file, a GPU."""
-        if is_name(self.metric, "euclidean"):
+        if self.metric.is_euclidean:
             return
+        name = self.metric.name
         if self.needs_all and is_dask(X):
             raise TypeError(
-                f"metric={self.metric!r} needs all rows at once, and X is a Dask collection; give "
+                f"metric={name!r} needs all rows at once, and X is a Dask collection; give "
                 "X.compute()."
             )
         if self.needs_all and isinstance(X, str | Path):
             how = "np.load(path, mmap_mode='r')" if self.is_precomputed else "pd.read_csv(path)"
             raise TypeError(
-                f"metric={self.metric!r} takes an array or a frame, and X is a path; give {how}."
+                f"metric={name!r} takes an array or a frame, and X is a path; give {how}."
             )
-        if self.device == "cuda" and self.is_precomputed:
-            raise ValueError(
-                "device='cuda' computes distances from points, and metric='precomputed' has none; "
-                "leave device out."
+        if self.device in GPU and self.is_precomputed:
+            raise ParameterError(
+                "device",
+                self.device,
+                "computes distances from points, and {metric=} has none",
+                "leave {device} out",
+                metric=name,
             )
 
     def check_points(self, X: Any) -> Any:
@@ -197,111 +185,119 @@ class Recipe:
             X = check_given(X)
             self.check_graph(X)
             return X
-        if is_name(self.metric, "gower"):
-            return as_mixed(X, self.metric_params)[1]
+        if self.metric.is_mixed:
+            return as_mixed(X, self.metric.params)[1]
         return check_matrix(X)
 
     def check_graph(self, X: Any) -> None:
         """Raise for a sparse graph of distances and a clusterer that needs all of them."""
-        lost = [name for name, _ in self.methods if name in BY_DISTANCE and name not in TAKES_GRAPH]
+        lost = [
+            method.name
+            for method in self.methods
+            if method.clusterer.takes_distances and not method.clusterer.takes_graph
+        ]
         if lost and sparse.issparse(X):
-            raise ValueError(
-                f"clusterer={lost[0]!r} needs all distances, and X is a sparse graph; choose one "
-                f"of {list(TAKES_GRAPH)}, or give the dense matrix."
+            able = sorted(name for name, own in CLUSTERERS.items() if own.takes_graph)
+            raise ParameterError(
+                "clusterer",
+                lost[0],
+                "needs all distances, and X is a sparse graph",
+                f"choose one of {able}, or give the dense matrix",
             )
 
     def _size(self, n: int) -> int:
         """Return the number of points that a run is fitted on."""
-        if self.resample is None or isinstance(self.resample, str):
-            return n
-        return int(np.floor(self.resample * n + 1e-9))
+        share = self.drawing.resample
+        return n if share is None or isinstance(share, str) else int(np.floor(share * n + 1e-9))
 
     def check_size(self, n: int) -> None:
         """Raise if there are fewer points to fit on than clusters asked for."""
         size = self._size(n)
         if size < 2:
-            raise ValueError(
-                f"resample={self.resample!r} leaves {size} of {n} points; give a larger share."
+            raise ParameterError(
+                "resample",
+                self.drawing.resample,
+                f"leaves {size} of {n} points",
+                "give a larger share",
             )
-        for _, estimator in self.methods:
-            key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
-            asked = self.vary.get("n_clusters", [estimator.get_params()[key]]) if key else []
-            for k in asked:
+        for method in self.methods:
+            key, own_k = method.k
+            for k in self.drawing.vary.get("n_clusters", [own_k]) if key else []:
                 if isinstance(k, int | np.integer) and k > size:
-                    raise ValueError(
-                        f"n_clusters={k} is more than the {size} points of X to cluster; ask for "
-                        "at most that many."
+                    raise ParameterError(
+                        "n_clusters",
+                        int(k),
+                        f"is more than the {size} points to cluster",
+                        "ask for at most that many",
                     )
 
     def settings(self) -> dict[str, Any]:
         """Return the recipe as JSON, to recognise it later."""
-        return {
+        drawing = self.drawing
+        described = {
             "clusterer": [
-                f"{name}: {estimator!r}" if hasattr(estimator, "fit") else name
-                for name, estimator in self.methods
+                method.name if method.is_function else f"{method.name}: {method.estimator!r}"
+                for method in self.methods
             ],
-            "vary": {name: [repr(value) for value in values] for name, values in self.vary.items()},
-            "resample": self.resample,
-            "left_out": self.left_out,
-        } | self._metric_settings()
+            "vary": {name: [repr(one) for one in values] for name, values in drawing.vary.items()},
+            "resample": drawing.resample,
+            "left_out": drawing.left_out,
+        }
+        if self.metric.is_euclidean:
+            return described
+        # A function by its name, which is the same in another process.
+        name = getattr(self.metric.name, "__qualname__", self.metric.name)
+        return described | {"metric": f"{name} {self.metric.params or ''}".strip()}
 
-    def _metric_settings(self) -> dict[str, Any]:
-        """Return the metric as JSON; functions by name, which is the same in another process."""
-        if is_name(self.metric, "euclidean"):
-            return {}
-        name = getattr(self.metric, "__qualname__", self.metric)
-        return {"metric": f"{name} {self.metric_params or ''}".strip()}
+    def method(self, r: int) -> Method:
+        """Return the method of run r."""
+        return self.methods[r % len(self.methods)]
 
     def fit(self, X: Any, r: int, seed: int) -> Run:
         """Fit run r."""
-        method, estimator = self.methods[r % len(self.methods)]
-        return fit_run(
-            X,
-            method,
-            estimator,
-            seed,
-            vary=self.vary,
-            resample=self.resample,
-            left_out=self.left_out,
-            shared=self.shared,
-            measured=None if self.measure is None else Measured(X, self.measure, self.held),
-        )
+        by = self.fitted_metric
+        measured = None if by is None else DistanceData(X, by, self.cached)
+        return fit_run(X, self.method(r), seed, self.drawing, shared=self.shared, measured=measured)
 
     def for_data(self, X: Any) -> Recipe:
         """Return the recipe with the metric settled, and with what runs in this process share.
 
         That is X prepared for k-means runs on all of X, and the distances for runs by distance.
         """
-        wanted = self.resample is None and any(
-            type(estimator) is KMeans for _, estimator in self.methods
+        wanted = self.drawing.resample is None and any(
+            type(method.estimator) is KMeans for method in self.methods
         )
         backend_of_joblib = joblib.parallel.get_active_backend(prefer="threads")[0]
         here = getattr(backend_of_joblib, "supports_sharedmem", False)
-        recipe = replace(self, shared=ready(X)) if wanted and here else self
-        if is_name(self.metric, "euclidean") or self.measure is not None:
+        recipe = replace(self, shared=prepare_data(X)) if wanted and here else self
+        if self.metric.is_euclidean or self.fitted_metric is not None:
             return recipe
-        measure = fitted_metric(self.metric, self.metric_params, X)
-        recipe = replace(recipe, measure=measure)
-        by_distance = [one for _, one in self.methods if wants_distances(one)]
+        fitted = self.metric.fit(X)
+        recipe = replace(recipe, fitted_metric=fitted)
+        estimators = [method.estimator for method in self.methods]
+        by_distance = [one for one in estimators if wants_distances(one)]
         if self.is_precomputed or not by_distance:
             return recipe
-        held = hold(X, measure, self.n_jobs) if here else None
-        if held is None:
-            check_room(by_distance, self._size(X.shape[0]))
-        return replace(recipe, held=held)
+        cached = cached_distances(X, fitted, self.n_jobs) if here else None
+        if cached is None:
+            check_memory(by_distance, self._size(X.shape[0]))
+        return replace(recipe, cached=cached)
 
     def describe(self, r: int, seed: int, error: Exception) -> str:
         """Return a text: which run failed and why."""
-        method, estimator = self.methods[r % len(self.methods)]
-        drawn = draw_params(estimator, self.vary, seed)
+        method = self.method(r)
+        drawn = draw_params(method.estimator, self.drawing.vary, seed)
         chosen = "".join(f", {name}={value!r}" for name, value in drawn.items())
-        return f"Run {r} ({method}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
+        return (
+            f"Run {r} ({method.name}, seed {seed}{chosen}) failed: {type(error).__name__}: {error}"
+        )
 
     def _warn_of_copies(self, runs: Sequence[Run], scored: bool) -> None:
         """Warn of runs that are the same by construction, or that leave out the same points."""
         noise = _of_noise(runs) if scored else ""
-        plain = not self.vary and self.resample is None and len(self.methods) < len(runs)
-        fixed = [name for name, one in self.methods if plain and not is_random(one)]
+        same_rows = not self.drawing.vary and self.drawing.resample is None
+        repeated = self.methods if same_rows and len(self.methods) < len(runs) else ()
+        fixed = [method.name for method in repeated if not is_random(method.estimator)]
         if fixed:
             what = f"{' and '.join(fixed)} is deterministic, so all its runs are the same and agree"
             warn_user(f"{what} by construction{noise}; set vary or resample to make them differ.")
@@ -313,9 +309,9 @@ class Recipe:
 
     def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
         """Warn once, for all runs, of what did not go well; `scored`: points will have scores."""
-        warn_of_coordinates(self.methods, self.metric)
+        _warn_of_coordinates(self.methods, self.metric)
         self._warn_of_copies(runs, scored)
-        asked = [_clusters_asked(estimator) for _, estimator in self.methods]
+        asked = [method.k for method in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
         found_k = [_count_clusters(run) for run in runs]
         fewer = [
@@ -339,10 +335,55 @@ class Recipe:
             )
 
 
+def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
+    """Raise for a clusterer that cannot use the distances.
+
+    Distances that are given, and Gower's, are no coordinates: a clusterer that needs points cannot
+    go with them. Functions get what `fit` gets.
+    """
+    for method in methods:
+        if wants_distances(method.estimator):
+            if getattr(method.estimator, "affinity", None) == "precomputed":
+                raise ParameterError(
+                    "clusterer",
+                    method.estimator,
+                    "takes similarities, and {metric=} gives distances",
+                    "{clusterer='spectral'} makes a graph of them",
+                    metric=metric.given,
+                )
+        elif (metric.is_precomputed or metric.is_mixed) and not method.is_function:
+            raise ParameterError(
+                "clusterer",
+                method.name,
+                "needs points with coordinates, which {metric=} does not give",
+                f"choose one of {_by_distance()}, a scikit-learn estimator with "
+                "metric='precomputed', or a function (distances, rng) -> labels",
+                metric=metric.name,
+            )
+
+
+def _by_distance() -> list[str]:
+    """Return the names of the clusterers that take any distance."""
+    return sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)
+
+
+def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
+    """Warn of clusterers that do not use the metric of the silhouettes."""
+    if isinstance(metric.name, str) and metric.name in _STRAIGHT:
+        return
+    for method in methods:
+        by_points = not (method.is_function or wants_distances(method.estimator))
+        if by_points and getattr(method.estimator, "metric", None) != metric.name:
+            warn_user(
+                f"clusterer={method.name!r} clusters by coordinates; only the silhouettes use "
+                f"metric={metric.given!r}. {_by_distance()} cluster by the metric too."
+            )
+
+
 def _of_noise(runs: Sequence[Run]) -> str:
     """Return what happens to points that no run assigns, if all runs are the same; else nothing."""
     none = runs[0].labels < 0
-    if not none.any() or not all_alike([run.labels for run in runs]):
+    if not none.any() or not all_identical([run.labels for run in runs]):
         return ""
     return (
         f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
@@ -350,16 +391,10 @@ def _of_noise(runs: Sequence[Run]) -> str:
     )
 
 
-def all_alike(columns: Iterable[Ints]) -> bool:
+def all_identical(columns: Iterable[Ints]) -> bool:
     """Return whether all labellings are the same, label by label."""
     first, *others = columns
     return all(np.array_equal(first, other) for other in others)
-
-
-def _clusters_asked(estimator: Any) -> tuple[str | None, Any]:
-    """Return the parameter that holds the number of clusters, and that number; else None, 0."""
-    key = cluster_parameter(estimator) if hasattr(estimator, "get_params") else None
-    return (key, estimator.get_params()[key]) if key else (None, 0)
 
 
 def _wanted(run: Run, key: str | None, value: Any) -> int:
@@ -373,7 +408,7 @@ def _count_clusters(run: Run) -> int:
     return int((found >= 0).sum())
 
 
-def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Sequence[Any]]:
+def _check_vary(vary: Any, methods: tuple[Method, ...]) -> dict[str, Sequence[Any]]:
     if vary is None:
         return {}
     if not isinstance(vary, Mapping):
@@ -389,9 +424,10 @@ def _check_vary(vary: Any, methods: tuple[tuple[str, Any], ...]) -> dict[str, Se
             for at, k in enumerate(checked[name]):
                 if k is not None:  # some estimators then find the number themselves
                     check_count(f"vary['n_clusters'][{at}]", k, at_least=1)
-        if not any(hasattr(one, "get_params") and parameter(one, name) for _, one in methods):
+        settable = [one.estimator for one in methods if hasattr(one.estimator, "get_params")]
+        if not any(parameter(one, name) for one in settable):
             raise ValueError(
-                f"vary[{name!r}] names a parameter that none of {[name for name, _ in methods]} "
+                f"vary[{name!r}] names a parameter that none of {[one.name for one in methods]} "
                 "has; check its name."
             )
     return checked
@@ -402,7 +438,12 @@ def _check_resample(resample: Any) -> None:
         return
     if isinstance(resample, float | np.floating) and 0 < resample < 1:
         return
-    raise ValueError(f"resample={resample!r} must be a share between 0 and 1, 'bootstrap' or None.")
+    raise ParameterError(
+        "resample",
+        resample,
+        "is not known",
+        "give a share between 0 and 1, 'bootstrap' or None",
+    )
 
 
 def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, ...]]:
@@ -446,18 +487,15 @@ def run_all(
     X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
-    from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu  # here: it imports this module
-
     backend()  # loaded here, so that its own warnings are not taken for those of a run
-    if recipe.device == "cuda" and suits_gpu(X, recipe):
-        return fit_on_gpu(X, recipe, numbered, kept)
+    if recipe.device in GPU and suits_gpu(X, recipe.methods, recipe.drawing):
+        return fit_on_gpu(X, recipe.methods, numbered, kept)
     recipe = recipe.for_data(X)
     jobs = [(recipe, r, seed, kept) for r, seed in numbered]
     client = client_of_joblib()
     done: list[Run | Failure] = []
-    with (
-        one_blas_thread
-    ):  # once for all runs: setting it for each takes longer than clustering small data
+    # Once for all runs: setting it for each takes longer than clustering small data.
+    with one_blas_thread:
         if client is None:
             work = joblib.delayed(_work)
             parallel = joblib.Parallel(
@@ -468,7 +506,7 @@ def run_all(
             check_jobs(recipe.n_jobs)
             results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
-            if isinstance(result, Failure) and recipe.on_failure == "raise":
+            if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
                 stop(results)
                 result.throw()
             done.append(result)
@@ -481,7 +519,7 @@ def run_all(
 def _threads(X: Any, recipe: Recipe) -> int:
     """Return the number of runs at a time: one if the data are too small for threads to pay."""
     threads = count_threads(recipe.n_jobs)
-    only_kmeans = all(type(estimator) is KMeans for _, estimator in recipe.methods)
+    only_kmeans = all(type(method.estimator) is KMeans for method in recipe.methods)
     return 1 if recipe.shared is not None and only_kmeans and X.size < _LITTLE else threads
 
 
@@ -520,5 +558,7 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
 def _with_data(run: Run, X: Any) -> Run:
     """Return the run with these training data, if it needs them to place points."""
     return (
-        replace(run, placer=replace(run.placer, X=X)) if isinstance(run.placer, Training) else run
+        replace(run, placer=replace(run.placer, X=X))
+        if isinstance(run.placer, NearestTrainingPoint)
+        else run
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_matrix, is_dask
 from clustertrust.cells import Clusters, meet
-from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
 from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables

@@ -12,8 +12,14 @@ from sklearn.mixture import GaussianMixture
 
 from clustertrust._types import Arrays
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
-from clustertrust.ensemble.clusterers import Run
-from clustertrust.ensemble.placing import Columns, Nearest, Placer, Predict, Training
+from clustertrust.ensemble.fitting import Run
+from clustertrust.ensemble.placing import (
+    Nearest,
+    NearestTrainingPoint,
+    Placer,
+    PrecomputedNearest,
+    Predict,
+)
 from clustertrust.storage import (
     DAMAGE,
     FARTHEST,
@@ -35,9 +41,9 @@ _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cho
 
 def can_be_stored(placer: Placer | None) -> bool:
     """Return whether a stored run can still place unseen points."""
-    if isinstance(placer, Nearest | Training):
+    if isinstance(placer, Nearest | NearestTrainingPoint):
         return isinstance(placer.metric.name, str)
-    return isinstance(placer, Columns) or (
+    return isinstance(placer, PrecomputedNearest) or (
         isinstance(placer, Predict) and type(placer.model) is GaussianMixture
     )
 
@@ -58,17 +64,17 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
     if run.centers is not None:
         arrays["centers"] = run.centers
     placer = run.placer if can_be_stored(run.placer) else None
-    if isinstance(placer, Nearest | Training) and not placer.metric.is_euclidean:
+    if isinstance(placer, Nearest | NearestTrainingPoint) and not placer.metric.is_euclidean:
         meta["metric"] = _metric_to_json(placer.metric)
     if isinstance(placer, Nearest):
         meta["placer"] = "nearest"
         arrays |= {"nearest_centers": placer.centers, "nearest_labels": placer.labels}
-    elif isinstance(placer, Training):
+    elif isinstance(placer, NearestTrainingPoint):
         meta["placer"] = "training"
         arrays["training_labels"] = placer.labels
         if placer.rows is not None:
             arrays["training_rows"] = placer.rows
-    elif isinstance(placer, Columns):
+    elif isinstance(placer, PrecomputedNearest):
         meta["placer"] = "columns"
         meta["n"] = placer.n
         arrays["columns_labels"] = placer.labels
@@ -131,23 +137,23 @@ def _metric_from_json(stored: dict[str, Any]) -> Metric:
     return Metric(stored["name"], params)
 
 
-def _columns(arrays: Arrays, n: Any) -> Columns:
+def _columns(arrays: Arrays, n: Any) -> PrecomputedNearest:
     """Return what places points by given distances to n training points."""
     columns = expect(arrays, "columns", (None,), "i") if "columns" in arrays else None
     count = n if columns is None else len(columns)
     if columns is not None and columns.size and not 0 <= columns.min() <= columns.max() < n:
         raise ValueError(f"the array 'columns' points beyond the {n} training points")
-    return Columns(columns, expect(arrays, "columns_labels", (count,), "i"), int(n))
+    return PrecomputedNearest(columns, expect(arrays, "columns_labels", (count,), "i"), int(n))
 
 
-def _training(arrays: Arrays, X: Any, metric: Metric) -> Training:
+def _training(arrays: Arrays, X: Any, metric: Metric) -> NearestTrainingPoint:
     rows = expect(arrays, "training_rows", (None,), "i") if "training_rows" in arrays else None
     if rows is not None and rows.size and not 0 <= rows.min() <= rows.max() < X.shape[0]:
         raise ValueError(
             f"the array 'training_rows' points beyond the {X.shape[0]} training points"
         )
     count = X.shape[0] if rows is None else len(rows)
-    return Training(X, rows, expect(arrays, "training_labels", (count,), "i"), metric)
+    return NearestTrainingPoint(X, rows, expect(arrays, "training_labels", (count,), "i"), metric)
 
 
 def _mixture(arrays: Arrays, covariance_type: str, n_features: int | None) -> GaussianMixture:

@@ -21,7 +21,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
-from clustertrust.geometry import build_geometry
+from clustertrust.geometry.measuring import measure
 from clustertrust.null.families import FAMILIES, VERDICT, Draw, build_draws
 from clustertrust.null.reference import p_value
 from clustertrust.null.surrogates import mean_score, score_surrogates
@@ -201,7 +201,8 @@ def _cut(
             )
         ensemble = assemble(runs)
         cells = meet(ensemble.labels)
-        _, dissimilarity = build_geometry(X, ensemble, cells, plans[0].scoring.geometry)
+        scoring = plans[0].scoring
+        _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
         s = dissimilarity.silhouettes(cells.rows[cells.of], None)[0]
         return np.array([mean_score(run) for run in s.T])
     except Exception as error:

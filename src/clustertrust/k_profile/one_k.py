@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, mean_and_std
+from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
 from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
@@ -42,7 +41,7 @@ def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterat
     """
     cells = model.cells
     by_cell, of = model.stability(cells.rows), cells.of
-    fuse, normalize = FUSIONS[model.scoring.fusion], NORMALIZATIONS[model.scoring.normalization]
+    fuse, normalize = model.scoring.fusion, NORMALIZATIONS[model.scoring.normalization]
     for r in range(s.shape[1]):
         left = pairs(by_cell.runs - by_cell.counted[:, r])
         agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]

@@ -158,7 +158,9 @@ def choose_k(
     sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))
     device = resolve_device(cake.device, X)
-    plans = [Settings.of(clone(cake).set_params(n_clusters=k)).on(device) for k in tried]
+    plans = [
+        Settings.from_estimator(clone(cake).set_params(n_clusters=k)).on(device) for k in tried
+    ]
     for plan in plans:
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())

@@ -10,28 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import Birch, BisectingKMeans, KMeans, MiniBatchKMeans
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
+from clustertrust._errors import Message
 from clustertrust._types import Floats, Ints
-from clustertrust.ensemble.clusterers import ShuffledBirch
-from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings
 
 __all__ = ["Signal", "behind", "explain_partitions", "find_signals", "why_no_mixture"]
 
-# Clusterers whose clusters gather around a centre, as the components of a mixture do.
-ROUND = (
-    KMeans,
-    MiniBatchKMeans,
-    BisectingKMeans,
-    KMedoids,
-    Birch,
-    ShuffledBirch,
-    GaussianMixture,
-    BayesianGaussianMixture,
-)
 MOST_ERRORS = 1e6  # for differences without any spread
 
 
@@ -88,16 +74,12 @@ def behind(contributions: Floats, best: int) -> Floats:
 
 def why_no_mixture(settings: Settings) -> str | None:
     """Return why mixtures say nothing about these clusters; None if they do."""
-    geometry = settings.scoring.geometry
-    if geometry.method in ("kernel", "graph"):
-        return f"geometry={geometry.method!r} has no coordinates to fit Gaussians in"
-    if not isinstance(geometry.metric, str) or geometry.metric not in ("euclidean", "sqeuclidean"):
-        return f"metric={geometry.metric!r} has no coordinates to fit Gaussians in"
-    for name, estimator in settings.recipe.methods:
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        ward = getattr(last, "linkage", None) == "ward"
-        if not (isinstance(last, ROUND) or ward):
-            return f"clusters of {name} may have any shape, those of a mixture are round"
+    option = settings.scoring.geometry.why_no_coordinates()
+    if option is not None:
+        return f"{Message(option)} has no coordinates to fit Gaussians in"
+    for method in settings.recipe.methods:
+        if not method.is_round:
+            return f"clusters of {method.name} may have any shape, those of a mixture are round"
     return None
 
 

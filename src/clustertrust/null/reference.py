@@ -316,7 +316,7 @@ def null_reference(
     check_has_points(cake, "cluster the points themselves, or coordinates made from the distances")
     entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy, cake)
-    settings = Settings.of(cake).on(resolve_device(cake.device, X))
+    settings = Settings.from_estimator(cake).on(resolve_device(cake.device, X))
     settings.check_points(sample)
     draws, left_out = build_draws(sample, families)
     for name, why in left_out.items():

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from clustertrust._devices import to_host
+from clustertrust._errors import ParameterError
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Floats, Ints
@@ -23,6 +24,7 @@ from clustertrust.distances.precomputed import among
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.recipe import draw_seeds, run_all
+from clustertrust.ensemble.runs import as_runs
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import FAMILIES, Draw
 from clustertrust.results import frame_of
@@ -68,7 +70,7 @@ def draw_sample(
 ) -> tuple[NDArray, Any, Ints]:
     """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
-    recipe = Settings.of(cake).recipe
+    recipe = Settings.from_estimator(cake).recipe
     recipe.check_place(X)
     X = recipe.check_points(to_host(X))
     if sparse.issparse(X):
@@ -131,14 +133,17 @@ def check_template(cake: Any) -> CAKE:
             f"cake={cake!r} must be a number of clusters or a CAKE, such as CAKE(3, "
             "clusterer='gmm')."
         )
-    if isinstance(cake.n_runs, str):
-        raise ValueError(
-            f"n_runs={cake.n_runs!r}: surrogates need a number of runs; give one, such as 20."
+    runs = as_runs(cake.n_runs)
+    if isinstance(runs.n_runs, str):
+        raise ParameterError(
+            "n_runs", runs.n_runs, "does not suit surrogates", "give a number, such as 20"
         )
-    if cake.checkpoint is not None:
-        raise ValueError(
-            "checkpoint keeps the runs of one fit, but here many data sets are fitted; leave it "
-            "out."
+    if runs.checkpoint is not None:
+        raise ParameterError(
+            "checkpoint",
+            runs.checkpoint,
+            "keeps the runs of one fit, but here many data sets are fitted",
+            "leave it out",
         )
     return cake
 

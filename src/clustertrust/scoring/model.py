@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustertrust._parallel import count_threads
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view
@@ -19,15 +18,10 @@ from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.metrics import has_no_points
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
-from clustertrust.ensemble.recipe import all_alike
-from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import (
-    NORMALIZATIONS,
-    build_geometry,
-    mean_and_std,
-    sampling_error,
-    warn_of_single_clusters,
-)
+from clustertrust.ensemble.recipe import all_identical
+from clustertrust.geometry.base import Geometry
+from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
+from clustertrust.geometry.measuring import measure, sampling_error, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, match_runs
 from clustertrust.persistence import Refinement, refine
@@ -56,7 +50,7 @@ class Model:
     clusters : their clusters; `Cells` if all points are in memory
     matchings : of each pair of runs
     reference : the run that gives the consensus its labels
-    geometry_method : the name of the geometry, never `auto`
+    geometry : what silhouettes compare, never `auto`; None if all silhouettes are known
     dissimilarity : distances of points to clusters; None if all silhouettes are known
     refinement : mixtures for persistence, if the fusion uses it and some point has a label
     """
@@ -66,7 +60,7 @@ class Model:
     clusters: Clusters
     matchings: Matchings
     reference: int
-    geometry_method: str = ""
+    geometry: Geometry | None = None
     dissimilarity: Dissimilarity | None = None
     refinement: Refinement | None = None
 
@@ -78,7 +72,7 @@ class Model:
 
     @property
     def _threads(self) -> int:
-        return count_threads(self.scoring.geometry.n_jobs)
+        return self.scoring.compute.threads
 
     def stability(self, rows: Ints) -> Stability:
         """Return the stability of rows of clusters (m, R), by the training matchings."""
@@ -108,7 +102,7 @@ class Model:
 
     def persistence(self, X: Any, labels: Ints) -> Floats | None:
         """Return the persistence of points with these labels; None if the score does not use it."""
-        if not self.scoring.refines:
+        if not self.scoring.uses_persistence:
             return None
         return (
             np.zeros(len(labels))
@@ -142,7 +136,7 @@ class Model:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""
         *_, g = self.component(self.silhouettes(rows, X)[0], rows)
         p = self.persistence(X, self.votes(rows).labels)
-        return FUSIONS[self.scoring.fusion](self.stability(rows).c, g, *(() if p is None else (p,)))
+        return self.scoring.fusion(self.stability(rows).c, g, *(() if p is None else (p,)))
 
     def training_fields(
         self,
@@ -161,9 +155,9 @@ class Model:
         cells = self.cells
         found: dict[str, Any] = self.fields(cells.rows, cells.of, known or self.silhouettes(), X)
         if not quiet:
-            alike = all_alike(self.ensemble.labels.T)
-            if not (alike and built):
-                _warn_of_missing(found["scores"], alike=alike)
+            identical = all_identical(self.ensemble.labels.T)
+            if not (identical and built):
+                _warn_of_missing(found["scores"], identical=identical)
             if self.dissimilarity is not None:
                 found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
         return found
@@ -188,7 +182,7 @@ class Model:
             **fields,
             label_names=np.arange(len(names)) if numbered else label_names,
             reference_run=self.reference,
-            geometry_method=self.geometry_method,
+            geometry_method="" if self.geometry is None else self.geometry.name,
             ensemble=self.ensemble,
             n_runs=self.ensemble.n_runs,
             agreement=self.scoring.agreement,
@@ -202,7 +196,7 @@ class Model:
         `known` are their silhouettes. X are the points, for a fusion with persistence.
         """
         raw, nearest = known
-        fuse, normalize = FUSIONS[self.scoring.fusion], NORMALIZATIONS[self.scoring.normalization]
+        fuse, normalize = self.scoring.fusion, NORMALIZATIONS[self.scoring.normalization]
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
@@ -253,9 +247,12 @@ def match_ensemble(ensemble: Ensemble, scoring: Scoring) -> Model:
 
 def with_geometry(model: Model, X: Any) -> Model:
     """Return the model with its geometry, built on the checked training points X."""
-    method, dissimilarity = build_geometry(X, model.ensemble, model.cells, model.scoring.geometry)
-    model = replace(model, geometry_method=method, dissimilarity=dissimilarity)
-    return model.refined(X) if model.scoring.refines else model
+    scoring = model.scoring
+    geometry, dissimilarity = measure(
+        X, model.ensemble, model.cells, scoring.geometry, scoring.compute
+    )
+    model = replace(model, geometry=geometry, dissimilarity=dissimilarity)
+    return model.refined(X) if scoring.uses_persistence else model
 
 
 def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:
@@ -267,11 +264,11 @@ def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = F
     return model
 
 
-def _warn_of_missing(scores: Floats, *, alike: bool) -> None:
-    """Warn of points without a score; `alike`: all runs are the same, so more would be too."""
+def _warn_of_missing(scores: Floats, *, identical: bool) -> None:
+    """Warn of points without a score; `identical`: all runs are the same, so more would be too."""
     missing = int(np.isnan(scores).sum())
     if missing:
-        remedy = "Runs that differ" if alike else "More runs"
+        remedy = "Runs that differ" if identical else "More runs"
         warn_user(
             f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
             f"are NaN. {remedy}, or unassigned='disagree', give every point a score."

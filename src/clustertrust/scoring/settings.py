@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._devices import check_device
+from clustertrust._errors import ParameterError
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice
 from clustertrust.consensus import CONSENSUS
 from clustertrust.ensemble.recipe import Recipe
-from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
-from clustertrust.geometry import NORMALIZATIONS, GeometryOptions
-from clustertrust.persistence import check_coordinates
+from clustertrust.fusion import Fusion, Harmonic, as_fusion
+from clustertrust.geometry.auto import Auto
+from clustertrust.geometry.base import Compute, Geometry
+from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.geometry.measuring import as_geometry
+from clustertrust.persistence import check_dense
 from clustertrust.stability import AGREEMENTS, UNASSIGNED
 
 __all__ = ["Scoring", "Settings"]
@@ -22,31 +27,40 @@ __all__ = ["Scoring", "Settings"]
 
 @dataclass(frozen=True)
 class Scoring:
-    """The checked options of scoring, with those of the geometry."""
+    """The checked options of scoring, with the objects that they name."""
 
-    fusion: str = "harmonic"
+    fusion: Fusion = field(default_factory=Harmonic)
     normalization: str = "clip"
     agreement: str = "matching"
     unassigned: str = "skip"
     consensus: str = "medoid"
-    geometry: GeometryOptions = field(default_factory=GeometryOptions)
+    geometry: Geometry = field(default_factory=Auto)
+    compute: Compute = field(default_factory=Compute)
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Scoring:
-        """Check the parameters of `confidence`, given by name; ignore others."""
-        names = ("fusion", "normalization", "agreement", "unassigned", "consensus")
+    def from_params(cls, params: Mapping[str, Any]) -> Scoring:
+        """Check the parameters of `confidence`, given by name; ignore others.
+
+        The device is settled later, when the data are known.
+        """
+        names = ("normalization", "agreement", "unassigned", "consensus")
         scoring = cls(**{name: params[name] for name in names if name in params})
-        check_choice("fusion", scoring.fusion, FUSIONS)
         check_choice("normalization", scoring.normalization, NORMALIZATIONS)
         check_choice("agreement", scoring.agreement, AGREEMENTS)
         check_choice("unassigned", scoring.unassigned, UNASSIGNED)
         check_choice("consensus", scoring.consensus, CONSENSUS)
-        return replace(scoring, geometry=GeometryOptions.of(params))
+        check_device(params.get("device", "auto"))
+        return replace(
+            scoring,
+            fusion=as_fusion(params.get("fusion", "harmonic")),
+            geometry=as_geometry(params.get("geometry", "auto"), params.get("metric", "euclidean")),
+            compute=Compute(params.get("n_jobs")),
+        )
 
     @property
-    def refines(self) -> bool:
+    def uses_persistence(self) -> bool:
         """Return whether persistence is part of the score."""
-        return self.fusion in WITH_PERSISTENCE
+        return self.fusion.uses_persistence
 
     def count_runs(self, rows: Ints) -> Ints:
         """Return the number of runs that count for each row of clusters, (m,)."""
@@ -57,14 +71,27 @@ class Scoring:
         )
 
     def on(self, device: str) -> Scoring:
-        """The same, with the device settled: "cpu" or "cuda"."""
-        return replace(self, geometry=replace(self.geometry, device=device))
+        """The same, with the device settled."""
+        return replace(self, compute=replace(self.compute, device=device))
 
     def check_points(self, X: Any, n: int) -> Any:
         """Return X as scoring n labelled points needs it; raise if it cannot be scored."""
-        if self.refines:
-            check_coordinates(self.geometry.method, self.geometry.metric, X)
+        self.check_persistence(X)
         return self.geometry.check_points(X, n)
+
+    def check_persistence(self, X: Any = None) -> None:
+        """Raise if the score uses persistence, and there are no coordinates to fit Gaussians in."""
+        if not self.uses_persistence:
+            return
+        option = self.geometry.why_no_coordinates()
+        if option is not None:
+            raise ParameterError(
+                "fusion",
+                self.fusion.name,
+                f"fits Gaussians to the coordinates of the points, which {option} does not use",
+                "choose {metric='euclidean'} and another geometry, or {fusion='harmonic'}",
+            )
+        check_dense(X)
 
 
 @dataclass(frozen=True)
@@ -75,36 +102,29 @@ class Settings:
     scoring: Scoring
 
     @classmethod
-    def of(cls, cake: Any) -> Settings:
+    def from_estimator(cls, cake: Any) -> Settings:
         """Check the parameters of an estimator."""
         params = cake.get_params(deep=False)
-        scoring = Scoring.of(params)
-        how = scoring.geometry
-        if how.has_weights or (how.method == "kernel" and how.is_precomputed):
-            raise ValueError(
-                "kernel='precomputed' is only for confidence(X, labels): CAKE clusters the points, "
-                "so give the points, or their distances with metric='precomputed'."
-            )
-        if scoring.refines:  # before the fit, not after all runs
-            check_coordinates(scoring.geometry.method, scoring.geometry.metric, None)
-        return cls(Recipe.of(params), scoring)
+        scoring = Scoring.from_params(params)
+        scoring.geometry.check_fit()
+        scoring.check_persistence()
+        metric = scoring.geometry.used_metric
+        return cls(Recipe.from_params(params | {"metric": metric}), scoring)
 
     def check_points(self, X: Any) -> None:
         """Raise if checked points X cannot be clustered or scored with these settings."""
         if self.recipe.is_precomputed:
             self.recipe.check_graph(X)
-            self.scoring.geometry.check_given(X)
+            self.scoring.geometry.check_precomputed(X)
         self.recipe.check_size(X.shape[0])
-        self.scoring.geometry.try_metric(X)
-        if self.scoring.refines:
-            check_coordinates(self.scoring.geometry.method, self.scoring.geometry.metric, X)
+        self.scoring.geometry.try_on(X)
+        self.scoring.check_persistence(X)
 
     def on(self, device: str) -> Settings:
-        """The same, with the device settled: "cpu" or "cuda"."""
+        """The same, with the device settled."""
         return Settings(replace(self.recipe, device=device), self.scoring.on(device))
 
     def alone(self) -> Settings:
         """Return the settings for one of many parallel jobs: one thread, no progress bar."""
-        geometry = replace(self.scoring.geometry, n_jobs=1)
-        recipe = replace(self.recipe, n_jobs=1, verbose=False)
-        return Settings(recipe, replace(self.scoring, geometry=geometry))
+        scoring = replace(self.scoring, compute=self.scoring.compute.alone())
+        return Settings(replace(self.recipe, n_jobs=1, verbose=False), scoring)

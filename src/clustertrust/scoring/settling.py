@@ -12,9 +12,9 @@ from clustertrust._validation import warn_user
 from clustertrust.cells import meet
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
-from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import draw_seeds, run_all, spawn_seeds
-from clustertrust.geometry import build_geometry
+from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
@@ -45,7 +45,7 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
     are kept: a batch costs its own fits and one pass over the distances.
     """
     recipe, scoring = settings.recipe, settings.scoring
-    if recipe.checkpoint is not None:
+    if recipe.runs.checkpoint is not None:
         raise ValueError(
             "checkpoint needs a fixed number of runs; give n_runs a number instead of 'auto'."
         )
@@ -67,14 +67,14 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
         tried += size
         if batch:
             added = assemble(batch)
-            _, built = build_geometry(X, added, meet(added.labels), scoring.geometry)
+            _, built = measure(X, added, meet(added.labels), scoring.geometry, scoring.compute)
             new = built.silhouettes(built.cells.rows[built.cells.of])
             s, nearest = np.hstack([s, new[0]]), np.hstack([nearest, new[1]])
             runs += batch
         if len(runs) >= 2:
             ensemble = assemble(runs)
             model = match_ensemble(ensemble, scoring)
-            model = model.refined(X) if scoring.refines else model
+            model = model.refined(X) if scoring.uses_persistence else model
             scored = model.training_fields(X, (s, nearest), quiet=True)
             error = unsettled(scored["scores"], scored["standard_errors"])
             if error <= SETTLED or tried >= MOST_RUNS:

@@ -24,7 +24,6 @@ from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.files.sources import Block, checked, numbers_of
-from clustertrust.geometry import check_centers
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
@@ -214,10 +213,6 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """
     passes = DaskPasses(X, labels=ensemble.labels)
     scoring = check_streaming(passes, scoring)
-    if scoring.geometry.centers is not None:
-        ensemble = ensemble.with_centers(scoring.geometry.centers)
-    if scoring.geometry.method == "centroid":
-        check_centers(ensemble, passes.n_features)
     model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
     return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
 

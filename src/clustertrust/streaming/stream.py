@@ -15,18 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Ints
 from clustertrust._validation import check_matrix
 from clustertrust.consensus import most_central
-from clustertrust.distances.dissimilarity import Centers
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import build_runs
-from clustertrust.ensemble.clusterers import Run
+from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
 from clustertrust.ensemble.recipe import Recipe, draw_seeds
 from clustertrust.files.sources import Block
-from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE
-from clustertrust.geometry import warn_of_single_clusters
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import Matchings, match_runs
 from clustertrust.results import FIELDS, Confidence
 from clustertrust.scoring.model import Model
@@ -37,7 +37,6 @@ from clustertrust.streaming.totals import Totals, total
 
 __all__ = [
     "SAMPLE_POINTS",
-    "STREAMED_GEOMETRIES",
     "BlockScorer",
     "Built",
     "Streamed",
@@ -46,7 +45,6 @@ __all__ = [
     "check_streaming",
     "collect",
     "fit_stream",
-    "geometry_of",
     "model_of",
     "sum_up",
     "summed_model",
@@ -57,7 +55,6 @@ SAMPLE_POINTS = 100_000  # on which the runs are fitted
 MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
 SHIFT_TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
 BATCH_ROWS = 8192  # rows of a mini-batch, whatever the blocks are
-STREAMED_GEOMETRIES = ("centroid", "rms")
 
 
 @dataclass(frozen=True)
@@ -142,30 +139,36 @@ class Streamed:
 
 def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
     """Return the scoring options for blocks; raise for options that need all points at once."""
-    geometry = scoring.geometry
-    wanted = {
-        "geometry": (geometry.method, [*STREAMED_GEOMETRIES, "auto"]),
-        "metric": (geometry.metric, ["euclidean"]),
-        "consensus": (scoring.consensus, ["medoid"]),
-        "fusion": (scoring.fusion, sorted(set(FUSIONS) - WITH_PERSISTENCE)),
+    geometry, metric = scoring.geometry, scoring.geometry.used_metric
+    by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
+    fusions = sorted(name for name, kind in FUSIONS.items() if not kind.uses_persistence)
+    checks = {
+        "geometry": (geometry.name, geometry.in_blocks, sorted(by_name)),
+        "metric": (metric.given, metric.is_euclidean, ["euclidean"]),
+        "consensus": (scoring.consensus, scoring.consensus == "medoid", ["medoid"]),
+        "fusion": (scoring.fusion.name, not scoring.uses_persistence, fusions),
     }
-    for name, (value, possible) in wanted.items():
-        if not isinstance(value, str) or value not in possible:
-            raise ValueError(
-                f"{name}={value!r} needs all points at once; choose one of {possible}. "
-                f"{passes.remedy}."
+    for name, (value, is_possible, possible) in checks.items():
+        if not is_possible:
+            raise ParameterError(
+                name,
+                value,
+                "needs all points at once",
+                f"choose one of {possible}. {passes.remedy}",
             )
-    if geometry.method != "auto":
-        return scoring
-    return replace(scoring, geometry=replace(geometry, method="rms"))
+    return replace(scoring, geometry=geometry.resolve_blocks())
 
 
 def check_left_out(recipe: Recipe) -> None:
     """Raise for left_out="skip": here a run's model places all rows that it was not fitted on."""
-    if recipe.resample is not None and recipe.left_out == "skip":
-        raise ValueError(
-            f"left_out='skip' with resample={recipe.resample!r} needs all points at once: here a "
-            "run places every row that it was not fitted on. Set left_out='predict'."
+    if recipe.drawing.resample is not None and recipe.drawing.left_out == "skip":
+        raise ParameterError(
+            "left_out",
+            recipe.drawing.left_out,
+            "with {resample=} needs all points at once: here a run places every row that it was "
+            "not fitted on",
+            "set {left_out='predict'}",
+            resample=recipe.drawing.resample,
         )
 
 
@@ -222,7 +225,7 @@ def _reserve(path: Path) -> None:
 def build_stream(passes: Passes, recipe: Recipe) -> Built:
     """Build runs on a sample, continue k-means over all rows, and sum up."""
     check_left_out(recipe)
-    if recipe.checkpoint is not None and recipe.random_state is None:
+    if recipe.runs.checkpoint is not None and recipe.random_state is None:
         raise ValueError(
             "random_state=None draws another sample each time, and the runs of a checkpoint belong "
             "to one sample; give a number."
@@ -235,18 +238,21 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
             build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ()
         )
     done = 1
-    if len(sample.X) < n and all(_is(run, "kmeans") for run in runs):
+    ways = {method.clusterer.in_blocks for method in recipe.methods}
+    if len(sample.X) < n and ways == {"lloyd"}:
         runs, totals, steps = _step_together(
             passes, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
         )
         done += steps
     else:
-        if len(sample.X) < n and all(_is(run, "minibatch") for run in runs):
+        if len(sample.X) < n and ways == {"mini-batches"}:
             if not passes.in_turn:
-                raise ValueError(
-                    f"clusterer={runs[0].method!r} takes one mini-batch after the other, but Dask "
-                    "processes blocks in parallel; choose clusterer='kmeans', or give the path of "
-                    "the files instead of Dask data."
+                raise ParameterError(
+                    "clusterer",
+                    runs[0].method,
+                    "takes one mini-batch after the other, but Dask processes blocks in parallel",
+                    "choose {clusterer='kmeans'}, or give the path of the files instead of Dask "
+                    "data",
                 )
             runs = _mini_batches(passes, runs)
             done += 1
@@ -272,38 +278,14 @@ def summed_model(
     totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings: Matchings, reference: int
 ) -> Model:
     """The model of sums, matchings and a reference that are known."""
-    by_sums = geometry_of(scoring.geometry.method, totals, ensemble)
-    return Model(scoring, ensemble, totals, matchings, reference, scoring.geometry.method, by_sums)
-
-
-def geometry_of(method: str, totals: Totals, ensemble: Ensemble) -> Centers:
-    """Distances by means and spreads; `centroid` by the fitted centres where the runs have them."""
-    if method == "rms":
-        return Centers(
-            None, totals, centers=totals.means, spread=totals.variances, root=True, n_jobs=1
-        )
-    centers = totals.means
-    if ensemble.centers is not None:
-        centers = np.vstack(
-            [given[names] for given, names in zip(ensemble.centers, totals.names, strict=True)]
-        )
-    return Centers(None, totals, centers=centers, spread=None, root=True, n_jobs=1)
+    geometry = scoring.geometry
+    by_sums = geometry.measure_totals(totals, ensemble)
+    return Model(scoring, ensemble, totals, matchings, reference, geometry, by_sums)
 
 
 def _centers(run: Run) -> NDArray:
     assert run.centers is not None  # k-means has them
     return run.centers
-
-
-def _is(run: Run, kind: str) -> bool:
-    """Return whether a run is k-means, or its kind of mini-batches."""
-    name = run.method.lower().replace("-", "").replace("_", "")
-    return (
-        isinstance(run.placer, Nearest)
-        and {"kmeans": name in {"kmeans", "kmeansrandom"}, "minibatch": name == "minibatchkmeans"}[
-            kind
-        ]
-    )
 
 
 def _placers(runs: Iterable[Run]) -> list[Any]:

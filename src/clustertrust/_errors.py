@@ -1,0 +1,105 @@
+"""Errors as data: which parameter, which value, and what to do about it.
+
+A sentence is made of them where it is shown. Python writes ``metric='cosine'``, the command writes
+``--metric cosine``: nothing reads a sentence to find out what it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Message", "ParameterError", "ParameterTypeError", "Wording", "as_python"]
+
+# (parameter, its value as Python writes it, or None for the name alone) → the words for it
+Wording = Callable[[str, str | None], str]
+
+
+def as_python(parameter: str, value: str | None) -> str:
+    """Write a parameter, with its value if there is one, as in a call."""
+    return parameter if value is None else f"{parameter}={value}"
+
+
+class _Fields(dict[str, str]):
+    """Words for the fields of a template: `{metric}`, `{metric=}`, `{metric='cosine'}`."""
+
+    def __init__(self, values: Mapping[str, Any], wording: Wording) -> None:
+        super().__init__()
+        self.values_by_name, self.wording = values, wording
+
+    def __missing__(self, key: str) -> str:
+        name, is_given, text = key.partition("=")
+        if not is_given:
+            return self.wording(name, None)
+        return self.wording(name, text or repr(self.values_by_name[name]))
+
+
+@dataclass(frozen=True)
+class Message:
+    """A text about parameters that can be written for Python or for the command.
+
+    Attributes
+    ----------
+    template : the text; `{metric}` stands for the name of a parameter, `{metric=}` for the name
+        with its value, `{metric='cosine'}` for the name with another value; `{{` for a brace
+    values : the values of the parameters that are shown with them
+    """
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def render(self, wording: Wording = as_python) -> str:
+        """Return the text with each parameter in these words."""
+        return self.template.format_map(_Fields(self.values, wording))
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class ParameterError(ValueError):
+    """A parameter has a value that cannot be used.
+
+    Attributes
+    ----------
+    parameter, value : which parameter, and what was given
+    problem, remedy : what is wrong with it, and what to do, as templates of :class:`Message`
+    others : other parameters that the text shows with their values
+
+    Examples
+    --------
+    >>> from clustertrust import CAKE
+    >>> try:
+    ...     CAKE(3, fusion="sum").fit([[0.0], [1.0], [2.0]])
+    ... except ValueError as error:
+    ...     print(error.parameter, error.value, "|", error)
+    fusion sum | fusion='sum' is not known; choose one of ['harmonic', 'product', 'refined'].
+    """
+
+    def __init__(
+        self, parameter: str, value: Any, problem: str, remedy: str, **others: Any
+    ) -> None:
+        self.parameter, self.value = parameter, value
+        self.problem, self.remedy, self.others = problem, remedy, others
+        super().__init__(str(self.message))
+
+    @property
+    def message(self) -> Message:
+        """The whole sentence, to be written for Python or for the command."""
+        template = f"{{{self.parameter}=}} {self.problem}; {self.remedy}."
+        return Message(template, {**self.others, self.parameter: self.value})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with all parts: workers raise errors in other processes."""
+        parts = (self.parameter, self.value, self.problem, self.remedy)
+        return _rebuild, (type(self), parts, self.others)
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter has a value of a type that cannot be used."""
+
+
+def _rebuild(
+    kind: type[ParameterError], parts: tuple[str, Any, str, str], others: dict[str, Any]
+) -> ParameterError:
+    return kind(*parts, **others)

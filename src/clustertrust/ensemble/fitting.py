@@ -1,0 +1,308 @@
+"""One run: an estimator with its clusterer, seeded and fitted on some rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.pipeline import Pipeline
+
+from clustertrust._errors import ParameterError, ParameterTypeError
+from clustertrust._parallel import collected_warnings, one_thread
+from clustertrust._types import Ints
+from clustertrust._validation import check_choice, check_label_vector
+from clustertrust.distances.metrics import Metric
+from clustertrust.ensemble.by_distance import DistanceData, wants_distances
+from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer, clusterer_of, last_step
+from clustertrust.ensemble.lloyd import PreparedData
+from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
+
+__all__ = [
+    "Drawing",
+    "Method",
+    "Run",
+    "cluster_parameter",
+    "draw_params",
+    "fit_run",
+    "is_random",
+    "parameter",
+    "prepare",
+]
+
+DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
+
+
+@dataclass(frozen=True)
+class Run:
+    """The record of one fit.
+
+    Attributes
+    ----------
+    labels : (n,) -1 where the point is not assigned
+    placer : places unseen points; None if the method cannot
+    centers : (k, d) centre of each label, if the method has centres
+    method, seed, params : which clusterer, its seed, and the parameters drawn for this run
+    objective, iterations, seconds : of the fit, NaN if the method does not report it
+    warnings : warnings of the method
+    """
+
+    labels: Ints
+    placer: Placer | None = field(repr=False)
+    centers: NDArray | None = field(repr=False)
+    method: str
+    seed: int | None
+    params: dict[str, Any]
+    objective: float = np.nan
+    iterations: float = np.nan
+    seconds: float = np.nan
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clusterer with its estimator, or a function `(X, rng) -> labels`.
+
+    Attributes
+    ----------
+    name : of the clusterer, the estimator or the function
+    estimator : the estimator with its number of clusters, or the function
+    clusterer : how it is fitted
+    """
+
+    name: str
+    estimator: Any
+    clusterer: Clusterer
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function, which has nothing to set."""
+        return not hasattr(self.estimator, "fit")
+
+    @property
+    def k(self) -> tuple[str | None, Any]:
+        """The parameter for the number of clusters, and that number; else None, 0."""
+        if not hasattr(self.estimator, "get_params"):
+            return None, 0
+        key = cluster_parameter(self.estimator)
+        return (key, self.estimator.get_params()[key]) if key else (None, 0)
+
+    @property
+    def is_round(self) -> bool:
+        """Whether its clusters gather around a centre."""
+        last = last_step(self.estimator)
+        return not self.is_function and clusterer_of(last).is_round(last)
+
+
+def cluster_parameter(estimator: Any) -> str | None:
+    """Return the name of the parameter for the number of clusters: n_clusters or n_components.
+
+    In a Pipeline it is that of the last step.
+    """
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    params = estimator.get_params()
+    names = (f"{prefix}n_clusters", f"{prefix}n_components")
+    return next((name for name in names if name in params), None)
+
+
+def parameter(estimator: Any, name: str) -> str | None:
+    """Return the estimator's name for a parameter to vary, or None.
+
+    The last step of a Pipeline needs no prefix.
+    """
+    if name == "n_clusters":
+        return cluster_parameter(estimator)
+    params = estimator.get_params()
+    if name in params:
+        return name
+    prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
+    return prefixed if prefixed in params else None
+
+
+def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
+    """Return the method, with its number of clusters set.
+
+    A name stands for an estimator by distance where the metric is not the Euclidean and there is
+    one.
+    """
+    if isinstance(clusterer, str):
+        check_choice("clusterer", clusterer, CLUSTERERS)
+        clusterer = CLUSTERERS[clusterer]
+    if isinstance(clusterer, Clusterer):
+        k = DEFAULT_CLUSTERS if n_clusters is None else n_clusters
+        is_straight = metric.is_euclidean or metric.name == "l2"
+        estimator = None if is_straight else clusterer.by_distance(k)
+        method = Method(clusterer.name, estimator or clusterer.estimator(k), clusterer)
+    elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
+        raise ParameterTypeError(
+            "clusterer",
+            clusterer,
+            "must be a name, an estimator (an instance, not a class), a function (X, rng) -> "
+            "labels, or a list of these",
+            f"choose one of {sorted(CLUSTERERS)}",
+        )
+    elif not hasattr(clusterer, "fit"):
+        if n_clusters is not None:
+            raise ParameterError(
+                "n_clusters",
+                n_clusters,
+                f"cannot be passed to the function {clusterer!r}",
+                "leave it out",
+            )
+        name = getattr(clusterer, "__name__", type(clusterer).__name__)
+        return Method(name, clusterer, clusterer_of(clusterer))
+    else:
+        name = type(last_step(clusterer)).__name__
+        method = Method(name, clone(clusterer), clusterer_of(clusterer))
+    if n_clusters is not None:
+        key, _ = method.k
+        if key is None:
+            raise ParameterError(
+                "n_clusters",
+                n_clusters,
+                f"cannot be set: {method.name} has no n_clusters or n_components",
+                "leave it out",
+            )
+        method.estimator.set_params(**{key: n_clusters})
+    return method
+
+
+def is_random(estimator: Any) -> bool:
+    """Return whether the seed of a run can change its result."""
+    return not hasattr(estimator, "get_params") or bool(_seed_parameters(estimator))
+
+
+def _seed_parameters(estimator: Any) -> list[str]:
+    return [
+        name
+        for name in estimator.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+
+
+def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) -> dict[str, Any]:
+    """Draw a value of each varied parameter that the estimator has."""
+    if not vary:
+        return {}
+    rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
+    drawn = {}
+    for name, values in vary.items():
+        # Drawn even if it is not used, so that runs do not shift each other.
+        value = values[int(rng.integers(len(values)))]
+        key = parameter(estimator, name) if hasattr(estimator, "get_params") else None
+        if key is not None:
+            drawn[key] = value
+    return drawn
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What each run draws: values of parameters, and the rows that it is fitted on.
+
+    `vary`, `resample` and `left_out` are as in `build_ensemble`.
+    """
+
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    resample: float | str | None = None
+    left_out: str = "skip"
+
+
+def fit_run(
+    X: Any,
+    method: Method,
+    seed: int,
+    drawing: Drawing,
+    *,
+    shared: PreparedData | None = None,
+    measured: DistanceData | None = None,
+) -> Run:
+    """Fit one run; all its randomness follows from `seed`.
+
+    `shared` is X prepared for k-means, `measured` X with its distances, if those are not the
+    Euclidean ones.
+    """
+    began = time.perf_counter()
+    estimator, name = method.estimator, method.name
+    is_function = method.is_function
+    resampled = drawing.resample is not None
+    rng = np.random.default_rng(seed) if is_function or resampled else None
+    n = X.shape[0]
+    sample = _sample(n, drawing.resample, rng)
+    params = draw_params(estimator, drawing.vary, seed)
+    with one_thread(), collected_warnings as caught:
+        model: Any = None
+        placer: Placer | None = None
+        centers: NDArray | None = None
+        fitted: Ints
+        if is_function:
+            rows = _rows(X, sample, measured)
+            fitted, _ = check_label_vector(f"what {name} returned", estimator(rows, rng))
+        else:
+            model = _seeded(estimator, params, seed)
+            if measured is not None and wants_distances(model):
+                fitted, placer = measured.fit(model, sample)
+            else:
+                rows = _rows(X, sample, measured)
+                prepared = shared if sample is None else None
+                fitted, placer, centers = method.clusterer.fit(model, rows, prepared)
+        size = n if sample is None else len(sample)
+        if len(fitted) != size:
+            raise ValueError(f"{name} returned {len(fitted)} labels for {size} points.")
+        if placer is None:
+            training = NearestTrainingPoint(X, sample, fitted)
+            placer = training if measured is None else measured.placer(sample, fitted)
+        labels = fitted
+        if sample is not None:
+            labels = placer(X) if drawing.left_out == "predict" else np.full(n, -1)
+            drawn, first = np.unique(sample, return_index=True)
+            labels[drawn] = fitted[first]  # if drawn twice, the first, as the placer does
+    return Run(
+        labels=np.asarray(labels, dtype=np.int32),
+        placer=placer,
+        centers=centers,
+        method=name,
+        seed=seed,
+        params=params,
+        objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
+        iterations=_attribute(model, "n_iter_"),
+        seconds=time.perf_counter() - began,
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+    )
+
+
+def _rows(X: Any, sample: Ints | None, measured: DistanceData | None) -> Any:
+    """Return the rows to fit on; of given distances the columns too."""
+    if measured is not None and measured.metric.is_precomputed:
+        return measured.among(sample)
+    return X if sample is None else X[sample]
+
+
+def _seeded(estimator: Any, params: dict[str, Any], seed: int) -> Any:
+    """Copy the estimator with the parameters of this run, and its seed wherever it takes one."""
+    # It holds only parameters; `clone` and `set_params` take as long as clustering.
+    if type(estimator) is KMeans:
+        model = copy(estimator)
+        vars(model).update(params, random_state=seed)
+        return model
+    model = clone(estimator).set_params(**params)
+    return model.set_params(**dict.fromkeys(_seed_parameters(model), seed))
+
+
+def _sample(n: int, resample: float | str | None, rng: np.random.Generator | None) -> Ints | None:
+    """Draw the rows to fit on: a share without replacement, or n with; None: all, without `rng`."""
+    if resample is None or rng is None:
+        return None
+    if resample == "bootstrap":
+        return np.sort(rng.integers(n, size=n))
+    return np.sort(rng.choice(n, int(np.floor(float(resample) * n + 1e-9)), replace=False))
+
+
+def _attribute(model: Any, *names: str) -> float:
+    model = last_step(model)
+    return next((float(getattr(model, name)) for name in names if hasattr(model, name)), np.nan)

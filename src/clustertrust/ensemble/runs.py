@@ -1,0 +1,75 @@
+"""How many runs, and what happens to points that a run leaves out and to runs that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from clustertrust._errors import ParameterError, ParameterTypeError
+from clustertrust._validation import MOST, check_choice, check_count
+
+__all__ = ["LEFT_OUT", "ON_FAILURE", "Runs", "as_runs"]
+
+LEFT_OUT = ("predict", "skip")
+ON_FAILURE = ("drop", "raise")
+
+
+class Runs(BaseEstimator):
+    """The runs of an ensemble; a number, as in ``n_runs=20``, is short for ``Runs(20)``.
+
+    Parameters
+    ----------
+    n_runs : int or "auto"
+        As in :class:`~clustertrust.CAKE`.
+    left_out : {"skip", "predict"}
+        What happens to points that a resampled run left out: the run does not assign them, or its
+        model places them.
+    on_failure : {"raise", "drop"}
+        Whether a failing run stops the fit or is left out.
+    checkpoint : path, optional
+        A folder that keeps each finished run. A fit of the same data with the same settings resumes
+        where the last one stopped. All Dask workers must see the folder under the same path.
+
+    Examples
+    --------
+    >>> from clustertrust import CAKE, Runs
+    >>> cake = CAKE(3, n_runs=Runs(50, left_out="predict"), resample=0.8)
+    """
+
+    def __init__(
+        self,
+        n_runs: int | str = 20,
+        *,
+        left_out: str = "skip",
+        on_failure: str = "raise",
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        self.n_runs = n_runs
+        self.left_out = left_out
+        self.on_failure = on_failure
+        self.checkpoint = checkpoint
+
+    def check(self, resample: Any) -> None:
+        """Raise for a value that is not known, or that `resample` leaves no use for."""
+        if not (isinstance(self.n_runs, str) and self.n_runs == "auto"):
+            check_count("n_runs", self.n_runs, at_least=2, at_most=MOST)
+        check_choice("left_out", self.left_out, LEFT_OUT)
+        if resample is None and self.left_out != "skip":
+            raise ParameterError(
+                "left_out",
+                self.left_out,
+                "is used only with {resample}",
+                "set {resample} or leave {left_out} out",
+            )
+        check_choice("on_failure", self.on_failure, ON_FAILURE)
+        if not (self.checkpoint is None or isinstance(self.checkpoint, str | Path)):
+            raise ParameterTypeError(
+                "checkpoint", self.checkpoint, "is no path", "give that of a folder"
+            )
+
+
+def as_runs(n_runs: Any) -> Runs:
+    """Return the description of the runs; a number or "auto" is that with the defaults."""
+    return n_runs if isinstance(n_runs, Runs) else Runs(n_runs)

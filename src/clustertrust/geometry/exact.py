@@ -1,0 +1,85 @@
+"""Exact silhouettes: mean distances to the members of clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from clustertrust._errors import ParameterTypeError
+from clustertrust._validation import warn_user
+from clustertrust.cells import Cells
+from clustertrust.distances.dissimilarity import Cosine, Dissimilarity, Euclidean
+from clustertrust.distances.on_gpu import EuclideanOnGpu
+from clustertrust.distances.pairwise import Pairwise
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.geometry.base import Compute, MetricGeometry
+from clustertrust.geometry.rms import mean_squares
+
+__all__ = ["Exact"]
+
+# About n² d per second and thread on today's machines (benchmarks/fashion.py).
+PACE = 1e10
+# Seconds; above this a warning names cheaper geometries.
+LONG = 1800.0
+
+
+class Exact(MetricGeometry):
+    """Silhouettes by mean distances to the members of clusters, Eq. (1).
+
+    One pass over the distances serves all runs, O(n² d). "sqeuclidean" and "cosine" have closed
+    forms in O(n k d).
+
+    Parameters
+    ----------
+    metric : str, function or :class:`~clustertrust.Metric`, optional
+        None: the metric of :class:`~clustertrust.CAKE`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE
+    >>> from clustertrust.geometry import Exact
+    >>> cake = CAKE(3, geometry=Exact(metric="sqeuclidean"), random_state=0)
+    >>> cake.set_params(geometry__metric="euclidean").fit(load_iris().data).geometry_method_
+    'exact'
+    """
+
+    name = "exact"
+
+    def check_precomputed(self, X: Any) -> None:
+        """Raise for a sparse graph: all distances are needed."""
+        if sparse.issparse(X):
+            raise ParameterTypeError(
+                "geometry",
+                self.name,
+                "needs all distances, and X is a sparse graph",
+                "give a dense matrix (X.toarray() only if it is complete), or {geometry='graph'}",
+            )
+
+    def warn(self, X: Any, compute: Compute) -> None:
+        """Warn if the work will take long, and name cheaper geometries."""
+        n, d = X.shape
+        seconds = n * n * d / (PACE * compute.threads)
+        if seconds > LONG and not (compute.on_gpu or self.used_metric.is_closed):
+            hours, minutes = f"{seconds / 3600:.1f} hours", f"{seconds / 60:.0f} minutes"
+            warn_user(
+                f"Exact silhouettes of {n} points with {d} columns take about "
+                f"{hours if seconds > 3600 else minutes} on {compute.threads} threads. "
+                "geometry='sampled' comes close in a fraction of the time, geometry='rms' takes "
+                "seconds."
+            )
+
+    def measure(self, X: Any, cells: Cells, ensemble: Ensemble, compute: Compute) -> Dissimilarity:
+        """Return the mean distances to the members."""
+        metric = self.used_metric
+        if metric.is_closed and metric.name == "sqeuclidean":
+            return mean_squares(X, cells, compute, root=False)
+        if metric.is_closed:
+            return Cosine(X, cells, n_jobs=compute.n_jobs)
+        if metric.is_euclidean and not sparse.issparse(X):
+            if compute.on_gpu:
+                precision = compute.precision
+                return EuclideanOnGpu(X, cells, precision=precision, n_jobs=compute.n_jobs)
+            return Euclidean(X, cells, n_jobs=compute.n_jobs)
+        return Pairwise(X, cells, metric=metric.fit(X), n_jobs=compute.n_jobs)

@@ -1,0 +1,50 @@
+"""Silhouettes by mean distances to some members of each cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from clustertrust._errors import ParameterError
+from clustertrust._validation import MOST, check_count
+from clustertrust.cells import Cells
+from clustertrust.distances.dissimilarity import Dissimilarity
+from clustertrust.distances.sampled_means import MEMBERS, SampledMeans
+from clustertrust.ensemble.record import Ensemble
+from clustertrust.geometry.base import Compute, Geometry
+
+__all__ = ["Sampled"]
+
+
+class Sampled(Geometry):
+    """Silhouettes by mean distances to a sample of the members of clusters.
+
+    The sample is drawn from all cells, so that it stands for the clusters of all runs. Its cost,
+    O(n s d) for s members, is between those of `Rms` and `Exact`.
+
+    Parameters
+    ----------
+    n_members : int
+        How many members are drawn in all; at least two of each cell.
+    """
+
+    name = "sampled"
+
+    def __init__(self, n_members: int = MEMBERS) -> None:
+        self.n_members = n_members
+
+    def check(self) -> None:
+        """Raise for a number of members that is none."""
+        check_count("n_members", self.n_members, at_least=2, at_most=MOST)
+
+    def try_on(self, X: Any) -> None:
+        """Raise for sparse points."""
+        if sparse.issparse(X):
+            raise ParameterError(
+                "geometry", self.name, "needs dense data", "use X.toarray(), or {geometry='rms'}"
+            )
+
+    def measure(self, X: Any, cells: Cells, ensemble: Ensemble, compute: Compute) -> Dissimilarity:
+        """Return the mean distances, estimated from the sample."""
+        return SampledMeans(X, cells, members=self.n_members, n_jobs=compute.n_jobs)
