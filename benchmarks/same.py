@@ -26,10 +26,10 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moon
 from clustertrust import CAKE, Metric, Runs, audit, choose_k, confidence, null_reference
 from clustertrust.answers import ask, decide
 from clustertrust.cli import cli
+from clustertrust.columns import FIELDS
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import read_table
 from clustertrust.geometry import Graph, Kernel, silhouettes
-from clustertrust.results import FIELDS
 
 IRIS, WINE = load_iris().data, load_wine().data
 MOONS = make_moons(150, noise=0.1, random_state=0)[0]

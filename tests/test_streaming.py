@@ -27,7 +27,7 @@ from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, rea
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
 from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
-from clustertrust.streaming.totals import total
+from clustertrust.totals import total
 
 COLUMNS = ["x", "y", "z"]
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from clustertrust._errors import ParameterError
     from clustertrust.answers import LearnedConfidence
     from clustertrust.auditing import Audit, audit
+    from clustertrust.building import build_ensemble
     from clustertrust.distances.metrics import Metric
-    from clustertrust.ensemble import Ensemble, Runs, build_ensemble
+    from clustertrust.ensemble import Ensemble, Runs
     from clustertrust.estimator import CAKE, confidence
     from clustertrust.k_profile.profile import KProfile, choose_k
     from clustertrust.matching import align_labels
@@ -52,7 +53,8 @@ _HOMES = {
     "answers": ("LearnedConfidence",),
     "auditing": ("Audit", "audit"),
     "distances.metrics": ("Metric",),
-    "ensemble": ("Ensemble", "Runs", "build_ensemble"),
+    "building": ("build_ensemble",),
+    "ensemble": ("Ensemble", "Runs"),
     "estimator": ("CAKE", "confidence"),
     "k_profile": ("KProfile", "choose_k"),
     "matching": ("align_labels",),

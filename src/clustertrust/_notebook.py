@@ -6,7 +6,7 @@ Colours of letters are the notebook's own, so that it can be read on light and d
 from __future__ import annotations
 
 import html
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from clustertrust._palette import BLUE, VERMILION
 from clustertrust._types import Floats
 from clustertrust._validation import is_dask
 from clustertrust.reasons import above, first_threshold
-from clustertrust.results import Confidence
+
+if TYPE_CHECKING:
+    from clustertrust.results import Confidence
 
 __all__ = ["ScoresInNotebook", "confidence_html"]
 

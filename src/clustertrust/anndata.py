@@ -20,16 +20,16 @@ from clustertrust.auditing import audit
 from clustertrust.cell_data import (
     CellData,
     cells_of,
-    check_adata,
     described,
     placed,
-    representation,
     with_variation,
 )
+from clustertrust.columns import COLUMNS
 from clustertrust.estimator import confidence
+from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.reasons import THRESHOLD
 from clustertrust.report import write_report
-from clustertrust.results import COLUMNS, Confidence
+from clustertrust.results import Confidence
 
 __all__ = [
     "annotate",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust.building import build_ensemble
 from clustertrust.distances.links import as_distances
-from clustertrust.ensemble import build_ensemble
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.estimator import CAKE, confidence
+from clustertrust.files.h5ad import representation
 from clustertrust.results import Confidence
 
 __all__ = [
@@ -22,10 +22,8 @@ __all__ = [
     "RESOLUTIONS",
     "CellData",
     "cells_of",
-    "check_adata",
     "described",
     "placed",
-    "representation",
     "with_variation",
 ]
 
@@ -142,36 +140,3 @@ def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:
     prefix = f"{key_added}_"
     found = adata.obs[[name for name in adata.obs if not str(name).startswith(prefix)]]
     return found if found.shape[1] else None
-
-
-def representation(adata: Any, use_rep: str) -> Any:
-    """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
-    check_adata(adata)
-    if not isinstance(use_rep, str):
-        raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
-    if use_rep != "X" and use_rep not in adata.obsm:
-        raise ValueError(
-            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
-        )
-    X = adata.X if use_rep == "X" else adata.obsm[use_rep]
-    if X is None:
-        raise ValueError("use_rep='X', but adata.X is empty; name a key of adata.obsm.")
-    if adata.isbacked and use_rep == "X":
-        X = X.to_memory() if hasattr(X, "to_memory") else X[()]
-    if sparse.issparse(X):
-        return X.tocsr()
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
-
-
-def check_adata(adata: Any) -> None:
-    """Raise unless it is an AnnData object."""
-    if not isinstance(adata, _anndata().AnnData):
-        raise TypeError(f"adata must be an AnnData object, not {type(adata).__name__}.")
-
-
-def _anndata() -> Any:
-    try:
-        return importlib.import_module("anndata")
-    except ImportError as error:
-        raise ImportError('This needs anndata: pip install "clustertrust[anndata]"') from error

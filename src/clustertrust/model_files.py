@@ -13,13 +13,14 @@ from scipy import sparse
 
 from clustertrust._types import Arrays
 from clustertrust._validation import warn_user
+from clustertrust.columns import FIELDS
 from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
 from clustertrust.geometry.measuring import as_geometry
 from clustertrust.matching import match_runs
-from clustertrust.results import FIELDS, Confidence
+from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model, match_ensemble, with_geometry
 from clustertrust.scoring.settings import Scoring
 from clustertrust.storage import (
@@ -33,7 +34,7 @@ from clustertrust.storage import (
     write_arrays,
 )
 from clustertrust.streaming.stream import summed_model
-from clustertrust.streaming.totals import Totals
+from clustertrust.totals import Totals
 
 __all__ = [
     "StoredModel",

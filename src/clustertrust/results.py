@@ -16,49 +16,14 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
+from clustertrust.columns import COLUMNS, Column
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.reasons import SENTENCES, THRESHOLD, lies_near, margins, reasons
+from clustertrust.report import write_report
+from clustertrust.summary import summarize
 
-__all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
+__all__ = ["Confidence", "Explanation"]
 
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of results.
-
-    Attributes
-    ----------
-    field : what `Confidence` calls it
-    kind : "number"; "cluster", a label that has a name; or "reason"
-    stored : whether it is a field of `Confidence`; otherwise it follows from other fields
-    """
-
-    field: str
-    kind: str = "number"
-    stored: bool = True
-
-
-# The one list of the columns of `Confidence.to_frame`, of result files and of AnnData annotations.
-COLUMNS = {
-    "label": Column("labels", "cluster"),
-    "suggested": Column("suggested", "cluster", stored=False),  # of a given labelling
-    "score": Column("scores"),
-    "standard_error": Column("standard_errors"),
-    "stability": Column("stability"),
-    "geometry": Column("geometry"),
-    "persistence": Column("persistence"),  # where it is a part of the score
-    "silhouette_mean": Column("silhouette_mean"),
-    "silhouette_std": Column("silhouette_std"),
-    "consensus_strength": Column("consensus_strength"),
-    "rival": Column("rival", "cluster"),
-    "margin": Column("margin", stored=False),
-    "reason": Column("reasons", "reason", stored=False),
-}
-_TYPES = {"number": "f8", "cluster": "i8"}
-# The fields of `Confidence` that have one entry per point, with their types.
-FIELDS = {column.field: _TYPES[column.kind] for column in COLUMNS.values() if column.stored} | {
-    "votes": "f8"
-}
 
 _STABILITY = {  # what it is, by agreement
     "given": "share of the runs that agree with the given label",
@@ -365,10 +330,6 @@ class Confidence:
 
         Without `X` and `embedding` the scatter shows stability and geometry.
         """
-        from clustertrust.report import (
-            write_report,
-        )  # here: scoring does not need it, and it reads this module
-
         if is_dask(self.scores):
             self.compute().report(
                 path,
@@ -397,8 +358,6 @@ class Confidence:
 
     def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
-        from clustertrust.summary import summarize  # here: it reads this module
-
         return summarize(self, threshold=threshold, points=points)
 
     def _named(self, labels: Ints) -> NDArray:

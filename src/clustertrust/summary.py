@@ -7,7 +7,7 @@ A :class:`Summary` is made from a whole table (:func:`summary_of`), or summed ov
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,9 @@ from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
-from clustertrust.results import Confidence
+
+if TYPE_CHECKING:
+    from clustertrust.results import Confidence
 
 __all__ = [
     "Summary",

@@ -10,9 +10,9 @@ import numpy as np
 from clustertrust._types import Arrays
 from clustertrust.auditing.record import Audit
 from clustertrust.auditing.verdicts import VERDICTS
+from clustertrust.columns import FIELDS
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.model_files import check_fields, frame_from_arrays, frame_to_arrays
-from clustertrust.results import FIELDS
 from clustertrust.storage import DAMAGE, expect, read_arrays, write_arrays
 
 __all__ = ["load_audit", "save_audit"]

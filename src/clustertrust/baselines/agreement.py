@@ -8,9 +8,10 @@ import numpy as np
 
 from clustertrust._types import Floats
 from clustertrust.baselines.memberships import one_minus_entropy
+from clustertrust.building import build_ensemble
 from clustertrust.cells import meet
 from clustertrust.consensus import Votes, count_votes, medoid
-from clustertrust.ensemble import as_ensemble, build_ensemble
+from clustertrust.ensemble import as_ensemble
 from clustertrust.matching import align_labels, match_runs
 from clustertrust.stability import pairwise_stability
 

@@ -20,8 +20,8 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
-from clustertrust.results import COLUMNS
 
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 

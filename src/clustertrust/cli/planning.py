@@ -14,9 +14,9 @@ import pandas as pd
 from clustertrust._validation import warn_user
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation
+from clustertrust.columns import COLUMNS
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
-from clustertrust.results import COLUMNS
 from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
 from clustertrust.tables.values import as_categories, in_order
 

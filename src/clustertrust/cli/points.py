@@ -17,9 +17,9 @@ from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
 from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table
 from clustertrust.cli.scaling import Preparation, fit_preparation
+from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.formats import FORMATS, format_of
-from clustertrust.results import COLUMNS
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 

@@ -15,8 +15,8 @@ from clustertrust.cli.points import ROW, read_points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import Request
 from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
+from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
-from clustertrust.results import COLUMNS
 
 __all__ = ["report"]
 

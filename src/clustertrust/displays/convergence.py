@@ -234,9 +234,9 @@ class ConvergenceDisplay(Display):
             )
         if scoring.uses_persistence:
             raise ValueError(
-                f"fusion={scoring.fusion.name!r}: persistence depends on the consensus of all runs and "
-                "is not followed run by run; score with fusion='harmonic' to see how stability and "
-                "geometry settle."
+                f"fusion={scoring.fusion.name!r}: persistence depends on the consensus of all runs "
+                "and is not followed run by run; score with fusion='harmonic' to see how stability "
+                "and geometry settle."
             )
         labels, final = confidence.ensemble.labels, confidence.scores
         at = check_prefixes(n_runs, confidence.n_runs)

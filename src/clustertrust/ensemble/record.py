@@ -19,6 +19,7 @@ from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
 from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
+from clustertrust.totals import total_of_labels
 
 __all__ = ["Ensemble", "as_ensemble", "assemble"]
 
@@ -129,8 +130,6 @@ class Ensemble:
         """The clusters of all runs and their contingencies."""
         if not is_dask(self.labels):
             return meet(self.labels)
-        from clustertrust.streaming.dask_passes import total_of_labels  # here: it reads this module
-
         return total_of_labels(self.labels)
 
     @property

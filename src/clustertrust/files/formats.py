@@ -14,6 +14,7 @@ import pandas as pd
 
 from clustertrust.files.appending import Append, append_arrow, append_parquet, append_text
 from clustertrust.files.errors import TableError
+from clustertrust.files.h5ad import read_h5ad
 from clustertrust.files.sources import (
     ArrowSource,
     CsvSource,
@@ -26,7 +27,6 @@ from clustertrust.files.whole import (
     Reading,
     Table,
     read_arrow,
-    read_h5ad,
     read_json,
     read_npy,
     read_npz,

@@ -25,7 +25,6 @@ __all__ = [
     "Table",
     "from_arrow",
     "read_arrow",
-    "read_h5ad",
     "read_json",
     "read_npy",
     "read_npz",
@@ -323,22 +322,3 @@ def _stored_column(column: pd.Series) -> NDArray:
         ],
         str,
     )
-
-
-# AnnData
-
-
-def read_h5ad(source: Any, reading: Reading) -> Table:
-    """Read AnnData."""
-    from clustertrust.anndata import representation
-
-    if isinstance(source, io.BytesIO):
-        raise TableError("is AnnData, which is read from a file, not from standard input.")
-    adata = importlib.import_module("anndata").read_h5ad(source)
-    try:
-        X = representation(adata, reading.use_rep)
-    except ValueError as error:
-        raise TableError(f"cannot be used: {error}") from error
-    if not sparse.issparse(X):
-        X = pd.DataFrame(np.asarray(X), columns=adata.var_names if reading.use_rep == "X" else None)
-    return Table(X, adata.obs_names, adata)

@@ -22,7 +22,7 @@ from clustertrust._validation import (
     check_scores,
     is_frame,
 )
-from clustertrust.results import COLUMNS
+from clustertrust.columns import COLUMNS
 
 __all__ = ["ClusterNames", "ScoreTable", "read_data", "read_scores", "read_votes"]
 

@@ -27,7 +27,7 @@ from clustertrust.files.sources import Block, checked, numbers_of
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
-from clustertrust.streaming.passes import Passes, sum_in_pairs
+from clustertrust.streaming.passes import Passes
 from clustertrust.streaming.stream import (
     BlockScorer,
     build_stream,
@@ -35,9 +35,9 @@ from clustertrust.streaming.stream import (
     model_of,
     sum_up,
 )
-from clustertrust.streaming.totals import Totals, total
+from clustertrust.totals import Totals, sum_in_pairs
 
-__all__ = ["DaskPasses", "build_on_dask", "score_on_dask", "total_of_labels"]
+__all__ = ["DaskPasses", "build_on_dask", "score_on_dask"]
 
 _AT_ONCE = 64  # results that are on their way to this process
 
@@ -217,17 +217,6 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
 
 
-def total_of_labels(labels: Any) -> Totals:
-    """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
-    delayed = importlib.import_module("dask").delayed
-    labels = labels.rechunk({1: -1})
-    return _one(lambda: sum_in_pairs([delayed(_count)(part) for part in labels.to_delayed()[:, 0]]))
-
-
 def _one(make: Callable[[], Any]) -> Any:
     """Return the result of one Dask task."""
     return next(results(open_client(), lambda: [make()]))
-
-
-def _count(labels: NDArray) -> Totals:
-    return total(np.empty((len(labels), 0)), labels)

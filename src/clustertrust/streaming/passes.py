@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_bu
 from clustertrust._progress import progress
 from clustertrust._types import Result
 from clustertrust.files.sources import Block, Source
-from clustertrust.streaming.totals import Totals
+from clustertrust.totals import Totals, sum_in_pairs
 
 __all__ = [
     "LocalPasses",
@@ -29,7 +29,6 @@ __all__ = [
     "passes_over",
     "rows_of_block",
     "sample_rows",
-    "sum_in_pairs",
 ]
 
 
@@ -72,24 +71,6 @@ def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) 
     return LocalPasses(
         source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose
     )
-
-
-def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
-    """Add neighbours, then neighbouring sums, and so on, holding one sum of each size.
-
-    The order of additions follows from the number of parts alone, so that machines that share the
-    work round alike.
-    """
-    sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
-    for part in parts:
-        sums.append((1, part))
-        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
-            count, last = sums.pop()
-            sums[-1] = (2 * count, sums[-1][1] + last)
-    while len(sums) > 1:
-        count, last = sums.pop()
-        sums[-1] = (sums[-1][0] + count, sums[-1][1] + last)
-    return sums[0][1]
 
 
 class LocalPasses(Passes):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Ints
 from clustertrust._validation import check_matrix
+from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import build_runs
@@ -28,12 +29,12 @@ from clustertrust.files.sources import Block
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import Matchings, match_runs
-from clustertrust.results import FIELDS, Confidence
+from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
 from clustertrust.streaming.passes import Passes, SampledRows, sample_rows
-from clustertrust.streaming.totals import Totals, total
+from clustertrust.totals import Totals, total
 
 __all__ = [
     "SAMPLE_POINTS",

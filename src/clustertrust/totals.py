@@ -6,18 +6,22 @@ memory grows with the runs and clusters, not with the points.
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._dask import open_client, results
 from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 
-__all__ = ["Totals", "total"]
+__all__ = ["Totals", "sum_in_pairs", "total", "total_of_labels"]
 
 
 @dataclass(frozen=True)
@@ -125,3 +129,32 @@ def _tables(cells: Cells) -> Ints:
         tables[r, r:, :k] = cells.contingencies(r, others, k, widest)
         tables[r:, r] = tables[r, r:].transpose(0, 2, 1)
     return tables
+
+
+def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
+    """Add neighbours, then neighbouring sums, and so on, holding one sum of each size.
+
+    The order of additions follows from the number of parts alone, so that machines that share the
+    work round alike.
+    """
+    sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
+    for part in parts:
+        sums.append((1, part))
+        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
+            count, last = sums.pop()
+            sums[-1] = (2 * count, sums[-1][1] + last)
+    while len(sums) > 1:
+        count, last = sums.pop()
+        sums[-1] = (sums[-1][0] + count, sums[-1][1] + last)
+    return sums[0][1]
+
+
+def total_of_labels(labels: Any) -> Totals:
+    """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
+    delayed = importlib.import_module("dask").delayed
+    parts = labels.rechunk({1: -1}).to_delayed()[:, 0]
+    return next(results(open_client(), lambda: [sum_in_pairs(map(delayed(_count), parts))]))
+
+
+def _count(labels: NDArray) -> Totals:
+    return total(np.empty((len(labels), 0)), labels)
