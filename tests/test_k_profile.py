@@ -198,6 +198,17 @@ def test_members_that_disagree_leave_doubt(blobs):
     assert "or perhaps" not in sure.summary()
 
 
+def test_the_summary_says_which_signals_count(blobs):
+    flat, late = [0] * 4, [3, 2, 1, 0]
+    full = made(blobs, separation=late, likelihood=flat, stability=flat)
+    assert "Each signal alone: likelihood 2, stability 2. Not counted: separation 5. The" in (
+        full.summary()
+    )
+    assert set(full.support) == {"prior", "likelihood", "stability"}
+    fewer = made(blobs, separation=late, stability=flat)
+    assert "Each signal alone: separation 5, stability 2. The" in fewer.summary()
+
+
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
     chance = replace(
