@@ -398,7 +398,7 @@ def test_a_failing_run_is_named_or_dropped():
         RuntimeError, match=r"Run \d \(failing, seed \d+\) failed: RuntimeError: no luck"
     ):
         build_ensemble(X, failing, n_runs=8, random_state=0)
-    with pytest.raises(RuntimeError, match="no luck. on_failure='drop' leaves such runs out"):
+    with pytest.raises(RuntimeError, match=r"no luck\. on_failure='drop' leaves such runs out"):
         build_ensemble(X, failing, n_runs=8, random_state=0)
     with pytest.warns(UserWarning, match=r"of 8 runs failed and were left out. Run \d"):
         rest = build_ensemble(X, failing, n_runs=8, random_state=0, on_failure="drop")

@@ -156,9 +156,8 @@ class Recipe:
         names = ["on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device"]
         names += ["metric", "metric_params"]
         rest = {name: params[name] for name in names}
-        unasked = (
-            _unasked(given, methods) if n_clusters is None and "n_clusters" not in vary else ()
-        )
+        open_k = n_clusters is None and "n_clusters" not in vary
+        unasked = _unasked(given, methods) if open_k else ()
         return cls(methods, vary, resample, left_out, n_runs=n_runs, unasked=unasked, **rest)
 
     def count(self, remedy: str = "") -> int:
