@@ -382,6 +382,11 @@ def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[
     values; missing values mean not assigned. Text that looks like a negative number is a cluster,
     with a warning unless `quiet`.
     """
+    if hasattr(labels, "fit"):
+        raise TypeError(
+            f"{name} is a clusterer, {type(labels).__name__}, not labels of points; give its "
+            "labels_ or what its fit_predict(X) returns."
+        )
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
         if isinstance(labels, list | tuple) and values.dtype.kind in "US":
