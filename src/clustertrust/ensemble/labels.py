@@ -71,9 +71,9 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
     if hasattr(labels, "fit"):
         kind = type(labels).__name__
         raise TypeError(
-            f"labels is a clusterer, {kind}, not labels of points. CAKE(clusterer={kind}(…)).fit(X) "
-            "makes several runs of it and scores them; clustertrust.audit(X, clusterer.labels_) "
-            "scores the one labelling of a fitted clusterer."
+            f"labels is a clusterer, {kind}, not labels of points. "
+            f"CAKE(clusterer={kind}(…)).fit(X) makes several runs of it and scores them; "
+            "clustertrust.audit(X, clusterer.labels_) scores the one labelling of a fitted one."
         )
     if is_frame(labels):
         columns = (
