@@ -294,7 +294,9 @@ def test_frames_give_the_same_runs(frame):
 
 
 def test_n_clusters_none_means_8():
-    assert_array_equal(build_ensemble(X, n_runs=2, random_state=0).n_clusters, [8, 8])
+    with pytest.warns(UserWarning, match="kmeans took k = 8"):
+        ensemble = build_ensemble(X, n_runs=2, random_state=0)
+    assert_array_equal(ensemble.n_clusters, [8, 8])
 
 
 def test_fewer_clusters_than_asked_for_are_told_once():
