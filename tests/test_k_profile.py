@@ -263,6 +263,16 @@ def test_data_and_surrogates_are_exchangeable():
     assert_allclose(np.sort(p), np.arange(1, 21) / 20)
 
 
+def test_what_stands_out_is_measured_by_the_room_that_is_left():
+    """From 0.9 to 0.95 is half of the way; the surrogates differ more where there is more room."""
+    wave = np.where(np.arange(19) % 2, 0.3, -0.3)
+    null = np.column_stack([0.2 + wave, np.full(19, 0.9)])
+    assert any_k_p_value(np.array([0.2, 0.95]), null) == pytest.approx(1 / 20)
+    assert any_k_p_value(np.array([0.25, 0.9]), null) > 0.4
+    perfect = np.column_stack([0.2 + wave, np.ones(19)])  # no room at all
+    assert any_k_p_value(np.array([0.9, 1.0]), perfect) == pytest.approx(1 / 20)
+
+
 def test_a_lucky_surrogate_does_not_hide_structure():
     null = np.full((19, 2), 0.4)
     null[:, 0] += np.linspace(-0.05, 0.05, 19)

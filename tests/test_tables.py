@@ -277,6 +277,12 @@ def test_what_was_said_counts():
     assert look(data, Wishes(scale="minmax")).scale == "minmax"
 
 
+@pytest.mark.parametrize(("factor", "scale"), [(4.9, "none"), (5.1, "standard"), (7.0, "standard")])
+def test_columns_in_one_unit_have_ranges_within_a_factor_of_five(factor, scale):
+    steps = np.random.default_rng(0).permutation(41) / 40 - 0.3
+    assert look(pd.DataFrame({"a": steps, "b": factor * steps[::-1]})).scale == scale
+
+
 def test_rows_that_are_no_points():
     data, _ = clouds(12)
     data = data.round(2).astype(object)
