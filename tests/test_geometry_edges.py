@@ -23,6 +23,7 @@ from clustertrust.geometry import (
     choose_geometry,
     clip,
     mean_and_std,
+    sampling_error,
     silhouettes,
     warn_of_long_work,
 )
@@ -428,6 +429,17 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
     errors = [SampledMeans(X, cells, seed=100 + at).silhouettes(own)[0] - exact for at in range(12)]
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
+
+
+def test_the_told_error_is_the_unbiased_spread_over_samples():
+    """With two samples the variance is half of their squared difference, not a quarter."""
+    X, ensemble = sampled_case()
+    cells = meet(ensemble.labels)
+    own, one = cells.rows[cells.of], SampledMeans(X, cells, seed=3)
+    other = SampledMeans(X, cells, seed=4)
+    apart = one.silhouettes(own, X)[0] - other.silhouettes(own, X)[0]
+    told = sampling_error(one, own, points=len(X), times=1)
+    assert told == pytest.approx(np.sqrt((apart**2).mean() / 2), rel=1e-9)
 
 
 def test_sampling_all_members_is_exact():

@@ -14,7 +14,7 @@ from clustertrust._palette import BLUE, VERMILION
 from clustertrust._types import Floats
 from clustertrust._validation import is_dask
 from clustertrust.reasons import above, first_threshold
-from clustertrust.results import Confidence
+from clustertrust.results import Confidence, count_clusters
 
 __all__ = ["ScoresInNotebook", "confidence_html"]
 
@@ -47,7 +47,7 @@ def confidence_html(confidence: Confidence) -> str:
     """Return a small table of the clusters and a histogram of the scores as HTML."""
     threshold = first_threshold(confidence.scores)
     kept = above(confidence.scores, threshold)
-    n, k = len(confidence.scores), len(confidence.label_names)
+    n, k = len(confidence.scores), count_clusters(confidence)
     line = (
         f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
         f"{kept.sum():,} ({kept.mean():.0%}) have a score above {threshold:g}, half of the median"

@@ -253,7 +253,7 @@ class Confidence:
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
-        size = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        size = f"{len(self.scores)} points, {count_clusters(self)} clusters, {self.n_runs} runs"
         return (
             f"<Confidence: {size}, {self.geometry_method} silhouettes; scores, labels, to_frame(), "
             "summary(), …>"
@@ -519,6 +519,18 @@ def position_of_name(name: Any, rows: pd.Index) -> int:
     near = difflib.get_close_matches(str(name), [str(row) for row in rows[:100_000]], 1)
     hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(rows[0])!r}."
     raise ValueError(f"point={name!r} is not the name of a row of X; {hint}")
+
+
+def count_clusters(confidence: Confidence) -> int:
+    """Return the number of clusters that have a point.
+
+    The consensus may leave a cluster of the reference run without any. Labels in a Dask array are
+    not computed for this: all clusters of the reference run count.
+    """
+    labels = confidence.labels
+    if is_dask(labels):
+        return len(confidence.label_names)
+    return np.unique(labels[labels >= 0]).size
 
 
 def frame_of(X: Any) -> Any:

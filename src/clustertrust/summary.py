@@ -18,7 +18,7 @@ from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
-from clustertrust.results import Confidence
+from clustertrust.results import Confidence, count_clusters
 
 __all__ = [
     "Summary",
@@ -124,7 +124,7 @@ def summarize(
 ) -> str:
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
-    n, k = len(confidence.scores), len(confidence.label_names)
+    n, k = len(confidence.scores), count_clusters(confidence)
     found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
     return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 

@@ -250,7 +250,8 @@ def _cluster(
         "verbose": verbose,
     }
     measured = {"metric": how.metric, "metric_params": how.metric_params}
-    recipe = replace(Recipe.of(params), methods=methods, **(measured if how.takes_metric else {}))
+    distance = measured if how.takes_metric else {}
+    recipe = replace(Recipe.of(params), methods=methods, unasked=(), **distance)
     labelled = given.labelled
     rest = np.flatnonzero(given.labels < 0)
     recipe.check_size(labelled.size)

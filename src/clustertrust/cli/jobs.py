@@ -46,6 +46,7 @@ from clustertrust.cli.writing import (
 )
 from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
+from clustertrust.results import count_clusters
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
@@ -127,7 +128,7 @@ def score(request: ScoreRequest) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
+    line = headline(len(found), count_clusters(scored), scored.ensemble, scored.geometry_method)
     text = summary.text(line)
     if isinstance(scored, Audit):
         text += f"\n\n{scored.verdicts_as_text()}"
@@ -173,7 +174,9 @@ def predict(model: str, request: Request) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
+    line = headline(
+        len(found), count_clusters(cake.confidence_), cake.ensemble_, cake.geometry_method_
+    )
     text = summary.text(f"{line}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]
     if filled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ from clustertrust.ensemble.by_distance import (
     warn_of_coordinates,
 )
 from clustertrust.ensemble.clusterers import (
+    DEFAULT_CLUSTERS,
     Run,
     cluster_parameter,
     draw_params,
@@ -77,6 +79,7 @@ DEFAULTS: dict[str, Any] = {
     "device": "auto",
 }
 _LITTLE = 30_000  # numbers in X
+_LOOK_ON = 3  # runs after a failed one: if these fail too, all are taken to fail
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Recipe:
     shared : the data prepared once for all runs of k-means, if that was done
     measure : the metric with all that it takes from the data, if it is not the Euclidean
     held : all distances by it, for runs in this process, where they fit into memory
+    unasked : names of clusterers that took the default number of clusters
     """
 
     methods: tuple[tuple[str, Any], ...]
@@ -114,6 +118,7 @@ class Recipe:
     shared: Ready | None = None
     measure: Metric | None = None
     held: Any = field(default=None, repr=False)
+    unasked: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Recipe:
@@ -151,7 +156,9 @@ class Recipe:
         names = ["on_failure", "random_state", "n_jobs", "verbose", "checkpoint", "device"]
         names += ["metric", "metric_params"]
         rest = {name: params[name] for name in names}
-        return cls(methods, vary, resample, left_out, n_runs=n_runs, **rest)
+        open_k = n_clusters is None and "n_clusters" not in vary
+        unasked = _unasked(given, methods) if open_k else ()
+        return cls(methods, vary, resample, left_out, n_runs=n_runs, unasked=unasked, **rest)
 
     def count(self, remedy: str = "") -> int:
         """Return R, which must be a number here; `remedy` ends the error message."""
@@ -314,6 +321,11 @@ class Recipe:
     def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
         """Warn once, for all runs, of what did not go well; `scored`: points will have scores."""
         warn_of_coordinates(self.methods, self.metric)
+        if self.unasked:
+            warn_user(
+                f"n_clusters is not given, so {' and '.join(self.unasked)} took k = "
+                f"{DEFAULT_CLUSTERS}. Set n_clusters; clustertrust.choose_k(X) recommends one."
+            )
         self._warn_of_copies(runs, scored)
         asked = [_clusters_asked(estimator) for _, estimator in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
@@ -337,6 +349,12 @@ class Recipe:
                 f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
                 ConvergenceWarning,
             )
+
+
+def _unasked(given: Sequence[Any], methods: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
+    """Return the names in `given` that stand for a clusterer with a number of clusters."""
+    named = (method for one, method in zip(given, methods, strict=True) if isinstance(one, str))
+    return tuple(dict.fromkeys(name for name, model in named if cluster_parameter(model)))
 
 
 def _of_noise(runs: Sequence[Run]) -> str:
@@ -469,8 +487,10 @@ def run_all(
             results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.on_failure == "raise":
+                others = itertools.chain(done, itertools.islice(results, _LOOK_ON))
+                some_run = any(isinstance(other, Run) for other in others)
                 stop(results)
-                result.throw()
+                result.throw(can_drop=some_run)
             done.append(result)
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
@@ -495,11 +515,15 @@ class Failure:
     what: str
     error: Exception
 
-    def throw(self) -> NoReturn:
-        """Raise it, as the same kind of error if that is one of ours."""
+    def throw(self, *, can_drop: bool) -> NoReturn:
+        """Raise it, as the same kind of error if that is one of ours.
+
+        `can_drop`: some other run did not fail, so that the build can go on without this one.
+        """
         kinds = (ValueError, TypeError, ImportError)
         kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
-        raise kind(f"{self.what}. on_failure='drop' leaves such runs out.") from self.error
+        remedy = " on_failure='drop' leaves such runs out." if can_drop else ""
+        raise kind(f"{self.what.removesuffix('.')}.{remedy}") from self.error
 
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:

@@ -38,7 +38,7 @@ from clustertrust.null.surrogates import (
     mean_score,
     score_surrogates,
 )
-from clustertrust.results import Confidence
+from clustertrust.results import Confidence, count_clusters
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
@@ -189,7 +189,7 @@ class NullReference:
 
     def summary(self) -> str:
         """Return a short text: the mean scores, the verdict, and a table by cluster."""
-        k, m = len(self.confidence.label_names), len(self.points)
+        k, m = count_clusters(self.confidence), len(self.points)
         lines = [
             f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
         ]
