@@ -44,6 +44,22 @@ def cake():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("how", "meant"),
+    [
+        ({"clusterer": "KMeans"}, "kmeans"),
+        ({"clusterer": "mini-batch-kmeans"}, "minibatch-kmeans"),
+        ({"fusion": "Harmonic"}, "harmonic"),
+        ({"unassigned": "skp"}, "skip"),
+    ],
+)
+def test_a_name_that_is_nearly_right_gets_a_suggestion(how, meant):
+    with pytest.raises(ValueError, match=f"is not known; choose one of .* Did you mean '{meant}'"):
+        CAKE(2, **how).fit(X)
+    with pytest.raises(ValueError, match=r"choose one of \[.*\]\.$"):
+        CAKE(2, **dict.fromkeys(how, "??")).fit(X)
+
+
 def test_valid_arguments_of_the_fuzzer_are_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, (function, arguments) in calls().items():

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import (
     HDBSCAN,
@@ -381,10 +382,23 @@ def test_the_run_named_in_a_failure_is_the_first_not_the_fastest():
             build_ensemble(X, Slow(), n_runs=4, random_state=[40, 41, 42, 43], **settings)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_where_every_run_fails_none_can_be_dropped(n_jobs):
+    sparse = csr_matrix(BLOBS)
+    with pytest.raises(TypeError, match=r"Run 0 \(gmm.*dense data is required") as caught:
+        build_ensemble(sparse, "gmm", n_clusters=2, n_runs=3, random_state=0, n_jobs=n_jobs)
+    assert "on_failure" not in str(caught.value)
+    assert ".." not in str(caught.value)
+    with pytest.raises(TypeError, match="on_failure='drop'"):
+        build_ensemble(sparse, ["kmeans", "gmm"], n_clusters=2, n_runs=3, random_state=0)
+
+
 def test_a_failing_run_is_named_or_dropped():
     with pytest.raises(
         RuntimeError, match=r"Run \d \(failing, seed \d+\) failed: RuntimeError: no luck"
     ):
+        build_ensemble(X, failing, n_runs=8, random_state=0)
+    with pytest.raises(RuntimeError, match=r"no luck\. on_failure='drop' leaves such runs out"):
         build_ensemble(X, failing, n_runs=8, random_state=0)
     with pytest.warns(UserWarning, match=r"of 8 runs failed and were left out. Run \d"):
         rest = build_ensemble(X, failing, n_runs=8, random_state=0, on_failure="drop")

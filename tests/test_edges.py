@@ -9,10 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
 from strategies import few, labelings, renamings
 
-from clustertrust import CAKE, build_ensemble, confidence
+from clustertrust import CAKE, audit, build_ensemble, confidence
 from clustertrust.fusion import harmonic
 from clustertrust.geometry import silhouettes
 from clustertrust.stability import pairwise_stability
@@ -97,10 +99,27 @@ def test_no_run_with_any_cluster(geometry, unassigned):
 
 
 @pytest.mark.parametrize("call", [pairwise_stability, lambda labels: confidence(X, labels)])
-@pytest.mark.parametrize("labels", [[RUN], np.array([RUN]).T, np.array(RUN)])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *([RUN], np.array([RUN]).T, np.array(RUN), pd.Series(RUN), RUN),
+        [None, "b", "a", "b", "a", "b"],
+    ],
+)
 def test_fewer_than_two_runs(call, labels):
-    with pytest.raises(ValueError, match=r"labels holds 1 run; at least 2 are needed"):
+    with pytest.raises(ValueError, match=r"labels holds 1 run; at least 2 .*audit\(X, labels\)"):
         call(labels)
+
+
+@pytest.mark.parametrize("clusterer", [KMeans(2, n_init=1).fit(X), KMeans(2), GaussianMixture(2)])
+def test_a_clusterer_is_not_a_labelling(clusterer):
+    kind = type(clusterer).__name__
+    with pytest.raises(TypeError, match=rf"is a clusterer, {kind}.* CAKE\(.*audit\("):
+        confidence(X, clusterer)
+    with pytest.raises(TypeError, match=rf"labels\[0\] is a clusterer, {kind}.* labels_"):
+        confidence(X, [clusterer, clusterer])
+    with pytest.raises(TypeError, match=rf"labels is a clusterer, {kind}.* labels_"):
+        audit(X, clusterer)
 
 
 @pytest.mark.parametrize(

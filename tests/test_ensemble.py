@@ -134,6 +134,11 @@ def test_every_form_scores_the_same():
         assert_array_equal(pairwise_stability(labels), expected, err_msg=form)
 
 
+def test_one_labelling_may_be_a_list_as_well_as_an_array():
+    for labels in ([0, 1, 1], np.array([0, 1, 1]), ["a", "b", "b"]):
+        assert_array_equal(Ensemble.from_labels(labels).labels, [[0], [1], [1]])
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -144,7 +149,6 @@ def test_every_form_scores_the_same():
         (3, r"labels has shape \(\)"),
         ("abc", r"labels has shape \(\)"),
         (np.zeros((2, 2, 2)), r"labels has shape \(2, 2, 2\)"),
-        ([0, 1, 1], r"labels\[0\] must be one flat sequence of labels.*shape is \(\)"),
         (
             [[0, 1], [[0, 1], [1, 0]]],
             r"labels\[1\] must be one flat sequence of labels.*shape is \(2, 2\)",
@@ -294,7 +298,9 @@ def test_frames_give_the_same_runs(frame):
 
 
 def test_n_clusters_none_means_8():
-    assert_array_equal(build_ensemble(X, n_runs=2, random_state=0).n_clusters, [8, 8])
+    with pytest.warns(UserWarning, match="kmeans took k = 8"):
+        ensemble = build_ensemble(X, n_runs=2, random_state=0)
+    assert_array_equal(ensemble.n_clusters, [8, 8])
 
 
 def test_fewer_clusters_than_asked_for_are_told_once():

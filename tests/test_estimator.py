@@ -32,6 +32,7 @@ from clustertrust.estimator import EXPECTED_FAILED_CHECKS
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1
+@pytest.mark.filterwarnings("ignore:n_clusters is not given")  # as the checks leave it
 @parametrize_with_checks(
     [CAKE(random_state=0)], expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS
 )

@@ -1,5 +1,7 @@
 """CAKE with odd numbers, data that cannot be used, seeds, and the reasons for a score."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 
-from clustertrust import CAKE, confidence
+from clustertrust import CAKE, audit, confidence
 
 # --- numbers that are asked for ---
 
@@ -27,10 +30,42 @@ def test_one_cluster():
     assert cake.score(NEW) == 0.0
 
 
-def test_eight_clusters_unless_told_otherwise():
-    cake = CAKE(n_runs=3, random_state=0).fit(X)
-    assert cake.n_clusters is None
-    assert cake.ensemble_.n_clusters.tolist() == [8, 8, 8]
+def unasked(fit):
+    """What a fit says of a number of clusters that nobody gave."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fit()
+    return [text for one in told if "n_clusters is not" in (text := str(one.message))]
+
+
+@pytest.mark.parametrize("n_runs", [3, "auto"])
+@pytest.mark.parametrize("clusterer", ["kmeans", ["kmeans", KMeans(2, n_init=1), "kmeans"]])
+def test_eight_clusters_unless_told_otherwise_with_one_warning(clusterer, n_runs):
+    cake = make_pipeline(CAKE(clusterer=clusterer, n_runs=n_runs, random_state=0))
+    assert unasked(lambda: cake.fit(X)) == [
+        "n_clusters is not given, so kmeans took k = 8. Set n_clusters; clustertrust.choose_k(X) "
+        "recommends one."
+    ]
+    assert cake[-1].n_clusters is None
+    assert cake[-1].ensemble_.n_clusters[0] == 8
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"n_clusters": 8},
+        {"vary": {"n_clusters": [2, 3]}},
+        {"clusterer": "hdbscan", "resample": 0.8},
+        {"clusterer": KMeans(n_init=1)},
+        {"clusterer": lambda X, rng: rng.integers(2, size=len(X))},
+    ],
+)
+def test_no_word_about_eight_clusters_where_nothing_was_assumed(how):
+    assert not unasked(lambda: CAKE(n_runs=3, random_state=0, **how).fit(X))
+
+
+def test_an_audit_takes_k_from_the_labels_without_a_word_about_eight():
+    assert not unasked(lambda: audit(X, np.arange(len(X)) % 2, clusterer="kmeans", random_state=0))
 
 
 def test_fewer_clusters_than_asked_for_is_told_once():

@@ -424,6 +424,17 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
     assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
 
 
+def test_the_told_error_is_the_unbiased_spread_over_samples():
+    """With two samples the variance is half of their squared difference, not a quarter."""
+    X, ensemble = sampled_case()
+    cells = meet(ensemble.labels)
+    own, one = cells.rows[cells.of], SampledMeans(X, cells, seed=3)
+    other = SampledMeans(X, cells, seed=4)
+    apart = one.silhouettes(own, X)[0] - other.silhouettes(own, X)[0]
+    told = sampling_error(one, own, points=len(X), times=1)
+    assert told == pytest.approx(np.sqrt((apart**2).mean() / 2), rel=1e-9)
+
+
 def test_sampling_all_members_is_exact():
     X, ensemble = sampled_case(1500)  # fewer points than members to draw
     assert_allclose(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import load_digits, load_iris, make_blobs
@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import few
 
+from clustertrust import CAKE
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN, tree_as_distances
 from clustertrust.kernels import _numba, _numpy
 
@@ -173,6 +174,13 @@ def test_copies_are_as_dense_as_can_be():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (PortableHDBSCAN(5).fit(np.ones((12, 2))).labels_ == -1).all()
+
+
+def test_sparse_data_with_many_columns_are_to_be_reduced_first():
+    wide = csr_array(random_array((800, 10_000), density=1e-4, rng=np.random.default_rng(0)))
+    with pytest.raises(ValueError, match=r"800 rows and 10000 columns.*TruncatedSVD") as caught:
+        CAKE(clusterer="hdbscan", n_runs=2).fit(wide)
+    assert "on_failure" not in str(caught.value)
 
 
 def test_sparse_data_give_the_same():

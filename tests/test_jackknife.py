@@ -7,6 +7,8 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import confidence
+from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.stability import Stability
 
 # Some of the runs drawn below have a cluster more than others, and some points are in fewer than
 # two runs.
@@ -134,3 +136,25 @@ def test_the_same_in_blocks_of_few_rows():
     whole = confidence(X, labels).standard_errors
     with sklearn.config_context(working_memory=0.001):
         assert_array_equal(confidence(X, labels).standard_errors, whole)
+
+
+def test_stability_without_a_run_stays_a_share():
+    """Of three runs the last two agree fully, or not at all; their sums may round beyond it."""
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 1000))
+    last = np.arange(1000) % 2.0
+    sums = np.column_stack([a + b, a + last, b + last])
+    given = Stability(sums.sum(axis=1) / 6, sums, np.full(1000, 3), np.ones((1000, 3), bool))
+    plain = (sums.sum(axis=1, keepdims=True) / 2 - sums)[:, 0]
+    assert plain.min() < 0.0  # by rounding
+    assert plain.max() > 1.0
+    seen = []
+
+    def fuse(c, g):
+        seen.append(c)
+        return c
+
+    standard_errors(np.arange(1000), given, np.zeros((1000, 3)), lambda mean, std: mean, fuse)
+    assert sum(map(len, seen)) == 1000
+    assert min(c.min() for c in seen) == 0.0
+    assert max(c.max() for c in seen) == 1.0

@@ -198,6 +198,17 @@ def test_members_that_disagree_leave_doubt(blobs):
     assert "or perhaps" not in sure.summary()
 
 
+def test_the_summary_says_which_signals_count(blobs):
+    flat, late = [0] * 4, [3, 2, 1, 0]
+    full = made(blobs, separation=late, likelihood=flat, stability=flat)
+    assert "Each signal alone: likelihood 2, stability 2. Not counted: separation 5. The" in (
+        full.summary()
+    )
+    assert set(full.support) == {"prior", "likelihood", "stability"}
+    fewer = made(blobs, separation=late, stability=flat)
+    assert "Each signal alone: separation 5, stability 2. The" in fewer.summary()
+
+
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
     chance = replace(
@@ -250,6 +261,16 @@ def test_data_and_surrogates_are_exchangeable():
     values = 0.5 + 0.1 * np.random.default_rng(0).standard_normal((20, 3))
     p = [any_k_p_value(values[i], np.delete(values, i, axis=0)) for i in range(20)]
     assert_allclose(np.sort(p), np.arange(1, 21) / 20)
+
+
+def test_what_stands_out_is_measured_by_the_room_that_is_left():
+    """From 0.9 to 0.95 is half of the way; the surrogates differ more where there is more room."""
+    wave = np.where(np.arange(19) % 2, 0.3, -0.3)
+    null = np.column_stack([0.2 + wave, np.full(19, 0.9)])
+    assert any_k_p_value(np.array([0.2, 0.95]), null) == pytest.approx(1 / 20)
+    assert any_k_p_value(np.array([0.25, 0.9]), null) > 0.4
+    perfect = np.column_stack([0.2 + wave, np.ones(19)])  # no room at all
+    assert any_k_p_value(np.array([0.9, 1.0]), perfect) == pytest.approx(1 / 20)
 
 
 def test_a_lucky_surrogate_does_not_hide_structure():

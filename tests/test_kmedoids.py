@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clustertrust.ensemble.kmedoids import KMedoids
+from clustertrust.ensemble.kmedoids import KMedoids, swap_medoids
 from clustertrust.kernels import _numba, _numpy
 
 DATA = {
@@ -36,6 +36,25 @@ def test_plain_kernel_makes_the_same_swaps(k):
     X = DATA["iris"][0][::3]
     start = np.random.default_rng(k).choice(len(X), k, replace=False)
     assert_array_equal(_numba.fasterpam(X, start, 100)[0], _numpy.fasterpam(X, start, 100)[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ties_do_not_keep_the_search_going(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (50, 2)) / 10  # many equal distances, of which tenths round unequally
+    start = rng.choice(50, 5, replace=False)
+    assert _numba.fasterpam(X, start, 100)[1] < 10
+    assert swap_medoids(lambda rows: cdist(X[rows], X), 50, start, 100)[1] < 10
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_known_distances_make_the_same_swaps(k):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    start = np.random.default_rng(k).choice(200, k, replace=False)
+    found, sweeps = _numba.fasterpam(X, start, 100)
+    known, known_sweeps = swap_medoids(lambda rows: cdist(X[rows], X), 200, start, 100)
+    assert_array_equal(found, known)
+    assert sweeps == known_sweeps
 
 
 def test_no_single_swap_gains():

@@ -509,6 +509,7 @@ def test_on_the_command_line(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
+@pytest.mark.filterwarnings("ignore:n_clusters is not given")  # as the checks leave it
 @pytest.mark.filterwarnings("ignore", category=SkipTestWarning)
 def test_scikit_learns_checks(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")

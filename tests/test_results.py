@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from clustertrust import CAKE, Confidence, confidence
+from clustertrust._notebook import confidence_html
 from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
 
 X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
@@ -451,3 +452,17 @@ def test_one_cluster_is_near_to_no_other():
 def test_summaries_refuse_what_is_no_threshold(result, told_by, threshold, error, told):
     with pytest.raises(error, match=told):
         told_by(result, threshold=threshold)
+
+
+def test_a_cluster_without_points_is_not_counted():
+    """Each run has a third cluster of two points of its own, which no other run keeps."""
+    runs = np.repeat([[0], [1]], 15, axis=0) * np.ones(4, dtype=int)
+    for r, pair in enumerate([(0, 20), (1, 21), (2, 22), (3, 23)]):
+        runs[list(pair), r] = 2
+    data = np.random.default_rng(0).normal(size=(30, 2))
+    found = confidence(data, runs)
+    assert len(found.label_names) == 3
+    assert len(set(found.labels)) == 2
+    assert found.summary().startswith("30 points, 2 clusters, 4 runs")
+    assert "30 points, 2 clusters, 4 runs" in repr(found)
+    assert "30 points in 2 clusters" in confidence_html(found)

@@ -131,9 +131,23 @@ def test_a_cluster_without_a_partner_agrees_with_nothing():
     assert_array_equal(c, [1, 1, 1, 1, 1, 0])
 
 
-def test_runs_of_different_k_hint_at_jaccard_once():
+@different_k
+@agreements
+@treatments
+@few
+@given(labels=labelings())
+def test_stability_is_a_share_to_the_last_bit(labels, agreement, unassigned):
+    c = pairwise_stability(labels, agreement=agreement, unassigned=unassigned)
+    known = c[~np.isnan(c)]
+    assert ((known >= 0.0) & (known <= 1.0)).all()
+
+
+@pytest.mark.parametrize("agreement", ["matching", "reference"])
+def test_runs_of_different_k_hint_at_jaccard_once(agreement):
     with pytest.warns(UserWarning, match="between 2 and 4 clusters") as caught:
-        pairwise_stability([[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 0, 1], [0, 1, 2, 3]])
+        pairwise_stability(
+            [[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 0, 1], [0, 1, 2, 3]], agreement=agreement
+        )
     assert len(caught) == 1
     assert "agreement='jaccard'" in str(caught[0].message)
     assert caught[0].filename == __file__  # it points at the call

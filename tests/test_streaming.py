@@ -3,6 +3,7 @@ threads and the file.
 """
 
 import gc
+from dataclasses import replace
 from math import fsum
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, rea
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
 from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
-from clustertrust.totals import total
+from clustertrust.totals import Totals, total
 
 COLUMNS = ["x", "y", "z"]
 
@@ -94,6 +95,21 @@ def test_totals_of_blocks_are_those_of_the_whole(labels, rows):
     mine, theirs = match_runs(summed), match_runs(cells)
     assert_array_equal(mine.to, theirs.to)
     assert_array_equal(mine.agreement, theirs.agreement)
+
+
+def test_variances_within_rounding_of_the_mean_are_none():
+    """Copies of a point add up to a mean that is a few last digits off."""
+    spreads = np.array([1e-12, 1e-11, 1e-10, 1.0])
+    sums = Totals(
+        names=(np.arange(4),),
+        sizes=np.full(4, 2.0),
+        means=np.full((4, 1), 1000.0),
+        squares=2 * spreads**2,
+        tables=np.diag([2] * 4)[None, None],
+    )
+    assert_allclose(sums.variances, [0.0, 0.0, 1e-20, 1.0], rtol=1e-9, atol=0.0)
+    near = replace(sums, means=np.zeros((4, 1)))  # at the origin nothing is rounded
+    assert_allclose(near.variances, spreads**2, rtol=1e-9, atol=0.0)
 
 
 FAR = np.random.default_rng(5).normal(size=(100_000, 2)) + np.arange(100_000)[:, None] % 3 + 1e8

@@ -228,8 +228,10 @@ def test_what_proves_a_decimal_mark(texts, mark):
 
 def test_dates_and_no_dates():
     dates = ["2026-01-02", "2/3/99", "3 Mar 2020", "Jan 5, 2020", "12:30", "2001-02-03T04:05:06Z"]
-    assert all(map(is_date, [*dates, "2020Q1", "1999-07"]))
-    assert not any(map(is_date, ["3.14", "12-inch", "", "May be", "1.234,56", "100"]))
+    dates += ["03-Jan-2024", "3 Jan, 2024", "2020Q1", "1999-07"]
+    assert [text for text in dates if not is_date(text)] == []
+    others = ["3.14", "12-inch", "", "May be", "1.234,56", "100", "3 Jan!!2024", "3 Jan+2024"]
+    assert [text for text in others if is_date(text)] == []
 
 
 def test_sentinels_lie_far_away():
@@ -273,6 +275,12 @@ def test_what_was_said_counts():
     plan = look(data, Wishes(drop=("a",), keep=("year",), encode="drop"))
     assert uses(plan) | {"a": "aside", "year": "number", "city": "aside"} == uses(plan)
     assert look(data, Wishes(scale="minmax")).scale == "minmax"
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(4.9, "none"), (5.1, "standard"), (7.0, "standard")])
+def test_columns_in_one_unit_have_ranges_within_a_factor_of_five(factor, scale):
+    steps = np.random.default_rng(0).permutation(41) / 40 - 0.3
+    assert look(pd.DataFrame({"a": steps, "b": factor * steps[::-1]})).scale == scale
 
 
 def test_rows_that_are_no_points():

@@ -49,7 +49,7 @@ def confidence_html(confidence: Confidence) -> str:
     """Return a small table of the clusters and a histogram of the scores as HTML."""
     threshold = first_threshold(confidence.scores)
     kept = above(confidence.scores, threshold)
-    n, k = len(confidence.scores), len(confidence.label_names)
+    n, k = len(confidence.scores), confidence.n_clusters
     line = (
         f"{n:,} points in {k} {'cluster' if k == 1 else 'clusters'}, {confidence.n_runs} runs; "
         f"{kept.sum():,} ({kept.mean():.0%}) have a score above {threshold:g}, half of the median"

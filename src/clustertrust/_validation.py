@@ -5,6 +5,7 @@ Each error names the argument, the value and the remedy.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import itertools
 import numbers
@@ -47,7 +48,16 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raise unless `value` is one of the known names."""
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.")
+        near = nearest_name(value, known) if isinstance(value, str) else None
+        hint = "" if near is None else f" Did you mean {near!r}?"
+        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.{hint}")
+
+
+def nearest_name(name: str, names: Sequence[str]) -> str | None:
+    """Return the name that was meant, most likely, in whatever case; None if none is similar."""
+    small = {other.casefold(): other for other in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
+    return small[near[0]] if near else None
 
 
 def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
@@ -372,6 +382,11 @@ def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[
     values; missing values mean not assigned. Text that looks like a negative number is a cluster,
     with a warning unless `quiet`.
     """
+    if hasattr(labels, "fit"):
+        raise TypeError(
+            f"{name} is a clusterer, {type(labels).__name__}, not labels of points; give its "
+            "labels_ or what its fit_predict(X) returns."
+        )
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
         if isinstance(labels, list | tuple) and values.dtype.kind in "US":

@@ -143,8 +143,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, optional
-        Number of clusters of each run. None: 8 for a named clusterer, the estimator's own value
-        otherwise.
+        Number of clusters of each run. None: 8 for a named clusterer, with a warning; the own value
+        of an estimator.
     clusterer : str, estimator, function, or a list of these
         A name: "kmeans" (k-means++), "kmeans-random", "minibatch-kmeans", "gmm", "kmedoids",
         "birch", "spectral", "agglomerative", "bisecting-kmeans", "hdbscan", "leiden"; any

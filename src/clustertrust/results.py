@@ -218,7 +218,7 @@ class Confidence:
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
-        size = f"{len(self.scores)} points, {len(self.label_names)} clusters, {self.n_runs} runs"
+        size = f"{len(self.scores)} points, {self.n_clusters} clusters, {self.n_runs} runs"
         return (
             f"<Confidence: {size}, {self.geometry_method} silhouettes; scores, labels, to_frame(), "
             "summary(), …>"
@@ -238,6 +238,17 @@ class Confidence:
         ):  # apart: Dask warns of arrays and frames together, and its frames have no positions
             found["frame"] = self.frame.compute() if rows == slice(None) else None
         return replace(self, **found)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that have a point.
+
+        The consensus may leave a cluster of the reference run without any. Labels in a Dask array
+        are not computed for this: all clusters of the reference run count.
+        """
+        if is_dask(self.labels):
+            return len(self.label_names)
+        return np.unique(self.labels[self.labels >= 0]).size
 
     @property
     def suggested(self) -> Ints | None:

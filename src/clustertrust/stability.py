@@ -138,9 +138,8 @@ def stability(
     runs = counted.sum(axis=1)
     c = np.full(len(rows), np.nan)
     enough = runs >= 2
-    c[enough] = np.minimum(
-        sums[enough].sum(axis=1) / 2 / pairs(runs[enough]), 1.0
-    )  # 1 + 1e-16 is 1
+    # Never above 1: no agreement is, and a sum of such numbers does not round beyond their number.
+    c[enough] = sums[enough].sum(axis=1) / 2 / pairs(runs[enough])
     return Stability(c, sums, runs, counted)
 
 

@@ -126,7 +126,7 @@ def summarize(
 ) -> str:
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
-    n, k = len(confidence.scores), len(confidence.label_names)
+    n, k = len(confidence.scores), confidence.n_clusters
     found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
     return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 

@@ -399,8 +399,9 @@ def choose_k(
 ) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
-    Each number gets a probability from three signals: separation, likelihood and stability. The
-    recommendation is 1 if no number stands out from one cloud of points. DATA is read as by
+    Each number gets a probability from two signals, likelihood and stability; separation counts
+    where one of them is missing. The recommendation is 1 if no number stands out from one cloud of
+    points. DATA is read as by
     `clustertrust score`, but not in blocks. With --distances, DATA holds the distances of all pairs
     of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
     prints.

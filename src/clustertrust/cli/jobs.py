@@ -127,7 +127,7 @@ def score(request: ScoreRequest) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
+    line = headline(len(found), scored.n_clusters, scored.ensemble, scored.geometry_method)
     text = summary.text(line)
     if isinstance(scored, Audit):
         text += f"\n\n{scored.verdicts_as_text()}"
@@ -173,7 +173,7 @@ def predict(model: str, request: Request) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
+    line = headline(len(found), cake.confidence_.n_clusters, cake.ensemble_, cake.geometry_method_)
     text = summary.text(f"{line}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]
     if filled:

@@ -25,6 +25,7 @@ from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 
 __all__ = [
+    "DEFAULT_CLUSTERS",
     "Drawing",
     "Method",
     "Run",
@@ -74,11 +75,13 @@ class Method:
     name : of the clusterer, the estimator or the function
     estimator : the estimator with its number of clusters, or the function
     clusterer : how it is fitted
+    has_default_k : whether it took the default number of clusters
     """
 
     name: str
     estimator: Any
     clusterer: Clusterer
+    has_default_k: bool = False
 
     @property
     def is_function(self) -> bool:
@@ -138,7 +141,12 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
         k = DEFAULT_CLUSTERS if n_clusters is None else n_clusters
         is_straight = metric.is_euclidean or metric.name == "l2"
         estimator = None if is_straight else clusterer.by_distance(k)
-        method = Method(clusterer.name, estimator or clusterer.estimator(k), clusterer)
+        method = Method(
+            clusterer.name,
+            estimator or clusterer.estimator(k),
+            clusterer,
+            has_default_k=n_clusters is None and clusterer.takes_k,
+        )
     elif isinstance(clusterer, type) or not (hasattr(clusterer, "fit") or callable(clusterer)):
         raise ParameterTypeError(
             "clusterer",

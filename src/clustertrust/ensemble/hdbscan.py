@@ -24,6 +24,10 @@ from clustertrust.kernels import backend
 
 __all__ = ["PortableHDBSCAN"]
 
+# Differences between values of a sparse matrix, a few seconds a run. Such data have thousands of
+# columns, and nothing is gained from their zeros.
+MOST_WORK = 5_000_000_000
+
 
 class PortableHDBSCAN(ClusterMixin, BaseEstimator):
     """Dense regions as clusters, the rest as noise; the method finds the number of clusters.
@@ -80,6 +84,7 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
                 f"min_samples={k} must be between 1 and the number of points, "
                 f"n_samples={X.shape[0]}."
             )
+        self._check_work(X)
         ends, weights, lengths = self._tree(X, k)
         if not np.isfinite(weights).all():
             raise ValueError(
@@ -97,6 +102,16 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         ).fit(tree_as_distances(ends, weights, lengths))
         self.labels_, self.probabilities_ = model.labels_, model.probabilities_
         return self
+
+    def _check_work(self, X: Any) -> None:
+        """Raise for a sparse matrix with so many columns that distances take too long."""
+        n, d = X.shape
+        if self.metric == "euclidean" and issparse(X) and n * n * d > MOST_WORK:
+            raise ValueError(
+                f"X is sparse and has {n} rows and {d} columns: HDBSCAN compares all pairs of rows "
+                "in all columns, which would take minutes. Reduce the columns first, such as by "
+                "sklearn.decomposition.TruncatedSVD(50).fit_transform(X)."
+            )
 
     def _tree(self, X: Any, k: int) -> tuple[NDArray, NDArray, NDArray]:
         """Return the ends, weights and lengths of the edges of the spanning tree."""

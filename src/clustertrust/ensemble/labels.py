@@ -68,6 +68,13 @@ def check_rows(X: Any, labels: Any) -> None:
 
 def _runs(labels: Any) -> list[tuple[str, Any]]:
     """Split `labels` into pairs (name for messages, label vector)."""
+    if hasattr(labels, "fit"):
+        kind = type(labels).__name__
+        raise TypeError(
+            f"labels is a clusterer, {kind}, not labels of points. "
+            f"CAKE(clusterer={kind}(…)).fit(X) makes several runs of it and scores them; "
+            "clustertrust.audit(X, clusterer.labels_) scores the one labelling of a fitted one."
+        )
     if is_frame(labels):
         columns = (
             labels.items()
@@ -75,6 +82,8 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
             else zip(labels.columns, labels, strict=True)
         )
         runs = [(f"labels[{name!r}]", column) for name, column in columns]
+    elif isinstance(labels, list | tuple) and labels and all(map(_is_label, labels)):
+        runs = [("labels", labels)]  # one labelling
     elif isinstance(labels, list | tuple):
         runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
     elif isinstance(labels, Mapping):
@@ -95,6 +104,11 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
     if not runs:
         raise ValueError("labels is empty; give at least one run.")
     return runs
+
+
+def _is_label(value: Any) -> bool:
+    """Return whether a value is the label of one point, missing ones included."""
+    return value is None or value is pd.NA or np.isscalar(value)
 
 
 def _column(name: str, run: Any) -> tuple[Ints, NDArray | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from clustertrust.ensemble.by_distance import (
 )
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.fitting import (
+    DEFAULT_CLUSTERS,
     Drawing,
     Method,
     Run,
@@ -73,6 +75,7 @@ DEFAULTS: dict[str, Any] = {
 # What k-means and the like cluster by.
 _STRAIGHT = ("euclidean", "l2", "sqeuclidean")
 _LITTLE = 30_000  # numbers in X
+_LOOK_ON = 3  # runs after a failed one: if these fail too, all are taken to fail
 
 
 @dataclass(frozen=True)
@@ -307,9 +310,19 @@ class Recipe:
                 "differ."
             )
 
+    def _warn_of_default_k(self) -> None:
+        """Warn of clusterers whose number of clusters nobody chose."""
+        names = dict.fromkeys(one.name for one in self.methods if one.has_default_k)
+        if names and "n_clusters" not in self.drawing.vary:
+            warn_user(
+                f"n_clusters is not given, so {' and '.join(names)} took k = "
+                f"{DEFAULT_CLUSTERS}. Set n_clusters; clustertrust.choose_k(X) recommends one."
+            )
+
     def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
         """Warn once, for all runs, of what did not go well; `scored`: points will have scores."""
         _warn_of_coordinates(self.methods, self.metric)
+        self._warn_of_default_k()
         self._warn_of_copies(runs, scored)
         asked = [method.k for method in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
@@ -507,8 +520,10 @@ def run_all(
             results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):
             if isinstance(result, Failure) and recipe.runs.on_failure == "raise":
+                others = itertools.chain(done, itertools.islice(results, _LOOK_ON))
+                some_run = any(isinstance(other, Run) for other in others)
                 stop(results)
-                result.throw()
+                result.throw(can_drop=some_run)
             done.append(result)
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
@@ -533,11 +548,15 @@ class Failure:
     what: str
     error: Exception
 
-    def throw(self) -> NoReturn:
-        """Raise it, as the same kind of error if that is one of ours."""
+    def throw(self, *, can_drop: bool) -> NoReturn:
+        """Raise it, as the same kind of error if that is one of ours.
+
+        `can_drop`: some other run did not fail, so that the build can go on without this one.
+        """
         kinds = (ValueError, TypeError, ImportError)
         kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
-        raise kind(f"{self.what}. on_failure='drop' leaves such runs out.") from self.error
+        remedy = " on_failure='drop' leaves such runs out." if can_drop else ""
+        raise kind(f"{self.what.removesuffix('.')}.{remedy}") from self.error
 
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:

@@ -310,7 +310,8 @@ def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ens
     if ensemble.n_runs < at_least:
         raise ValueError(
             f"labels holds {ensemble.n_runs} run; at least {at_least} are needed to compare runs. "
-            "Give a list of label vectors or an (n, R) array."
+            "Give a list of label vectors or an (n, R) array. For one labelling, "
+            "clustertrust.audit(X, labels) says how much to trust each label."
         )
     return ensemble
 

@@ -125,14 +125,16 @@ def choose_k(
 
     Notes
     -----
-    Three signals: *separation*, the mean silhouette of the best run; *likelihood*, that of Gaussian
-    mixtures that start at its clusters, with a price for every parameter; *stability*, how far the
-    runs agree. Each k is compared with the best of each signal, in standard errors t, and its
-    probability is proportional to 1/k, the prior, times the product of (1 + t)^-w. The weights w
-    are those that made the right k most probable on development sets. A signal that does not apply
-    (likelihood without coordinates, or for clusterers whose clusters have any shape) is left out,
-    and `left_out` says why. Mixtures are fitted to at most 1,000 of the points, in the first ten
-    principal axes.
+    Two signals count where both apply: *likelihood*, that of Gaussian mixtures that start at the
+    clusters of the best run, with a price for every parameter; and *stability*, how far the runs
+    agree. A third, *separation*, the mean silhouette of the best run, is always shown but counts
+    only where one of these is missing. Each k is compared with the best of each signal, in standard
+    errors t, and its probability is proportional to 1/k, the prior, times the product of
+    (1 + t)^-w. The weights w are those that made the right k most probable on development sets;
+    that of separation beside the other two came out as 0. A signal that does not apply (likelihood
+    without coordinates, or for clusterers whose clusters have any shape; stability where all runs
+    agree) is left out, and `left_out` says why. Mixtures are fitted to at most 1,000 of the points,
+    in the first ten principal axes.
 
     If no k stands out from one cloud, `best` is 1. The result is the number of groups that this
     clusterer separates, which may differ from the number of classes.

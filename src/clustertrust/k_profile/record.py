@@ -30,7 +30,8 @@ class KProfile:
     quantiles : (q, 5) of the scores, at 5, 25, 50, 75 and 95 %
     weakest_label, weakest_points, weakest_score : (q,) the consensus cluster with the lowest mean
         score
-    signals : by name, what speaks for each k; "separation", "likelihood" and "stability"
+    signals : by name, what speaks for each k: "separation", "likelihood" and "stability"; those
+        that count are in `support`
     left_out : by name, why a signal says nothing here
     notes : what else to know, such as columns left out of the likelihood
     chance : the comparison with surrogates without clusters; None without it
@@ -242,10 +243,13 @@ class KProfile:
         return f"{self.strongest} clusters (probability {p[self.strongest]:.2f}){perhaps}"
 
     def _members(self) -> str:
-        """Return what each signal alone would choose."""
-        chosen = ", ".join(f"{name} {k}" for name, k in self.choices.items())
+        """Return what each signal alone would choose, and which of them do not count."""
+        counted = self.support
+        alone = {name: f"{name} {k}" for name, k in self.choices.items()}
+        chosen = ", ".join(text for name, text in alone.items() if name in counted)
+        idle = "".join(f" Not counted: {alone[name]}." for name in alone if name not in counted)
         return (
-            f"Each signal alone: {chosen}. The plausible numbers held the right one in "
+            f"Each signal alone: {chosen}.{idle} The plausible numbers held the right one in "
             f"{COVERAGE:.0%} of the generated development sets."
         )
 

@@ -189,7 +189,7 @@ class NullReference:
 
     def summary(self) -> str:
         """Return a short text: the mean scores, the verdict, and a table by cluster."""
-        k, m = len(self.confidence.label_names), len(self.points)
+        k, m = self.confidence.n_clusters, len(self.points)
         lines = [
             f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
         ]

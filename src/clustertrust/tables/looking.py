@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from clustertrust._validation import check_choice
+from clustertrust._validation import check_choice, nearest_name
 from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, How, Wishes, kind_of
 from clustertrust.tables.plan import (
@@ -226,7 +225,7 @@ def _problems(
     for option, columns in given.items():
         for name in columns:
             if name not in names:
-                near = _nearest(name, names)
+                near = nearest_name(name, names)
                 told = f"{option}={name!r}: there is no such column{did_you_mean(name, names)}"
                 found.append(Problem(told, swap=None if near is None else (name, near)))
     for name in dict.fromkeys((*wishes.use, *wishes.keep, *wishes.category)):
@@ -299,15 +298,8 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """Return the end of a message about a name that is not there."""
-    near = _nearest(name, names)
+    near = nearest_name(name, names)
     if near is not None:
         return f"; did you mean {near!r}?"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return f"; it has {', '.join(names[:20])}{more}."
-
-
-def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """Return the name that was meant, most likely."""
-    small = {other.casefold(): other for other in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), list(small), 1, 0.6)
-    return small[near[0]] if near else None

@@ -11,7 +11,10 @@ from clustertrust.kernels._numba.pairs import distances_from
 @compiled
 def nearest_two(to_medoid, nearest, first, second, removal):  # type: ignore[no-untyped-def]
     """From distances (k, n): each point's nearest medoid, its two smallest distances, and what each
-    removal costs.
+    removal costs. Returns the least gain of a swap that counts.
+
+    A gain within rounding of the loss is none: among ties, which rounded data have many of, swaps
+    would never end.
     """
     k, n = to_medoid.shape
     for i in range(n):
@@ -33,6 +36,27 @@ def nearest_two(to_medoid, nearest, first, second, removal):  # type: ignore[no-
         removal[m] = 0.0
     for i in range(n):
         removal[nearest[i]] += second[i] - first[i]
+    return 1e-14 * first.sum()
+
+
+@compiled
+def best_swap(distance, nearest, first, second, removal, least):  # type: ignore[no-untyped-def]
+    """The medoid that a candidate should replace, -1 if no swap gains more than `least`. O(n).
+
+    `distance` (n,) is from the candidate to all points; the others are as `nearest_two` left them.
+    """
+    gain = removal.copy()
+    shared = 0.0
+    for i in range(distance.size):
+        there = distance[i]
+        if there < second[i]:
+            if there < first[i]:
+                shared += there - first[i]
+                gain[nearest[i]] += first[i] - second[i]
+            else:
+                gain[nearest[i]] += there - second[i]
+    best = gain.argmin()
+    return best if gain[best] + shared < -least else -1
 
 
 @compiled
@@ -51,35 +75,18 @@ def fasterpam(X, start, max_iter):  # type: ignore[no-untyped-def]
     for m in range(k):
         distances_from(X, medoids[m], to_medoid[m])
     distance, first, second = np.empty(n), np.empty(n), np.empty(n)
-    nearest = np.empty(n, dtype=np.int64)
-    removal, gain = np.empty(k), np.empty(k)
-    nearest_two(to_medoid, nearest, first, second, removal)
+    nearest, removal = np.empty(n, dtype=np.int64), np.empty(k)
+    least = nearest_two(to_medoid, nearest, first, second, removal)
     without = 0
     for sweep in range(max_iter):
         for c in range(n):
-            is_medoid = False
-            for m in range(k):
-                is_medoid = is_medoid or medoids[m] == c
-            if not is_medoid:
+            if not (medoids == c).any():
                 distances_from(X, c, distance)
-                for m in range(k):
-                    gain[m] = removal[m]
-                shared = 0.0
-                for i in range(n):
-                    if distance[i] < first[i]:
-                        shared += distance[i] - first[i]
-                        gain[nearest[i]] += first[i] - second[i]
-                    elif distance[i] < second[i]:
-                        gain[nearest[i]] += distance[i] - second[i]
-                best = 0
-                for m in range(1, k):
-                    if gain[m] < gain[best]:
-                        best = m
-                if gain[best] + shared < 0:
+                best = best_swap(distance, nearest, first, second, removal, least)
+                if best >= 0:
                     medoids[best] = c
-                    for i in range(n):
-                        to_medoid[best, i] = distance[i]
-                    nearest_two(to_medoid, nearest, first, second, removal)
+                    to_medoid[best] = distance
+                    least = nearest_two(to_medoid, nearest, first, second, removal)
                     without = -1
             without += 1
             if without >= n:
@@ -93,42 +100,20 @@ def try_swaps(block, start, medoids, to_medoid, without):  # type: ignore[no-unt
 
     As `fasterpam`, for distances that are known. `medoids` (k,) and the distances from them,
     `to_medoid` (k, n), are changed in place. `without` counts the candidates since the last swap
-    and is returned: n or more where no single swap gains. A gain within rounding of the loss is
-    none, otherwise ties could be swapped for ever. O(b n), and O(n k) for each swap.
+    and is returned: n or more where no single swap gains. O(b n), and O(n k) for each swap.
     """
     k, n = to_medoid.shape
     first, second = np.empty(n), np.empty(n)
-    nearest = np.empty(n, dtype=np.int64)
-    removal, gain = np.empty(k), np.empty(k)
-    nearest_two(to_medoid, nearest, first, second, removal)
-    least = 1e-14 * first.sum()
+    nearest, removal = np.empty(n, dtype=np.int64), np.empty(k)
+    least = nearest_two(to_medoid, nearest, first, second, removal)
     for at in range(block.shape[0]):
         c = start + at
-        is_medoid = False
-        for m in range(k):
-            is_medoid = is_medoid or medoids[m] == c
-        if not is_medoid:
-            distance = block[at]
-            for m in range(k):
-                gain[m] = removal[m]
-            shared = 0.0
-            for i in range(n):
-                there = distance[i]
-                if there < second[i]:
-                    if there < first[i]:
-                        shared += there - first[i]
-                        gain[nearest[i]] += first[i] - second[i]
-                    else:
-                        gain[nearest[i]] += there - second[i]
-            best = 0
-            for m in range(1, k):
-                if gain[m] < gain[best]:
-                    best = m
-            if gain[best] + shared < -least:
+        if not (medoids == c).any():
+            best = best_swap(block[at], nearest, first, second, removal, least)
+            if best >= 0:
                 medoids[best] = c
-                for i in range(n):
-                    to_medoid[best, i] = distance[i]
-                nearest_two(to_medoid, nearest, first, second, removal)
+                to_medoid[best] = block[at]
+                least = nearest_two(to_medoid, nearest, first, second, removal)
                 without = -1
         without += 1
         if without >= n:
