@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._errors import Message, ParameterError, ParameterTypeError, ParameterWarning
 from clustertrust._types import Floats, Ints
 
 MATRIX_OPTIONS: dict[str, Any] = {
@@ -36,12 +37,18 @@ MOST = 1_000_000
 NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the user's line, however deep inside the package the warning arises."""
+def warn_user(message: str | Message, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, however deep inside the package the warning arises.
+
+    A :class:`Message` names parameters, which the command shows as its options.
+    """
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    if isinstance(message, Message):
+        warnings.warn(ParameterWarning(message), stacklevel=level)
+    else:
+        warnings.warn(message, category, stacklevel=level)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -49,8 +56,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
         near = nearest_name(value, known) if isinstance(value, str) else None
-        hint = "" if near is None else f" Did you mean {near!r}?"
-        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.{hint}")
+        hint = "" if near is None else f"did you mean {near!r}? Or "
+        raise ParameterError(name, value, "is not known", f"{hint}choose one of {known}")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
@@ -63,29 +70,29 @@ def nearest_name(name: str, names: Sequence[str]) -> str | None:
 def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
     """Return a whole number of at least `at_least` and at most `at_most`, if that is given."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} must be a whole number of at least {at_least}.")
+        raise ParameterTypeError(name, value, f"must be an integer of at least {at_least}")
     if value < at_least:
-        raise ValueError(f"{name}={value!r} must be at least {at_least}.")
+        raise ParameterError(name, value, f"must be at least {at_least}")
     if at_most is not None and int(value) > at_most:
-        raise ValueError(f"{name}={value!r} must be at most {at_most}.")
+        raise ParameterError(name, value, f"must be at most {at_most}")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return True or False; 0 and 1 are accepted."""
     if not isinstance(value, numbers.Integral | np.bool_):
-        raise TypeError(f"{name}={value!r} must be True or False.")
+        raise ParameterTypeError(name, value, "must be True or False")
     return bool(value)
 
 
 def check_number(name: str, value: Any) -> float:
     """Return one real number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} must be a number.")
+        raise ParameterTypeError(name, value, "must be a number")
     try:
         return float(value)
     except OverflowError as error:
-        raise ValueError(f"{name}={value!r} is too large for a float.") from error
+        raise ParameterError(name, value, "is too large for a float") from error
 
 
 def check_floats(name: str, values: Any, what: str) -> Floats:
@@ -104,25 +111,25 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
 def check_mapping(name: str, value: Any) -> dict[Any, Any]:
     """Return a dict of names and values; None: an empty one."""
     if value is not None and not isinstance(value, Mapping):
-        raise TypeError(f"{name}={value!r} must be a dict of names and values.")
+        raise ParameterTypeError(name, value, "must be a dict of names and values")
     return {} if value is None else dict(value)
 
 
 def check_names(name: str, value: Any, what: str) -> list[str]:
     """Return a sequence of names; `what` describes what they name."""
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | pd.Index):
-        raise TypeError(f"{name}={value!r} must be a list of {what}.")
+        raise ParameterTypeError(name, value, f"must be a list of {what}")
     names = list(value)
     if not all(isinstance(one, str) for one in names):
-        raise TypeError(f"{name}={value!r} must be a list of {what}, each of them text.")
+        raise ParameterTypeError(name, value, f"must be a list of {what}, each of them text")
     return names
 
 
 def check_list(name: str, values: Any, such_as: str) -> list[Any]:
     """Return the values of an iterable as a list, at most `MOST` of them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(
-            f"{name}={values!r} must be a range or a list of values, such as {such_as}."
+        raise ParameterTypeError(
+            name, values, f"must be a range or a list of values, such as {such_as}"
         )
     found = list(itertools.islice(values, MOST + 1))
     if len(found) > MOST:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import pandas as pd
 
+from clustertrust._errors import Message
+
 __all__ = ["ALIKE", "is_stable", "note_on_runs", "notes_on"]
 
 ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
 ROUNDING = 1e-9
 
 
-def notes_on(table: pd.DataFrame) -> tuple[str, ...]:
+def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
     """Return notes on a table with the columns of `Confidence.to_frame`.
 
     The runs of one given labelling ("suggested" is a column then) are compared with it and not with
@@ -31,12 +33,13 @@ def is_stable(stability: pd.Series) -> pd.Series:
     return stability > 1 - ROUNDING
 
 
-def note_on_runs(alike: int, known: int) -> tuple[str, ...]:
+def note_on_runs(alike: int, known: int) -> tuple[Message, ...]:
     """Return a note if nearly all of the points have stability 1; else nothing."""
     if known == 0 or alike < ALIKE * known:
         return ()
     where, there = ("", "") if alike == known else (f" on {alike} of {known} points", " there")
-    return (
+    text = (
         f"The runs do not differ{where} (stability 1), so the score{there} is geometry alone. Vary "
-        "the data of the runs (resample=0.8), or a parameter of the clusterer, to test it harder.",
+        "the data of the runs ({resample=0.8}) to test it harder."
     )
+    return (Message(text),)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message
 from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
@@ -76,7 +77,7 @@ class Summary:
     ambiguous: pd.DataFrame
     threshold: float
     fitted: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
 
     def text(self, headline: str) -> str:
         """Return the summary in words, below a headline."""

@@ -69,7 +69,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 def with_options(summary: Summary) -> Summary:
     """Return a summary whose notes name options of the command."""
-    return replace(summary, notes=tuple(as_typed(note) for note in summary.notes))
+    return replace(summary, notes=tuple(as_typed(str(note)) for note in summary.notes))
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:

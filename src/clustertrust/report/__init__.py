@@ -221,7 +221,7 @@ def build_report(
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [*notes_on(table), *_notes(view, drawn, at, len(numeric))],
+        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, at, len(numeric))],
     }
 
 
