@@ -244,7 +244,7 @@ def weights_of(cells):
 
 
 def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
-    cells = clustertrust.anndata.score(blood, n_runs=6, copy=True)
+    cells = clustertrust.anndata.score(blood, n_runs=6, threshold=0.5, copy=True)
     settings = cells.uns["cake"]
     assert settings["geometry"] == "graph"
     assert settings["neighbors_key"] == "neighbors"
@@ -258,7 +258,8 @@ def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
     # Half of the cells were called isolated by straight distances.
     assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
-    straight = clustertrust.anndata.score(blood, n_runs=6, use_rep="X_pca", copy=True)
+    how = {"n_runs": 6, "threshold": 0.5, "copy": True}
+    straight = clustertrust.anndata.score(blood, use_rep="X_pca", **how)
     assert straight.uns["cake"]["geometry"] == "exact"
     assert (straight.obs["cake_reason"] == "stable but isolated").mean() > 0.3
 

@@ -27,7 +27,7 @@ from clustertrust.cell_data import (
     with_variation,
 )
 from clustertrust.estimator import confidence
-from clustertrust.reasons import THRESHOLD
+from clustertrust.reasons import threshold_or_first
 from clustertrust.report import write_report
 from clustertrust.results import COLUMNS, Confidence
 
@@ -60,7 +60,7 @@ def score(
     agreement: str | None = None,
     unassigned: str = "skip",
     consensus: str = "medoid",
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -99,8 +99,8 @@ def score(
         See :class:`clustertrust.CAKE`. `geometry` None: "graph" on a graph, otherwise "auto".
         `normalization` None: "clip", and "affine" for one column of labels. `agreement` None:
         "jaccard" for Leiden, whose runs differ in their number of clusters, otherwise "matching".
-    threshold : float
-        Cells with a score above this have the reason "core".
+    threshold : float, optional
+        Cells with a score above this have the reason "core". None: half of the median score.
     copy : bool
         Annotate a copy and return it.
 
@@ -144,6 +144,7 @@ def score(
         building |= {"n_runs": 20 if n_runs is None else n_runs}
         scored, made = cells.cluster(building, scoring, verbose), building
     settings = cells.named | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    threshold = threshold_or_first(threshold, scored.scores)
     settings |= made | {"threshold": threshold}
     target = adata.copy() if copy else adata
     annotate(

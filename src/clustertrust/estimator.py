@@ -34,7 +34,7 @@ from clustertrust.files.tables import open_source
 from clustertrust.fusion import WITH_PERSISTENCE
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
-from clustertrust.reasons import THRESHOLD
+from clustertrust.reasons import threshold_or_first
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.model import Model, Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
@@ -535,7 +535,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X)))
 
-    def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
+    def judge(self, X: Any, *, threshold: float | None = None) -> Any:
         """Return a table of unseen points with the columns of `to_frame`.
 
         Labels are those of `predict`, scores those of `score_samples`.
@@ -543,8 +543,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame
-        threshold : float
-            Above this a score is kept, and the reason is "core".
+        threshold : float, optional
+            Above this a score is kept, and the reason is "core". None: half of the median of
+            `scores_`.
 
         Returns
         -------
@@ -560,16 +561,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         frame = frame_of(X)
         X, rows = self._place(X)
         found = self.model_.new_fields(X, rows)
-        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(threshold)
+        at = threshold_or_first(threshold, self.scores_)
+        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(at)
 
-    def to_frame(self, threshold: float = THRESHOLD) -> Any:
+    def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
         Parameters
         ----------
-        threshold : float
+        threshold : float, optional
             The column "reason" says why a point is kept, or why not if its score is not above this
-            (:mod:`clustertrust.reasons`). No other column depends on it.
+            (:mod:`clustertrust.reasons`). No other column depends on it. None: half of the median
+            score.
 
         Returns
         -------
@@ -700,7 +703,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
         The table gives the share of each cluster's points whose score is not above `threshold`;
@@ -709,16 +712,16 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.confidence_.summary(threshold, points)
 
-    def explain(self, point: Any, threshold: float = THRESHOLD) -> Explanation:
+    def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
-        point : int, or name of a row
-            Its position, a negative one counts from the end; or, if X was a pandas frame, its name
-            in the index. A whole number is always a position.
-        threshold : float
-            Above this a score is kept, and the reason is "core".
+        point : int, or label of the index
+            If X was a pandas frame whose index has this label, the row of that label; otherwise a
+            position, and a negative one counts from the end. The explanation says which it was.
+        threshold : float, optional
+            Above this a score is kept, and the reason is "core". None: half of the median score.
 
         Returns
         -------

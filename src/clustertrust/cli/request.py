@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clustertrust.cli.options import Columns, Method
-from clustertrust.reasons import first_threshold
+from clustertrust.reasons import threshold_or_first
 
 __all__ = ["Request", "ScoreRequest"]
 
@@ -38,7 +38,7 @@ class Request:
 
     def threshold_for(self, scores: Any) -> float:
         """Return the threshold that was typed, or the one that fits these scores."""
-        return first_threshold(scores) if self.threshold is None else self.threshold
+        return threshold_or_first(self.threshold, scores)
 
 
 @dataclass(frozen=True, kw_only=True)
