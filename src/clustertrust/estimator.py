@@ -26,7 +26,7 @@ from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_given, check_given_rows
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.by_distance import TAKES_GRAPH
-from clustertrust.ensemble.labels import check_rows
+from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.files.sources import Block, Source
@@ -89,9 +89,10 @@ def confidence(
         `geometry` must be "rms" or "centroid". A precomputed matrix may be sparse with
         `geometry="graph"`: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        The partitions, at least two. Labels can be of any kind; negative numbers and missing values
-        mean that the point is not assigned. pandas labels with an index must have the index of X,
-        in the same order. With Dask data, labels may be a Dask array of whole numbers.
+        The partitions, at least two. Labels can be of any kind; noise and missing values mean that
+        the point is not assigned (:meth:`Ensemble.from_labels` says what is noise, and its option
+        changes that). pandas labels with the index of X in another order are put into the order of
+        X, with a warning. With Dask data, labels may be a Dask array of whole numbers.
     centers : sequence of R arrays, optional
         For `geometry="centroid"`: in the array of each run, row ℓ is the centre of label ℓ.
     fusion, geometry, metric, metric_params, kernel, kernel_params, graph_params, normalization,
@@ -138,8 +139,7 @@ def confidence(
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
-    check_rows(X, labels)
-    ensemble = as_ensemble(labels, at_least=2)
+    ensemble = as_ensemble(in_order_of(X, labels), at_least=2)
     points = scoring.check_points(X, len(ensemble.labels))
     model = build_model(points, ensemble, scoring)
     return model.confidence(model.training_fields(points), frame=frame_of(X))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
+from clustertrust.notes import noise_text
 from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
 
 __all__ = ["COLUMNS", "FIELDS", "Column", "Confidence", "Explanation"]
@@ -405,7 +406,8 @@ class Confidence:
 
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
-        return {
+        noise = self.ensemble.noise
+        return ({"taken as noise": noise_text(noise)} if noise else {}) | {
             "runs": self.n_runs,
             "silhouettes": self.geometry_method,
             "reference run": self.reference_run,

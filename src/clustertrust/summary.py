@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.notes import is_stable, note_on_runs, notes_on
+from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, above, threshold_or_first
 from clustertrust.results import Confidence
 
@@ -102,11 +102,12 @@ def summary_of(
     threshold: float | None = None,
     points: int = AMBIGUOUS,
     fitted: bool | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
     Its index names the points. `fitted`: the threshold is half of the median score; None: if it is
-    not given.
+    not given. `notes` come before those on the table.
     """
     scores = table["score"].to_numpy(np.float64)
     at = threshold_or_first(threshold, scores)
@@ -117,7 +118,7 @@ def summary_of(
         _ambiguous(table, check_count("points", points, at_least=0)),
         at,
         threshold is None if fitted is None else fitted,
-        notes_on(table),
+        (*notes, *notes_on(table)),
     )
 
 
@@ -127,7 +128,9 @@ def summarize(
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), len(confidence.label_names)
-    found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
+    notes = note_on_noise(confidence.ensemble.noise)
+    table = _table(confidence, threshold)
+    found = summary_of(table, threshold=threshold, points=points, notes=notes)
     return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 
 
