@@ -47,6 +47,7 @@ from clustertrust.cli.writing import (
 from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
 from clustertrust.results import count_clusters
+from clustertrust.notes import note_on_noise
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
@@ -113,7 +114,14 @@ def score(request: ScoreRequest) -> None:
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
-    summary = with_options(summary_of(found, threshold=threshold, fitted=request.threshold is None))
+    summary = with_options(
+        summary_of(
+            found,
+            threshold=threshold,
+            fitted=request.threshold is None,
+            notes=note_on_noise(scored.ensemble.noise),
+        )
+    )
     if request.as_json:
         printed = {
             "input": data,

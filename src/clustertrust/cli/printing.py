@@ -19,6 +19,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 
 __all__ = [
@@ -60,6 +61,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     settings |= {
         name: value for name, value in method.items() if value is not None and name not in WHERE
     }
+    noise = scored.ensemble.noise
+    settings |= {"taken as noise": noise_text(noise)} if noise else {}
     return settings | {
         "geometry": scored.geometry_method,
         "n_runs": scored.n_runs,

@@ -98,8 +98,8 @@ function reasonParts(data, row, threshold) {
   const ours = points.consensus_strength[row];
   const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
   if (isNear(data, row)) {
-    const runs = ours >= 1 ? "all runs put" : `${percent(ours)} of the runs put`;
-    return [head, `${runs} it into ${own}, but ${theirs > 0 ? "another cluster" : rival} lies about as near.`];
+    const votes = ours >= 1 ? "all votes are" : `${percent(ours)} of the votes are`;
+    return [head, `${votes} for ${own}, but ${theirs > 0 ? "another cluster" : rival} lies about as near.`];
   }
   const votes = theirs > 0 ? `${percent(ours)} and ${percent(theirs)} of the votes` : `no run votes for ${rival}, which lies about as near`;
   return [`${head} (${votes})`, sentences[boundary]];
