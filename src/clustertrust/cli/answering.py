@@ -89,7 +89,7 @@ def ask_questions(request: Asking) -> None:
     questions = ask(
         file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
     )
-    table = questions_table(questions, file.table, points.original, file.names)
+    table = questions_table(questions, points.original, file.names)
     if told is not None:
         table = _with_earlier(table, told)
     with staged(request.paths) as at:
@@ -131,7 +131,8 @@ def decide_rows(request: Deciding) -> None:
         print_table(written)
     told = how_read(request.columns, columns, None) if file.points is not None else []
     lines = [*told, str(found), "", _by_cluster(found)]
-    changed = int((written["label"].astype(str) != written["label_before"].astype(str)).sum())
+    same = written["label"].eq(written["label_before"]) | written["label"].isna()
+    changed = int((~same).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
     if found.more:
@@ -221,9 +222,11 @@ def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
     """Return the table of scores with the decision."""
     result = found.to_frame().reset_index(drop=True)
     table = file.table.reset_index(drop=True)
-    told = result["answer"]
-    out = table.assign(label=result["label"].where(table["label"].notna(), table["label"]))
-    added = result.drop(columns=["label", "answer"]).assign(answer=told)
+    for name in ("label", "label_before"):  # a row without a label has none here either
+        whole = "Int64" if result[name].dtype.kind in "iu" else object
+        result[name] = result[name].astype(whole).mask(table["label"].isna())
+    out = table.assign(label=result["label"])
+    added = result.drop(columns=["label", "answer"]).assign(answer=result["answer"])
     taken = {name: f"{name}_input" for name in added if name in out}
     return pd.concat([out.rename(columns=taken), added], axis=1)
 

@@ -1,0 +1,145 @@
+"""From `score` to `ask` to `decide`, on tables as people have them."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import run
+from sklearn.datasets import make_blobs
+
+from clustertrust import CAKE, audit
+from clustertrust.answers import Answers, ask, decide
+
+ANIMALS = np.array(["ant", "bee", "cat"])
+
+
+def animals(n=240):
+    """Three overlapping kinds of animals; each name is that of two of them."""
+    X, kinds = make_blobs(n, 4, centers=3, cluster_std=2.5, random_state=0)
+    table = pd.DataFrame(X.round(3), columns=["a", "b", "c", "d"])
+    table.insert(0, "name", [f"n{i // 2:03}" for i in range(n)])
+    return table.assign(kind=ANIMALS[kinds])
+
+
+def gaps(table):
+    table.loc[[0, 5, 100], "b"] = np.nan
+    return table
+
+
+def odd_rows(table):
+    table.loc[[3, 50], "a"] = np.inf
+    return table
+
+
+# What is done to the table, what `score` is told, and how many rows have no score.
+TABLES = {
+    "missing values": (gaps, ("-k", 3, "--drop", "kind", "--drop-missing"), 3),
+    "filled in": (gaps, ("-k", 3, "--drop", "kind", "--impute", "mean"), 0),
+    "text labels": (lambda t: t, ("--labels-column", "kind"), 0),
+    "text labels and gaps": (gaps, ("--labels-column", "kind", "--drop-missing"), 3),
+    "some without a label": (
+        lambda t: t.assign(kind=t["kind"].where(t.index % 20 > 0)),
+        ("--labels-column", "kind"),
+        12,
+    ),
+    "numbers as labels": (
+        lambda t: gaps(t).assign(kind=t["kind"].map({"ant": 1, "bee": 2, "cat": 10})),
+        ("--labels-column", "kind", "--drop-missing"),
+        3,
+    ),
+    "duplicate ids": (gaps, ("-k", 3, "--drop", "kind", "--drop-missing", "--id", "name"), 3),
+}
+
+
+def scored(case):
+    change, options, _ = TABLES[case]
+    change(animals()).to_csv("data.csv", index=False)
+    run("score", "data.csv", *options, "--runs", 4, "--out", "scores.csv")
+    return ("--id", "name") if "--id" in options else ()
+
+
+def answer(path, out=None):
+    """Fill in classes, by row, as the table of animals has them."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table["answer"] = animals()["kind"].to_numpy()[table["row"].astype(int)]
+    table.to_csv(out or path, index=False)
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_labels_stay_as_they_are_from_score_to_ask_to_decide(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = scored(case)
+    before = pd.read_csv("scores.csv", dtype=str, keep_default_na=False)
+    without = before["score"] == ""
+    assert without.sum() == TABLES[case][2]
+    run("ask", "data.csv", "scores.csv", "--n", 90, *named, "--out", "q.csv")
+    asked = pd.read_csv("q.csv", dtype=str, keep_default_na=False)
+    rows = asked["row"].astype(int)
+    assert not without[rows].any()
+    for column in ("label", "rival"):
+        assert asked[column].tolist() == before[column][rows].tolist()
+    answer("q.csv")
+    printed = run(
+        *("decide", "scores.csv", "q.csv", "--risk", 0.2, "--answers-are", "classes", *named),
+        *("--all-rows", "--out", "kept.csv", "--report", "page.html"),
+    ).stdout
+    kept = pd.read_csv("kept.csv", dtype=str, keep_default_na=False)
+    assert kept["label_before"].tolist() == before["label"].tolist()
+    assert set(kept["label"]) <= set(before["label"])
+    assert (kept["label"][without] == before["label"][without]).all()
+    assert not (kept["kept"] == "True")[without].any()
+    changed = (kept["label"] != kept["label_before"]).sum()
+    found = re.search(r"(\d+) labels are corrected", printed)
+    assert int(found.group(1) if found else 0) == changed < 100
+    # a table that pandas or a spreadsheet wrote anew, with whole numbers as 1.0
+    again = pd.read_csv("q.csv")
+    whole = [name for name in ("label", "rival") if again[name].dtype.kind == "i"]
+    again = again.astype(dict.fromkeys(whole, float))
+    again.to_csv("again.csv", index=False)
+    options = ("--risk", 0.2, "--answers-are", "classes", *named, "--json")
+    one, other = (run("decide", "scores.csv", n, *options).stdout for n in ("q.csv", "again.csv"))
+    assert json.loads(one)["by_cluster"] == json.loads(other)["by_cluster"]
+
+
+def test_duplicate_ids_need_the_column_row_and_are_compared_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scored("duplicate ids")
+    run("ask", "data.csv", "scores.csv", "--n", 30, "--id", "name", "--out", "q.csv")
+    answer("q.csv")
+    table = pd.read_csv("q.csv")
+    table.drop(columns="row").to_csv("named.csv", index=False)
+    result = run("decide", "scores.csv", "named.csv", "--id", "name", code=1)
+    assert "occur more than once" in result.stderr
+    assert "named.csv needs the column row" in result.stderr
+    table.assign(row=(table["row"] + 20) % 240, label="").to_csv("moved.csv", index=False)
+    result = run("decide", "scores.csv", "moved.csv", "--id", "name", code=1)
+    assert "these answers belong to other rows" in result.stderr
+
+
+@pytest.mark.parametrize("labels", ["runs", "text", "numbers"])
+def test_the_chain_in_python_takes_tables_with_rows_left_out(labels):
+    table = gaps(animals()).set_index("name")  # each name twice
+    there = table["b"].notna().to_numpy()
+    X = table.loc[there, ["a", "b", "c", "d"]]
+    given = table.loc[there, "kind"]
+    if labels == "numbers":
+        given = given.map({"ant": 1, "bee": 2, "cat": 10})
+    if labels == "runs":
+        found = CAKE(3, n_runs=4, random_state=0).fit(X).to_frame()
+    else:
+        found = audit(X, given, n_runs=4, random_state=0).to_frame()
+    whole = found.set_axis(np.flatnonzero(there), axis=0).reindex(range(len(table)))
+    whole.index = table.index
+    questions = ask(whole, 90)
+    assert there[questions.positions].all()
+    answers = questions.answered(classes=table["kind"].to_numpy()[questions.positions])
+    whole_decision = decide(whole, answers, risk=0.2)
+    at = np.searchsorted(np.flatnonzero(there), questions.positions)
+    same = Answers.of(found, at, classes=answers.classes, drawn=answers.drawn, rounds=2)
+    part = decide(found, same, risk=0.2)
+    assert whole_decision.kept[there].tolist() == part.kept.tolist()
+    assert not whole_decision.kept[~there].any()
+    assert whole_decision.labels[there].tolist() == part.labels.tolist()
+    assert whole_decision.learned.by_cluster.equals(part.learned.by_cluster)
