@@ -143,3 +143,32 @@ def test_the_chain_in_python_takes_tables_with_rows_left_out(labels):
     assert not whole_decision.kept[~there].any()
     assert whole_decision.labels[there].tolist() == part.labels.tolist()
     assert whole_decision.learned.by_cluster.equals(part.learned.by_cluster)
+
+
+@pytest.mark.parametrize("said", [0, 6, 12])
+def test_the_next_command_asks_about_rows_that_are_left(said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    animals(60).to_csv("data.csv", index=False)
+    run("score", "data.csv", "-k", 3, "--drop", "kind", "--runs", 4, "--out", "scores.csv")
+    run("ask", "data.csv", "scores.csv", "--n", 24, "--random", 24, "--out", "q.csv")
+    table = pd.read_csv("q.csv", dtype=str, keep_default_na=False)
+    table["answer"] = ["right"] * (24 - said) + ["skip"] * said
+    table.to_csv("q.csv", index=False)
+    printed = run("decide", "scores.csv", "q.csv", "--risk", 0.05).stdout
+    command = re.search(r"Next: clustertrust (ask DATA .*)", printed).group(1)
+    run(*command.replace("DATA", "data.csv").split())
+    more = pd.read_csv("more.csv")
+    assert 0 < len(more) <= 36
+    assert not set(more["row"]) & set(table["row"].astype(int))
+
+
+def test_nothing_more_is_asked_where_every_row_is_answered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    animals(30).to_csv("data.csv", index=False)
+    run("score", "data.csv", "-k", 3, "--drop", "kind", "--runs", 4, "--out", "scores.csv")
+    run("ask", "data.csv", "scores.csv", "--n", 30, "--random", 30, "--out", "q.csv")
+    table = pd.read_csv("q.csv", dtype=str, keep_default_na=False)
+    table.assign(answer=["right"] * 20 + ["skip"] * 10).to_csv("q.csv", index=False)
+    printed = run("decide", "scores.csv", "q.csv", "--risk", 0.05).stdout
+    assert "Next:" not in printed
+    assert "Every row with a score was asked about" in printed
