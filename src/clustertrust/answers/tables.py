@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice, warn_user
+from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
@@ -73,6 +74,7 @@ def answers_table(
     names: pd.Series | None = None,
     kind: str = "auto",
     drawn: bool = False,
+    force: bool = False,
 ) -> Answers:
     """Return what tables of answers say, by the name of their files.
 
@@ -82,16 +84,19 @@ def answers_table(
     source : what was scored
     names : names of all rows, under the name of their column; None: rows are known by position
     kind : what names in `answer` are: "classes", "labels" (of clusters), or found out
-    drawn : whether all rows were drawn at random, whatever the tables say
+    drawn : whether rows were drawn at random of which the tables do not say how they were asked
+    force : accept such rows also if they can hardly have been drawn
     """
     check_choice("kind", kind, KINDS)
     rows = pd.concat(
         [
-            _rows(table, name, source, names, i + 1)
+            _rows(table, name, source, names, i + 1, drawn)
             for i, (name, table) in enumerate(tables.items())
         ],
         ignore_index=True,
     )
+    if not force:
+        check_drawn(source.scores, np.unique(rows.loc[rows["claimed"], "position"]))
     rows = _once(rows)
     said = rows["word"].isin(["right", "wrong"])
     named = rows["word"] == ""
@@ -112,14 +117,23 @@ def answers_table(
     right = np.where(np.isnan(right) & (codes >= 0), codes == labels, right)
     _check_contradictions(rows, right, codes, labels)
     codes = np.where((codes < 0) & (right == 1), labels, codes)
-    random = rows["drawn"].to_numpy(bool) | drawn
+    random = rows["drawn"].to_numpy(bool)
     return Answers(at, right, kinds, codes, random, int(rows["round"].max()), labels)
 
 
 def _rows(
-    table: pd.DataFrame, file: str, source: Scored, names: pd.Series | None, round: int
+    table: pd.DataFrame,
+    file: str,
+    source: Scored,
+    names: pd.Series | None,
+    round: int,
+    drawn: bool,
 ) -> pd.DataFrame:
-    """Return the lines of one table that count, checked."""
+    """Return the lines of one table that count, checked.
+
+    `drawn`: lines that do not say how they were asked are about rows drawn at random, except where
+    the answer is empty: a table may have more lines than were asked about.
+    """
     if "answer" not in table:
         raise ValueError(
             f"{file} has no column 'answer'; give a table that `clustertrust ask` wrote, filled in."
@@ -135,6 +149,15 @@ def _rows(
             f"{file}: column 'asked' has {asked[odd].iloc[0]!r}; write random or learn."
         )
     blank = pd.Series("", index=text.index)
+    filled = (answer != "") | (text.get("should_be", blank) != "")
+    claimed = drawn & filled & (asked == "")
+    chosen = at[(asked == "learn") & filled & (word != "skip")]
+    if drawn and chosen.size:
+        raise ValueError(
+            f"drawn=True: {file} says of row {chosen[0]} that it was asked to learn, so it was "
+            "chosen and not drawn, and a guarantee would not hold. Leave out drawn=True; rows "
+            "whose column asked says random count without it."
+        )
     rounds = pd.to_numeric(text.get("round", blank), errors="coerce").fillna(round)
     out = pd.DataFrame(
         {
@@ -145,7 +168,8 @@ def _rows(
             "should_be": source.codes_of(
                 text.get("should_be", blank).replace("", None).tolist(), f"{file}: should_be"
             ),
-            "drawn": asked == "random",
+            "drawn": (asked == "random") | claimed,
+            "claimed": claimed,
             "round": rounds.clip(lower=1).astype(int),
         }
     )

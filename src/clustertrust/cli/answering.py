@@ -57,6 +57,7 @@ class Deciding:
     confidence: float
     kind: str
     drawn: bool
+    force: bool
     all_rows: bool
     as_json: bool
     to_stdout: bool
@@ -85,7 +86,7 @@ def ask_questions(request: Asking) -> None:
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
     file = _read_scored(request.scores, columns, points)
-    told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
+    told = _answers(request.answers, file, "auto") if request.answers else None
     questions = ask(
         file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
     )
@@ -116,7 +117,9 @@ def decide_rows(request: Deciding) -> None:
     """Find which rows can be kept, and write them."""
     columns = as_scored(request.scores, request.columns)
     file = _read_scored(request.scores, columns, None)
-    answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
+    answers = _answers(
+        request.answers, file, request.kind, drawn=request.drawn, force=request.force
+    )
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
     written = _kept_rows(_decided(file, found), request.all_rows)
     with staged(request.paths) as at:
@@ -195,7 +198,9 @@ def _places(points: Points) -> Floats:
     return out
 
 
-def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) -> Answers:
+def _answers(
+    paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool = False, force: bool = False
+) -> Answers:
     """Read answers from files."""
     tables = {}
     for path in paths:
@@ -203,7 +208,7 @@ def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) 
         if not isinstance(read, pd.DataFrame):
             raise ValueError(f"{path} holds a sparse matrix; give a table of answers.")
         tables[path] = read
-    return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn)
+    return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn, force=force)
 
 
 def _with_earlier(table: pd.DataFrame, told: Answers) -> pd.DataFrame:
