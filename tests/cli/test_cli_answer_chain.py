@@ -172,3 +172,42 @@ def test_nothing_more_is_asked_where_every_row_is_answered(tmp_path, monkeypatch
     printed = run("decide", "scores.csv", "q.csv", "--risk", 0.05).stdout
     assert "Next:" not in printed
     assert "Every row with a score was asked about" in printed
+
+
+def german(table):
+    """The table as text, as spreadsheets write it in German."""
+    amounts = table[["a", "b", "c", "d"]].mul(1000).round(2)
+    texts = amounts.map(lambda value: f"{value:,.2f}".translate(str.maketrans(",.", ".,")))
+    return table.assign(**texts)
+
+
+def test_a_german_table_comes_back_in_its_dialect_all_along_the_chain(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = animals()
+    amounts = table[["a", "b", "c", "d"]].mul(1000).round(2)
+    table.assign(**amounts).to_csv("plain.csv", index=False)
+    german(table).to_csv("data.csv", index=False, sep=";")
+    base = ("-k", 3, "--drop", "kind", "--runs", 4)
+    run("score", "plain.csv", *base, "--out", "expected.csv")
+    run("score", "data.csv", *base, "--out", "scores.csv")
+    expected = pd.read_csv("expected.csv")
+    found = pd.read_csv("scores.csv", sep=";", decimal=",", thousands=".")
+    pd.testing.assert_frame_equal(found, expected)
+    written = pd.read_csv("scores.csv", sep=";", dtype=str)
+    assert written[["a", "b"]].equals(german(table)[["a", "b"]])
+    assert '"' not in (tmp_path / "scores.csv").read_text(encoding="utf-8")
+    run("ask", "data.csv", "scores.csv", "--n", 60, "--out", "q.csv")
+    asked = pd.read_csv("q.csv", sep=";", decimal=",", dtype={"a": str})
+    assert asked["a"].tolist() == german(table)["a"][asked["row"]].tolist()
+    assert asked["inclusion"].dropna().between(0, 1).all()
+    asked["answer"] = table["kind"].to_numpy()[asked["row"]]
+    asked.to_csv("q.csv", sep=";", index=False)
+    run("decide", "scores.csv", "q.csv", "--risk", 0.2, "--all-rows", "--out", "kept.csv")
+    kept = pd.read_csv("kept.csv", sep=";", decimal=",", thousands=".")
+    assert kept["label_before"].tolist() == expected["label"].tolist()
+    assert kept["probability"].between(0, 1).all()
+    printed = run("score", "data.csv", *base, "--out", "-").stdout
+    assert printed == (tmp_path / "scores.csv").read_text(encoding="utf-8")
+    run("score", "data.csv", *base, "--model", "m.cake")
+    run("predict", "m.cake", "data.csv", "--out", "new.csv")
+    assert pd.read_csv("new.csv", sep=";", decimal=",")["score"].dtype == float

@@ -216,9 +216,12 @@ def test_rows_that_were_chosen_are_not_taken_for_drawn_ones(scored):
     table.loc[table["asked"] == "learn", "answer"] = np.nan
     table.to_csv("q.csv", index=False)
     with_option = run(*base, "--json").stdout
-    assert json.loads(with_option)["by_cluster"] == json.loads(
-        run("decide", "scores.csv", "q.csv", "--risk", 0.1, "--json").stdout
-    )["by_cluster"]
+    assert (
+        json.loads(with_option)["by_cluster"]
+        == json.loads(run("decide", "scores.csv", "q.csv", "--risk", 0.1, "--json").stdout)[
+            "by_cluster"
+        ]
+    )
 
 
 def test_rows_whose_scores_are_unlike_the_others_were_not_drawn(scored):

@@ -341,9 +341,7 @@ def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, i
     return {key: count.most_common(1)[0][0] for key, count in counts.items()}
 
 
-def _more(
-    scores: Floats, answers: Answers, plan: Plan, risk: float, delta: float
-) -> int | None:
+def _more(scores: Floats, answers: Answers, plan: Plan, risk: float, delta: float) -> int | None:
     """How many more random answers would certify a tenth of the points or more, if errors are as
     expected; None: no number would, or no point is left to ask about.
     """

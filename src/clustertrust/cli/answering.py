@@ -21,6 +21,7 @@ from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.files import Reading, read_table, write_table
+from clustertrust.files.layout import Dialect
 from clustertrust.results import COLUMNS
 
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
@@ -73,12 +74,14 @@ class ScoredFile:
     source : what was scored
     names : names of the rows, under the name of their column; None: they have none
     points : its own columns as points; None where it has none that can be used
+    dialect : how it is written, if it is text
     """
 
     table: pd.DataFrame
     source: Scored
     names: pd.Series | None
     points: Points | None
+    dialect: Dialect | None
 
 
 def ask_questions(request: Asking) -> None:
@@ -95,9 +98,9 @@ def ask_questions(request: Asking) -> None:
         table = _with_earlier(table, told)
     with staged(request.paths) as at:
         if "--out" in at:
-            write_table(table, at["--out"])
+            write_table(table, at["--out"], dialect=points.dialect)
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     for line in how_read(request.columns, columns, points):
         click.echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
@@ -124,14 +127,14 @@ def decide_rows(request: Deciding) -> None:
     written = _kept_rows(_decided(file, found), request.all_rows)
     with staged(request.paths) as at:
         if "--out" in at:
-            write_table(written, at["--out"])
+            write_table(written, at["--out"], dialect=file.dialect)
         if "--report" in at:
             _write_page(at["--report"], request, file, found)
     if request.as_json:
         print_json(_as_json(request, found), request.paths)
         return
     if request.to_stdout:
-        print_table(written)
+        print_table(written, file.dialect)
     told = how_read(request.columns, columns, None) if file.points is not None else []
     lines = [*told, str(found), "", _by_cluster(found)]
     same = written["label"].eq(written["label_before"]) | written["label"].isna()
@@ -153,7 +156,8 @@ def decide_rows(request: Deciding) -> None:
 def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFile:
     """Read scores; without the points of the data, the file's own columns are the points."""
     text = () if columns.id is None else (columns.id,)
-    table = read_table(path, Reading(text=text)).data
+    read = read_table(path, Reading(text=text))
+    table = read.data
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
             f"{path} lacks the columns label and score; give a file that `clustertrust score "
@@ -172,7 +176,7 @@ def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFi
     if names is None and points is not None and points.plan is not None and points.plan.id:
         names = pd.Series(points.ids.map(str), name=str(points.ids.name))
     source = scored(table, None if points is None else _places(points))
-    return ScoredFile(table, source, names, points)
+    return ScoredFile(table, source, names, points, read.dialect)
 
 
 def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | None:
@@ -228,7 +232,7 @@ def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
     result = found.to_frame().reset_index(drop=True)
     table = file.table.reset_index(drop=True)
     for name in ("label", "label_before"):  # a row without a label has none here either
-        whole = "Int64" if result[name].dtype.kind in "iu" else object
+        whole: Any = "Int64" if result[name].dtype.kind in "iu" else object
         result[name] = result[name].astype(whole).mask(table["label"].isna())
     out = table.assign(label=result["label"])
     added = result.drop(columns=["label", "answer"]).assign(answer=result["answer"])

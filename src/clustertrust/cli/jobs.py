@@ -126,7 +126,7 @@ def score(request: ScoreRequest) -> None:
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(len(found), len(scored.label_names), scored.ensemble, scored.geometry_method)
     text = summary.text(line)
     if isinstance(scored, Audit):
@@ -172,7 +172,7 @@ def predict(model: str, request: Request) -> None:
         print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(len(found), cake.votes_.shape[1], cake.ensemble_, cake.geometry_method_)
     text = summary.text(f"{line}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]

@@ -19,6 +19,7 @@ from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table
 from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.layout import Dialect
 from clustertrust.results import COLUMNS
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
@@ -48,6 +49,7 @@ class Points:
     n_filled : how many values were filled in, by column
     drawn : numbers to draw the points by, if X holds texts too
     view : where to draw the points, if X holds distances
+    dialect : how the file is written, if it is text
     """
 
     X: Any
@@ -64,6 +66,7 @@ class Points:
     n_filled: Mapping[str, int] = field(default_factory=dict)
     drawn: Any = None
     view: Any = None
+    dialect: Dialect | None = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
@@ -142,7 +145,9 @@ def read_points(
     has_own = own and not is_unnamed(table)
     original = _as_written(path, columns, table, frame) if has_own else None
     home = None if path == "-" else Path(path).parent
-    points = Points(X, X, ids, kept, None, table.adata, plan, why, original, home)
+    points = Points(
+        *(X, X, ids, kept, None, table.adata, plan, why, original, home), dialect=table.dialect
+    )
     if plan.is_mixed:
         return _mixed_points(points, None if fitted is not None else frame)
     lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
