@@ -109,7 +109,8 @@ def ask_questions(request: Asking) -> None:
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
-        "or, into should_be, the cluster that it should be in. The column row counts from 0.\nThen:\n"
+        "or, into should_be, the cluster that it should be in. The column row counts from 0.\n"
+        "Then:\n"
         f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))}"
         f"{as_typed_again(request.columns)} --out kept.csv",
         err=request.to_stdout,
