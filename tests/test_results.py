@@ -1,3 +1,4 @@
+import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from clustertrust import CAKE, Confidence, confidence
 from clustertrust._notebook import confidence_html
+from clustertrust._shares import percents
 from clustertrust.reasons import first_threshold
 from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
 
@@ -378,7 +380,7 @@ def test_explain_tells_of_runs_without_a_vote():
     result = confidence(X, SEVERAL_K, agreement="jaccard")
     assert result.reference_run == 0
     assert result.votes[3].tolist() == pytest.approx([1 / 3, 1 / 3])
-    assert "Votes of the runs: 33% for 0, 33% for 1, 33% for none.\n" in str(result.explain(3))
+    assert "Votes of the runs: 34% for 0, 33% for 1, 33% for none.\n" in str(result.explain(3))
     assert "Votes of the runs: 100% for 0.\n" in str(result.explain(0))
 
 
@@ -534,3 +536,24 @@ def test_a_cluster_without_points_is_not_counted():
     assert found.summary().startswith("30 points, 2 clusters, 4 runs")
     assert "30 points, 2 clusters, 4 runs" in repr(found)
     assert "30 points in 2 clusters" in confidence_html(found)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_percentages_of_one_whole_add_up_to_100(seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.multinomial(rng.integers(2, 30), rng.dirichlet(np.ones(rng.integers(1, 7))))
+    shares = votes / votes.sum()
+    found = np.array([int(share.removesuffix("%")) for share in percents(shares)])
+    assert found.sum() == 100
+    assert (abs(found - 100 * shares) < 1 + 1e-6).all()
+    some = np.array([int(share.removesuffix("%")) for share in percents(shares[:-1])])
+    assert (some == found[:-1]).all()  # what is left is rounded with them
+
+
+def test_votes_in_an_explanation_add_up_to_100():
+    labels = np.array([[0] * 6] * 5 + [[1] * 6] * 5 + [[2] * 6] * 5)
+    labels[4, 4], labels[4, 5] = 1, 2  # 4, 1 and 1 of 6 runs: 67, 17 and 17 %
+    X = np.arange(15.0)[:, None]
+    text = str(confidence(X, labels).explain(4))
+    shares = [int(share) for share in re.findall(r"(\d+)% for", text)]
+    assert sorted(shares, reverse=True) == [67, 17, 16]

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._shares import percents
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
 from clustertrust.ensemble.record import Ensemble
@@ -133,12 +134,14 @@ class Explanation:
         label = "no cluster" if self.label is None else f"cluster {self.label}"
         scored = not np.isnan(self.score)
         lines = [f"{self._called()}: {label}, {self._scored() if scored else 'no score'}."]
-        shares = [f"{share:.0%} for {label}" for label, share in self.votes.items()]
-        left = 1 - sum(self.votes.values())
+        votes = dict(self.votes)
+        left = 1 - sum(votes.values())
         if (
-            shares and left > 1e-9
+            votes and left > 1e-9
         ):  # their cluster has no partner in the reference run, or they do not have the point
-            shares.append(f"{left:.0%} for none")
+            votes["none"] = left
+        each = zip(percents(list(votes.values())), votes, strict=True)
+        shares = [f"{share} for {label}" for share, label in each]
         lines.append(f"Votes of {self._runs()}: {', '.join(shares) or 'none'}.")
         if self.suggested not in (None, self.label):
             lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
@@ -222,7 +225,7 @@ class Explanation:
             votes = "all votes are" if ours == 1 else f"{ours:.0%} of the votes are"
             other = "another cluster" if theirs > 0 else self.rival
             return f"{name}: {votes} for {self.label}, but {other} lies about as near."
-        shares = f"{ours:.0%} and {theirs:.0%} of the votes"
+        shares = f"{' and '.join(percents([ours, theirs]))} of the votes"
         if theirs == 0:
             shares = f"no run votes for {self.rival}, which lies about as near"
         return f"{name} ({shares}): {SENTENCES['boundary']}"

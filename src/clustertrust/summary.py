@@ -83,6 +83,7 @@ class Summary:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
         origin = ", half of the median" if self.fitted else ""
+        counted_from = " (rows count from 0)" if self.ambiguous.index.name == "row" else ""
         counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
         return "\n\n".join(
             [
@@ -91,7 +92,7 @@ class Summary:
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
                 f"By reason (core: a score above {self.threshold:g}{origin})\n{counted}",
-                f"Most ambiguous points\n{text(self.ambiguous)}",
+                f"Most ambiguous points{counted_from}\n{text(self.ambiguous)}",
             ]
         )
 

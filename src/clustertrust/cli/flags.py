@@ -37,6 +37,8 @@ WORDINGS = (
     ("say metric='precomputed'", "say --distances"),
     ("metric='precomputed' has no coordinates", "distances have no coordinates"),
     (" points of X to cluster", " points to cluster"),
+    ("drawn=True", "--drawn-at-random"),
+    ("force=True", "--force"),
     (
         "a scikit-learn estimator with metric='precomputed', or a function (distances, rng) -> "
         "labels",

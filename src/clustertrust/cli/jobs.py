@@ -46,8 +46,8 @@ from clustertrust.cli.writing import (
 )
 from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
-from clustertrust.results import count_clusters
 from clustertrust.notes import note_on_noise
+from clustertrust.results import count_clusters
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
@@ -135,7 +135,7 @@ def score(request: ScoreRequest) -> None:
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(len(found), count_clusters(scored), scored.ensemble, scored.geometry_method)
     text = summary.text(line)
     if isinstance(scored, Audit):
@@ -181,7 +181,7 @@ def predict(model: str, request: Request) -> None:
         print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(
         len(found), count_clusters(cake.confidence_), cake.ensemble_, cake.geometry_method_
     )

@@ -19,6 +19,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.files.layout import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 
@@ -180,9 +181,10 @@ def print_files(request: Request) -> None:
         )
 
 
-def print_table(table: pd.DataFrame) -> None:
-    """Print a table as CSV."""
-    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
+    """Print a table as CSV, in the dialect that was read."""
+    how = {} if dialect is None else dialect.options("csv", ",")
+    table.to_csv(sys.stdout, index=False, lineterminator="\n", **how)
 
 
 def name_of(data: str) -> str:
