@@ -14,6 +14,7 @@ from test_answers import table_of
 from clustertrust import CAKE, LearnedConfidence
 from clustertrust.answers import Answers, ask, decide
 from clustertrust.answers.deciding import spent_on_learning
+from clustertrust.answers.drawing import draw_p_value
 from clustertrust.answers.posterior import covariance
 from clustertrust.answers.teaching import most_instructive
 from clustertrust.calibration import suggest
@@ -258,6 +259,54 @@ def test_the_error_exceeds_the_risk_in_no_more_draws_than_allowed(kind):
         violated += found.kept.any() and (~right[found.kept]).mean() > 0.15
     assert kept > 15
     assert violated < 25
+
+
+# Whether points can have been drawn at random
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 12), (200, 100), (500, 40), (500, 480), (3000, 60)])
+def test_honest_draws_are_hardly_ever_refused(n, m):
+    """More than 8 of 2,000 at a rate of 0.001 would happen with a probability of 0.0002."""
+    scores, _ = table_of(n)
+    scores = scores["score"].round(1 if n == 500 else 6).to_numpy()  # tenths have many ties
+    rng = np.random.default_rng(n + m)
+    p = [draw_p_value(scores, rng.permutation(n)[:m]) for _ in range(2000)]
+    assert np.less(p, 0.001).sum() <= 8
+    assert 0.02 < np.less(p, 0.05).mean() < 0.08  # and it is a p-value, not always 1
+
+
+def chosen_sets(cake):
+    """Points that people answer first, by what they go by."""
+    order = np.argsort(cake.scores_, kind="stable")
+    rng = np.random.default_rng(0)
+    return {
+        "surest": order[-60:],
+        "least sure": order[:60],
+        "both ends": np.concatenate([order[:30], order[-30:]]),
+        "middle": order[255:315],
+        "those that teach": ask(cake, 60, n_random=0).positions,
+        "upper half": rng.permutation(order[284:])[:60],
+    }
+
+
+def test_chosen_points_are_refused_as_drawn_ones(cancer):
+    cake, right, _ = cancer
+    for name, at in chosen_sets(cake).items():
+        assert draw_p_value(cake.scores_, at) < 0.001, name
+        with pytest.raises(ValueError, match=r"drawn=True: the scores of these 60 .* force=True"):
+            Answers.of(cake, at, right=right[at], drawn=True)
+        assert Answers.of(cake, at, right=right[at], drawn=True, force=True).drawn.all()
+        assert not Answers.of(cake, at, right=right[at]).drawn.any()
+    with pytest.raises(TypeError, match="force='yes'"):
+        Answers.of(cake, at, right=right[at], drawn=True, force="yes")
+
+
+def test_draws_of_everything_of_few_or_of_equal_scores_are_not_refused(cancer):
+    cake, right, _ = cancer
+    assert Answers.of(cake, np.arange(569), right=right, drawn=True).drawn.all()
+    few = np.argsort(cake.scores_)[:9]
+    assert Answers.of(cake, few, right=right[few], drawn=True).drawn.all()
+    assert draw_p_value(np.ones(100), np.arange(50)) == 1
 
 
 # Edges

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from benchmarks import common
 from benchmarks.__main__ import FULL
 
 from clustertrust import align_labels
+from clustertrust.files.formats import FORMATS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -300,6 +302,65 @@ def test_the_api_pages_have_every_public_module():
         if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert {name for name in modules if not name.startswith("_")} == shown | hidden
+
+
+def page_text(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_pages_list_the_formats_of_the_code():
+    (row,) = [line for line in page_text("cli.md").splitlines() if line.startswith("| **Formats**")]
+    text = re.sub(r"`\.csv`, `\.tsv` \(both also `\.gz`, `\.bz2`, `\.xz`\)", "", row)
+    assert text != row
+    packed = {
+        f"{name}{suffix}" for name in (".csv", ".tsv") for suffix in ("", ".gz", ".bz2", ".xz")
+    }
+    listed = packed | set(re.findall(r"`(\.[a-z0-9.]+)`", text))
+    assert listed == {suffix for format in FORMATS.values() for suffix in format.suffixes}
+    (sentence,) = re.findall(
+        r"^(.*) files can be read and written\.", page_text("glance.md"), re.MULTILINE
+    )
+    assert [name.lower() for name in re.split(r", | and ", sentence)] == list(FORMATS)
+
+
+def test_the_page_on_installing_lists_the_extras():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) ?\|$", page_text("install.md"), re.MULTILINE)
+    assert {name for name, _ in rows} == extras.keys() - {"docs", "test"}
+    for name, brings in rows:
+        packages = {re.match(r"[\w-]+", need)[0] for need in extras[name]}
+        told = set(re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", brings)))
+        if name == "all":  # of the rows above it
+            order = [row for row, _ in rows]
+            (parts,) = re.findall(r"\[(.*)\]", extras["all"][0])
+            assert set(parts.split(",")) == set(order[: order.index("all")])
+        else:
+            assert packages <= told, name
+
+
+def test_pages_do_not_say_what_was_once_true():
+    assert "Nothing is guessed" not in page_text("cli.md")
+    assert "that of most runs" not in page_text("howto/audit.md")
+    assert "its usual meaning" not in page_text("howto/graph.md")
+
+
+def test_the_readme_compares_answers_with_both_scores():
+    rows = re.findall(r"^\| (\w+) \| .*$", page_text("howto/answers.md"), re.MULTILINE)
+    assert {"harmonic", "refined", "learned"} <= set(rows)
+    means = {
+        name: re.search(
+            rf"^\| {name} \|[^|]+\|[^|]+\| ([\d.]+) ", page_text("howto/answers.md"), re.MULTILINE
+        )[1]
+        for name in ("harmonic", "refined", "learned")
+    }
+    (told,) = re.findall(
+        r"With 50\s+answers the mean AUROC.*?\n- ",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    for mean in means.values():
+        assert f"{float(mean):.2f}" in told
 
 
 def test_contributors_find_every_module_on_the_map():

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clustertrust import CAKE, Ensemble, align_labels, build_ensemble, confidence
+from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.stability import pairwise_stability
 
 X = np.random.default_rng(0).normal(size=(120, 3))
@@ -67,26 +67,6 @@ def test_from_labels_numbers_names_by_first_appearance(kind):
     assert_array_equal(ensemble.labels[:, 1], [3, 3, 1, 1])
     assert list(ensemble.label_names[0]) == ["x", "y"]
     assert ensemble.label_names[1] is None
-
-
-@pytest.mark.parametrize("text", ["-1", " -1", "-1.0", "-2"])
-def test_text_that_looks_like_a_negative_number_is_a_cluster_and_is_warned_of(text):
-    with pytest.warns(
-        UserWarning, match=rf"labels has the text '{text}', which is taken as the name of a cluster"
-    ) as caught:
-        ensemble = Ensemble.from_labels([["0", text, "0"], [text, text, "1"]])
-    assert len(caught) == 1  # once, not once a run
-    assert (ensemble.labels >= 0).all()
-    with pytest.warns(
-        UserWarning, match=r"source has the text '-.'.*give the number -1, None or NaN"
-    ):
-        align_labels(["a", "b"], ["-1", "b"])
-
-
-def test_other_text_with_a_minus_is_not_warned_of():
-    Ensemble.from_labels(
-        [["a-1", "-", "1-2"], ["-x", "b", "--1"]]
-    )  # pytest turns a warning into an error
 
 
 @pytest.mark.parametrize(

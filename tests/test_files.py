@@ -218,3 +218,34 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(ImportError, match=rf'need {module}: pip install "clustertrust\[{extra}\]"'):
         read_table(tmp_path / f"t{suffix}")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "written", "first"),
+    [
+        ("in.csv", "x;y;z\n1,5;a;1\n2,5;b;2\n", "out.csv", "1,5;a;1"),
+        ("in.csv", "x;y\n1.5;a\n2.5;b\n", "out.csv", "1.5;a"),
+        ("in.csv", 'x,y\n"1,5",a\n"2,5",b\n', "out.csv", '"1,5",a'),
+        ("in.csv", "x\ty\n1.5\ta\n2.5\tb\n", "out.csv", "1.5\ta"),
+        ("in.csv", "x;y;z\n1,5;a;1\n2,5;b;2\n", "out.tsv", "1,5\ta\t1"),
+        ("in.tsv", "x\ty\n1.5\ta\n2.5\tb\n", "out.csv", "1.5,a"),
+        ("in.tsv", "x\ty\tz\n1,5\ta\t1\n2,5\tb\t2\n", "out.csv", "1,5;a;1"),
+        ("in.txt", "x y\n1.5 a\n2.5 b\n3.5 c\n", "out.txt", "1.5\ta"),
+    ],
+)
+def test_text_is_written_in_the_dialect_that_was_read(read, text, written, first, tmp_path):
+    (tmp_path / read).write_text(text, encoding="utf-8")
+    table = read_table(tmp_path / read)
+    write_table(table.data, tmp_path / written, dialect=table.dialect)
+    assert (tmp_path / written).read_text(encoding="utf-8").splitlines()[1] == first
+    assert read_table(tmp_path / written).data.equals(table.data)
+
+
+def test_a_dialect_is_one_of_text(tmp_path):
+    (tmp_path / "in.csv").write_text("x;y;z\n1,5;a;1\n2,5;b;2\n", encoding="utf-8")
+    table = read_table(tmp_path / "in.csv")
+    write_table(table.data, tmp_path / "out.json", dialect=table.dialect)
+    assert read_table(tmp_path / "out.json").data.equals(table.data)
+    assert read_table(tmp_path / "out.json").dialect is None
+    with pytest.raises(TypeError, match="dialect=';'"):
+        write_table(table.data, tmp_path / "out.csv", dialect=";")

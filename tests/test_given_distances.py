@@ -351,6 +351,7 @@ def test_errors_settling_and_checkpoints(tmp_path):
         other.fit(D)
 
 
+@pytest.mark.filterwarnings("ignore:.*Taken as noise:UserWarning")  # has tests of its own
 def test_an_audit_takes_distances():
     given = cake().fit(D).labels_
     wrong = given.copy()

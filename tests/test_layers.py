@@ -11,7 +11,7 @@ ROOT = Path(clustertrust.__file__).parent
 
 # From the ground up. Modules of one layer do not import each other, unless they share a folder.
 LAYERS = (
-    ("_types",),
+    ("_types", "_shares"),
     (
         "_validation",
         "_parallel",

@@ -246,15 +246,14 @@ def fitted():
 
 def test_frames_have_a_column_of_categories(fitted):
     X, cake = fitted
-    table = cake.to_frame()
+    table = cake.to_frame(0.5)
     assert list(table.columns[-3:]) == ["rival", "margin", "reason"]
     assert table["reason"].cat.categories.tolist() == list(REASONS)
     assert table["reason"].nunique() >= 4
-    assert_array_equal(table["reason"], cake.confidence_.reasons())
+    assert_array_equal(table["reason"], cake.confidence_.reasons(0.5))
     assert_array_equal(cake.to_frame(0.2)["reason"] == "core", cake.scores_ > 0.2)
-    polars = (
-        CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X)).to_frame()
-    )
+    same = CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X))
+    polars = same.to_frame(0.5)
     assert polars.schema["reason"] == pl.Enum(list(REASONS))
     assert polars["reason"].to_list() == table["reason"].tolist()
 

@@ -132,7 +132,7 @@ def kept_plain(scores: NDArray, case: Case, asked: NDArray, risk: float) -> NDAr
 
 def kept_learned(case: Case, asked: NDArray, risk: float) -> NDArray:
     """What `decide` keeps, all answers drawn at random."""
-    answers = Answers.of(case.found, asked, right=case.right[asked], drawn=True)
+    answers = Answers.of(case.found, asked, right=case.right[asked], drawn=True, force=True)
     return decide(case.found, answers, risk=risk, delta=DELTA, X=case.X).kept
 
 

@@ -67,7 +67,7 @@ def measure(adata: Any) -> Iterator[dict[str, Any]]:
 def figures(found: Confidence, y: Any, seed: int) -> dict[str, Any]:
     """How good the consensus is, and how well the score ranks its labels."""
     correct = right(found.labels, y, "leiden")
-    isolated = np.asarray(found.reasons() == "stable but isolated")
+    isolated = np.asarray(found.reasons(0.5) == "stable but isolated")
     return {
         "seed": seed,
         "clusters": len(found.label_names),

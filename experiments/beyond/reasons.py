@@ -61,7 +61,7 @@ def judged(X: NDArray, k: int, size: Size, seed: int) -> pd.DataFrame:
         table = (
             CAKE(k, n_runs=size.runs, random_state=seed)
             .fit(np.asarray(X, dtype=np.float64))
-            .to_frame()
+            .to_frame(0.5)
         )
     band = pd.cut(table["score"], EDGES, labels=list(BANDS), include_lowest=True)
     return table.assign(band=band)

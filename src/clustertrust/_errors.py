@@ -6,6 +6,7 @@ A sentence is made of them where it is shown. Python writes ``metric='cosine'``,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,18 +35,8 @@ def literal(text: object) -> str:
     return str(text).replace("{", "{{").replace("}", "}}")
 
 
-class _Fields(dict[str, str]):
-    """Words for the fields of a template: `{metric}`, `{metric=}`, `{metric='cosine'}`."""
-
-    def __init__(self, values: Mapping[str, Any], wording: Wording) -> None:
-        super().__init__()
-        self.values_by_name, self.wording = values, wording
-
-    def __missing__(self, key: str) -> str:
-        name, is_given, text = key.partition("=")
-        if not is_given:
-            return self.wording(name, None)
-        return self.wording(name, text or repr(self.values_by_name[name]))
+# A field of a template, or a doubled brace that stands for one.
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,16 @@ class Message:
 
     def render(self, wording: Wording = as_python) -> str:
         """Return the text with each parameter in these words."""
-        text = self.template.format_map(_Fields(self.values, wording))
+
+        def words(field: re.Match[str]) -> str:
+            if field[1] is None:
+                return field[0][0]
+            name, is_given, text = field[1].partition("=")
+            if not is_given:
+                return wording(name, None)
+            return wording(name, text or repr(self.values[name]))
+
+        text = _FIELD.sub(words, self.template)
         if self.subject is None:
             return text
         return f"{wording(self.subject, repr(self.values[self.subject]))} {text}"

@@ -5,11 +5,13 @@ The summary, the command and the report all take their notes from here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from clustertrust._errors import Message
 
-__all__ = ["ALIKE", "is_stable", "note_on_runs", "notes_on"]
+__all__ = ["ALIKE", "is_stable", "noise_text", "note_on_noise", "note_on_runs", "notes_on"]
 
 ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
 ROUNDING = 1e-9
@@ -26,6 +28,24 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
         return ()
     stability = pd.to_numeric(table["stability"], errors="coerce")
     return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))
+
+
+def note_on_noise(noise: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note on given labels that were taken as noise, with how often each occurs."""
+    if not noise:
+        return ()
+    return (
+        f"Taken as noise, not as a cluster: {noise_text(noise)}. If it is a cluster, give "
+        "Ensemble.from_labels(labels, noise=None).",
+    )
+
+
+def noise_text(noise: Mapping[str, int]) -> str:
+    """Return the labels that mean noise and how often each occurs, as text."""
+    times = {label: "once" if count == 1 else f"{count} times" for label, count in noise.items()}
+    shown = [f"label {label!r} ({often})" for label, often in list(times.items())[:5]]
+    more = [f"{len(noise) - 5} more labels"] if len(noise) > 5 else []
+    return ", ".join([*shown, *more])
 
 
 def is_stable(stability: pd.Series) -> pd.Series:

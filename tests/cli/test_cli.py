@@ -193,7 +193,7 @@ def test_help_reads_the_librarys_tables(folder):
 def test_demo(folder):
     told = run("demo").stdout
     assert "150 points, 3 clusters" in told
-    assert "Why did flower-051 score as it did?\nflower-051: cluster" in told
+    assert "Why did flower-051 score as it did?\nPoint flower-051 (its label" in told
     told = run("demo", "--out", "d/e").stdout
     assert {path.name for path in Path("d/e").iterdir()} == {
         "iris.csv",

@@ -67,6 +67,7 @@ class Questions:
             should_be=should_be,
             drawn=self.drawn,
             rounds=self.round,
+            force=True,  # they were drawn here
         )
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from clustertrust._types import Ints
 from clustertrust.auditing.verdicts import Verdict, verdicts_of
-from clustertrust.reasons import THRESHOLD
 from clustertrust.results import Confidence
 
 __all__ = ["Audit"]
@@ -75,7 +74,7 @@ class Audit(Confidence):
         )
         return rows
 
-    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return the summary of the scores, and below it the verdict on each cluster."""
         return f"{super().summary(threshold, points)}\n\n{self.verdicts_as_text()}"
 

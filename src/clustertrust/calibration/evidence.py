@@ -17,7 +17,14 @@ from scipy.stats import binom, hypergeom
 
 from clustertrust._types import Bools, Floats, Ints
 
-__all__ = ["binomial_p", "hypergeometric_p", "in_sequence", "too_many", "weighted_p"]
+__all__ = [
+    "binomial_p",
+    "highest_share",
+    "hypergeometric_p",
+    "in_sequence",
+    "too_many",
+    "weighted_p",
+]
 
 
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
@@ -47,6 +54,22 @@ def hypergeometric_p(errors: Ints, labelled: Ints, kept: Ints, alpha: float) -> 
     the claim allows.
     """
     return np.asarray(hypergeom.cdf(errors, kept, too_many(kept, alpha), labelled))
+
+
+def highest_share(right: int, labelled: int, size: int, tail: float) -> float:
+    """Largest share of right points among `size` with P[x or fewer right of n drawn] > tail.
+
+    x = `right` of n = `labelled`. The probability falls as more points are right, so halving an
+    interval finds the share.
+    """
+    low, high = right, size - (labelled - right) + 1  # `low` is possible, `high` is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if hypergeom.cdf(right, size, middle, labelled) > tail:
+            low = middle
+        else:
+            high = middle
+    return low / size
 
 
 def weighted_p(

@@ -81,6 +81,13 @@ __all__ = ["COMMANDS"]
     metavar="COL",
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
+@click.option(
+    "--noise",
+    multiple=True,
+    metavar="LABEL",
+    help="Label of rows in no cluster; repeat it for several. none: every label is a cluster."
+    "  [default: negative numbers, and text such as -1_the_of]",
+)
 @distances_option
 @click.option(
     "--memory",
@@ -117,6 +124,7 @@ def score(
     save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
+    noise: tuple[str, ...],
     distances: bool,
     memory: int | None,
     checkpoint: str | None,
@@ -144,6 +152,8 @@ def score(
     typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
     if labels is not None and labels_column is not None:
         raise click.UsageError("--labels and --labels-column both give labels; choose one.")
+    if noise and labels is None and labels_column is None:
+        raise click.UsageError("--noise is for given labels; add --labels or --labels-column.")
     if labels is not None or labels_column is not None:
         # What an audit takes is checked later, when the number of labellings is known.
         others = [name for name in (*BUILDING, "checkpoint") if name not in AUDITING]
@@ -189,6 +199,7 @@ def score(
                 method=method,
                 labels=labels,
                 labels_column=labels_column,
+                noise=(None if noise == ("none",) else noise) if noise else "auto",
                 typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,

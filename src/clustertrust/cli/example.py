@@ -11,7 +11,6 @@ from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
-from clustertrust.reasons import first_threshold
 from clustertrust.summary import headline, summary_of
 
 __all__ = ["demo"]
@@ -32,15 +31,11 @@ def demo(folder: str | None) -> None:
     X = X.set_axis(names, axis=0)
     cake = CAKE(n_clusters=3, random_state=0).fit(X)
     worst = int(cake.scores_.argmin())
-    threshold = first_threshold(cake.scores_)
-    table = cake.to_frame(threshold)
-    shown = summary_of(table, threshold=threshold, fitted=True)
+    table = cake.to_frame()
+    shown = summary_of(table)
     click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
     click.echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
-    why = str(cake.explain(worst, threshold)).replace(
-        f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1
-    )
-    click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
+    click.echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
     if not files:
         click.echo(
             "clustertrust demo --out FOLDER writes this example as files to try the commands on."

@@ -19,6 +19,8 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.files.layout import Dialect
+from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 
 __all__ = [
@@ -60,6 +62,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     settings |= {
         name: value for name, value in method.items() if value is not None and name not in WHERE
     }
+    noise = scored.ensemble.noise
+    settings |= {"taken as noise": noise_text(noise)} if noise else {}
     return settings | {
         "geometry": scored.geometry_method,
         "n_runs": scored.n_runs,
@@ -177,9 +181,10 @@ def print_files(request: Request) -> None:
         )
 
 
-def print_table(table: pd.DataFrame) -> None:
-    """Print a table as CSV."""
-    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
+    """Print a table as CSV, in the dialect that was read."""
+    how = {} if dialect is None else dialect.options("csv", ",")
+    table.to_csv(sys.stdout, index=False, lineterminator="\n", **how)
 
 
 def name_of(data: str) -> str:

@@ -36,6 +36,7 @@ def ensemble_to_arrays(ensemble: Ensemble) -> tuple[dict[str, Any], Arrays]:
     """Split an ensemble into JSON and arrays; training data of its runs are stored once."""
     arrays: Arrays = {"labels": ensemble.labels}
     meta: dict[str, Any] = {"names": [], "runs": None, "centers": ensemble.centers is not None}
+    meta["noise"] = dict(ensemble.noise)
     for r, names in enumerate(ensemble.label_names):
         meta["names"].append(None if names is None else names.tolist())
         if ensemble.centers is not None:
@@ -91,7 +92,8 @@ def ensemble_from_arrays(meta: dict[str, Any], arrays: Arrays) -> Ensemble:
             given.ndim != 1 or given.dtype == object or len(given) <= largest
         ):
             raise ValueError(f"a run has labels up to {largest}, and names {given.tolist()}")
-    ensemble = Ensemble(labels, names, None, runs)
+    noise = {str(label): int(count) for label, count in meta.get("noise", {}).items()}
+    ensemble = Ensemble(labels, names, None, runs, noise)
     if not meta["centers"]:
         return ensemble
     return ensemble.with_centers([expect(arrays, f"{r}/centers", (None, None)) for r in range(R)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats, check_matrix, is_dask
+from clustertrust._validation import check_floats, check_matrix, is_auto, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
@@ -40,24 +40,34 @@ class Ensemble:
         Centre of each cluster; row ℓ belongs to label ℓ.
     runs : tuple of R records, or None
         The record of each fit, if the runs were made here.
+    noise : dict
+        How often each given label that was taken as noise occurs.
     """
 
     labels: Ints
     label_names: tuple[NDArray | None, ...] = field(repr=False)
     centers: tuple[NDArray, ...] | None = field(default=None, repr=False)
     runs: tuple[Run, ...] | None = field(default=None, repr=False)
+    noise: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_labels(cls, labels: Any, *, centers: Sequence[NDArray] | None = None) -> Ensemble:
+    def from_labels(
+        cls, labels: Any, *, centers: Sequence[NDArray] | None = None, noise: Any = "auto"
+    ) -> Ensemble:
         """Make an ensemble of partitions that you already have.
 
         Parameters
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
-            Labels of any kind. Negative numbers and missing values mean that the point is not
-            assigned. A Dask array must hold whole numbers.
+            Labels of any kind, or one label vector as an array or Series. Noise and missing values
+            mean that the point is not assigned. A Dask array must hold whole numbers.
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
+        noise : "auto", label, list of labels, or None
+            Labels that mean noise. "auto": numbers below 0, the same as text, and text such as
+            "-1_the_of", as topic tools write it. None: every label is a cluster; one that "auto"
+            would take as noise is called "cluster -1" then. The other functions that take labels
+            take an `Ensemble` too, :func:`clustertrust.audit` one with a single run.
 
         Returns
         -------
@@ -70,14 +80,21 @@ class Ensemble:
         [2, 2]
         """
         if is_dask(labels):
+            if not is_auto(noise):
+                raise ValueError(
+                    f"noise={noise!r} needs labels in memory; give labels.compute(), or leave it "
+                    "out: negative numbers are noise in a Dask array."
+                )
             return (
                 _of_dask(cls, labels)
                 if centers is None
                 else _of_dask(cls, labels).with_centers(centers)
             )
-        stacked, names = read_labels(labels)
+        stacked, names, counts = read_labels(labels, noise)
         ensemble = cls(
-            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names
+            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64),
+            names,
+            noise=counts,
         )
         return ensemble if centers is None else ensemble.with_centers(centers)
 

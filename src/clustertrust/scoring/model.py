@@ -186,6 +186,7 @@ class Model:
             ensemble=self.ensemble,
             n_runs=self.ensemble.n_runs,
             agreement=self.scoring.agreement,
+            unassigned=self.scoring.unassigned,
             frame=frame,
         )
 
