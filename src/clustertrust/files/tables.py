@@ -82,10 +82,10 @@ def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = N
         raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame.")
     format = format_of(path) if format is None else format
     check_choice("format", format, FORMATS)
-    need(format)
     write = FORMATS[format].write
     if write is None:
         raise ValueError(f"A plain table cannot be written as {format}; choose another suffix.")
+    need(format)
     write(table, Path(path))
 
 
