@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from clustertrust.cli.options import Columns, Method
-from clustertrust.reasons import first_threshold
 
 __all__ = ["Request", "ScoreRequest"]
 
@@ -38,7 +37,11 @@ class Request:
 
     def threshold_for(self, scores: Any) -> float:
         """Return the threshold that was typed, or the one that fits these scores."""
-        return first_threshold(scores) if self.threshold is None else self.threshold
+        if self.threshold is not None:
+            return self.threshold
+        from clustertrust.reasons import first_threshold  # here: it imports pandas, help needs none
+
+        return first_threshold(scores)
 
 
 @dataclass(frozen=True, kw_only=True)
