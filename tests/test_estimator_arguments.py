@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -11,6 +11,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, confidence
+
+pl = extra("polars")
 
 # --- numbers that are asked for ---
 
