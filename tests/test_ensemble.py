@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clustertrust import CAKE, Ensemble, align_labels, build_ensemble, confidence
 from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.stability import pairwise_stability
 
 pl = extra("polars")
@@ -326,6 +327,14 @@ def test_a_warning_of_a_run_keeps_its_kind(tmp_path):
     for _ in range(2):  # fitted, and then read from the checkpoint
         with pytest.warns(FutureWarning, match=r"^this will change \(runs \[0, 1, 2\]\)$"):
             build_ensemble(X, Changing(3, n_init=1), n_runs=3, random_state=0, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("stored", ["old", ["old", "os:system"], ["old", "no.such:Warning"]])
+def test_a_stored_warning_of_no_known_kind_is_for_users(stored):
+    run = build_ensemble(X, n_clusters=3, n_runs=2, random_state=0).runs[0]
+    meta, arrays = run_to_arrays(run)
+    back = run_from_arrays(meta | {"warnings": [stored]}, arrays, X)
+    assert back.warnings == (("old", UserWarning),)
 
 
 @pytest.mark.parametrize("on_failure", ["raise", "drop"])

@@ -119,7 +119,7 @@ def _warning(stored: Any) -> RunWarning:
 
     Nothing is imported because a file names it.
     """
-    message, kind = stored
+    message, kind = (stored, "") if isinstance(stored, str) else stored  # older files: a text
     module, _, name = str(kind).partition(":")
     category = getattr(sys.modules.get(module), name, None)
     if not (isinstance(category, type) and issubclass(category, Warning)):
