@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,13 @@ CLUSTERERS: dict[str, Callable[[int], Any]] = {
 DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
 
 
+class RunWarning(NamedTuple):
+    """A warning that a clusterer gave during a run."""
+
+    message: str
+    category: type[Warning]
+
+
 @dataclass(frozen=True)
 class Run:
     """The record of one fit.
@@ -105,7 +112,7 @@ class Run:
     objective: float = np.nan
     iterations: float = np.nan
     seconds: float = np.nan
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
 
 
 def cluster_parameter(estimator: Any) -> str | None:
@@ -168,7 +175,15 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Any = "euclidean") -
                 f"n_clusters={n_clusters} cannot be set: {name} has no n_clusters or n_components."
             )
         estimator.set_params(**{key: n_clusters})
+    _check_packages(estimator)
     return name, estimator
+
+
+def _check_packages(estimator: Any) -> None:
+    """Raise now if an estimator needs a package that is missing: all its runs would fail."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if hasattr(last, "check_packages"):
+        last.check_packages()
 
 
 def is_random(estimator: Any) -> bool:
@@ -259,7 +274,7 @@ def fit_run(
         objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
         iterations=_attribute(model, "n_iter_"),
         seconds=time.perf_counter() - began,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(dict.fromkeys(RunWarning(str(one.message), one.category) for one in caught)),
     )
 
 
