@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.fuzz_arguments import calls, strangers
-from matplotlib.figure import Figure
+from extras import extra
 from templates import choose_k, null_reference
 
 from clustertrust import (
@@ -30,6 +30,8 @@ from clustertrust.evaluation import auroc, risk_coverage_curve, student_interval
 from clustertrust.files import Reading, open_source, read_table, write_table
 from clustertrust.report import build_report
 from clustertrust.selection import select_adaptive
+
+figure = extra("matplotlib.figure")
 
 rng = np.random.default_rng(0)
 TRUTH = np.arange(20) % 2
@@ -80,7 +82,7 @@ def test_valid_arguments_of_the_fuzzer_are_taken(tmp_path, monkeypatch):
     ],
 )
 def test_axes_that_are_none(draw, kind, cake):
-    ax = {"ax array": Figure().subplots(2, 2), "text": "here", "number": 1}[kind]
+    ax = {"ax array": figure.Figure().subplots(2, 2), "text": "here", "number": 1}[kind]
     with pytest.raises(TypeError, match=r"ax is .*give the axes of one plot"):
         draw(cake, ax)
 
@@ -89,11 +91,11 @@ def test_options_that_scatter_does_not_take(cake):
     for given, kind in (({"colour": "red"}, ValueError), (["red"], TypeError), ({1: 2}, TypeError)):
         with pytest.raises(kind, match="scatter_kw"):
             displays.ScoreScatterDisplay.from_estimator(
-                cake, X, ax=Figure().add_subplot(), scatter_kw=given
+                cake, X, ax=figure.Figure().add_subplot(), scatter_kw=given
             )
         with pytest.raises(kind, match="scatter_kw"):
             displays.StabilityGeometryDisplay.from_estimator(
-                cake, ax=Figure().add_subplot(), scatter_kw=given
+                cake, ax=figure.Figure().add_subplot(), scatter_kw=given
             )
 
 
@@ -241,7 +243,7 @@ def test_flags_that_are_none(value, cake):
         build_ensemble(X, n_clusters=2, verbose=value, **FEW)
     with pytest.raises(TypeError, match="references="):
         displays.RiskCoverageDisplay.from_estimator(
-            cake, TRUTH, references=value, ax=Figure().add_subplot()
+            cake, TRUTH, references=value, ax=figure.Figure().add_subplot()
         )
 
 

@@ -1,15 +1,22 @@
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
+from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
 from clustertrust.stability import pairwise_stability
+
+pl = extra("polars")
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 RUNS = [[0, 0, 1, -1], [4, 2, 2, 2], [0, 1, 0, 1]]
@@ -292,6 +299,42 @@ def test_fewer_clusters_than_asked_for_are_told_once():
     assert [warning.category for warning in caught] == [ConvergenceWarning]
     message = str(caught[0].message)
     assert "6 of 6 runs found fewer than the 5 clusters asked for (run 0 found 3)" in message
+
+
+class Changing(KMeans):
+    """A clusterer that calls something that will change."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        warnings.warn("this will change", FutureWarning, stacklevel=2)
+        return super().fit(X)
+
+
+def test_a_warning_of_a_run_keeps_its_kind(tmp_path):
+    for _ in range(2):  # fitted, and then read from the checkpoint
+        with pytest.warns(FutureWarning, match=r"^this will change \(runs \[0, 1, 2\]\)$"):
+            build_ensemble(X, Changing(3, n_init=1), n_runs=3, random_state=0, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("stored", ["old", ["old", "os:system"], ["old", "no.such:Warning"]])
+def test_a_stored_warning_of_no_known_kind_is_for_users(stored):
+    run = build_ensemble(X, n_clusters=3, n_runs=2, random_state=0).runs[0]
+    meta, arrays = run_to_arrays(run)
+    back = run_from_arrays(meta | {"warnings": [stored]}, arrays, X)
+    assert back.warnings == (("old", UserWarning),)
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "drop"])
+@pytest.mark.parametrize("last", [Leiden(), make_pipeline(StandardScaler(), Leiden()), "leiden"])
+def test_a_missing_package_is_told_before_any_run(monkeypatch, last, on_failure):
+    monkeypatch.setitem(sys.modules, "leidenalg", None)
+
+    def first(X, rng):
+        raise AssertionError("a run was started")
+
+    with pytest.raises(
+        ImportError, match=r'^clusterer="leiden" needs .* pip install "clustertrust'
+    ):
+        build_ensemble(X, [first, last], n_runs=2, on_failure=on_failure)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from clustertrust import CAKE, audit, confidence
+
+pl = extra("polars")
 
 # --- numbers that are asked for ---
 

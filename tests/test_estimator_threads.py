@@ -288,5 +288,5 @@ def test_without_numba_the_same_scores_and_one_warning(tmp_path):
         assert_allclose(new, cake.score_samples(NEW), atol=1e-12, err_msg=str(options))
     told = [one for one in told if "clusters by coordinates" not in one]  # with another metric
     assert len(told) == 1
-    assert told[0].startswith("RuntimeWarning: Numba cannot be imported")
+    assert told[0].startswith("UserWarning: Numba cannot be imported")
     assert "pip install" in told[0]

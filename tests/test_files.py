@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from extras import need_format
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -22,6 +23,7 @@ SUFFIXES = [s for name, kind in FORMATS.items() if name != "h5ad" for s in kind.
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_table_comes_back_to_the_last_digit(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"scores{suffix}"
     write_table(TABLE, path)
     back = read_table(path, Reading(text=("name",))).data
@@ -38,6 +40,7 @@ APPENDED = [s for kind in FORMATS.values() if kind.append is not None for s in k
 
 @pytest.mark.parametrize("suffix", APPENDED)
 def test_frames_written_one_below_the_other_are_one_table(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"scores{suffix}"
     reasons = pd.Categorical(
         ["core", "fringe", "core", "core", "core"], categories=["core", "fringe", "boundary"]
@@ -71,13 +74,12 @@ def test_suffixes_in_capital_letters_are_known(tmp_path):
 
 @pytest.mark.parametrize("write", ["to_parquet", "to_feather_stream"])
 def test_names_of_rows_that_a_file_carries_are_kept(tmp_path, write):
+    pa = pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index(["b", "a"], name="cell"))
     if write == "to_parquet":
         path = tmp_path / "t.parquet"
         frame.to_parquet(path)
     else:
-        import pyarrow as pa
-
         path, table = tmp_path / "t.arrow", pa.Table.from_pandas(frame)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -88,8 +90,8 @@ def test_names_of_rows_that_a_file_carries_are_kept(tmp_path, write):
 
 
 def test_a_file_written_by_polars_is_read(tmp_path):
-    import polars as pl
-
+    pytest.importorskip("pyarrow")
+    pl = pytest.importorskip("polars")
     pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_parquet(tmp_path / "t.parquet")
     pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_ipc(tmp_path / "t.arrow")
     for name in ("t.parquet", "t.arrow"):
@@ -182,6 +184,7 @@ def test_a_separator_can_be_given():
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".csv.gz", ".h5ad"])
 def test_damaged_files_are_told(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(b"\x93no such thing" * 5)
     with pytest.raises(

@@ -7,9 +7,8 @@ import json
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from anndata import AnnData
+from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, labelings, noisy_runs
@@ -22,6 +21,8 @@ from clustertrust.report import build_report
 from clustertrust.report.packing import unpack
 from clustertrust.selection import select_above
 from clustertrust.summary import by_cluster, by_reason, not_kept, summarize
+
+pl, anndata = extra("polars"), extra("anndata")
 
 NAN = float("nan")
 
@@ -291,7 +292,7 @@ def test_a_stored_model_judges_alike(fitted, tmp_path):
 
 def test_annotations_have_the_reason(fitted, tmp_path):
     X, cake = fitted
-    adata = AnnData(X.copy())
+    adata = anndata.AnnData(X.copy())
     clustertrust.anndata.score(
         adata,
         use_rep="X",

@@ -3,8 +3,8 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from numpy.testing import assert_array_equal
 
 from clustertrust import CAKE, Confidence, confidence
@@ -12,6 +12,8 @@ from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
 from clustertrust.reasons import first_threshold
 from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
+
+pl = extra("polars")
 
 X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
 # Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.

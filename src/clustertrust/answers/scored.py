@@ -134,7 +134,7 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
         named = named.astype("Int64")  # whole numbers beside empty cells
     assigned = named.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(named.dtype):
-        assigned &= (named.fillna(-1) >= 0).to_numpy()
+        assigned = assigned & (named.fillna(-1) >= 0).to_numpy()  # pandas' arrays are read-only
     names = np.array(
         sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name))
     )

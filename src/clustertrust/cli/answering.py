@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
@@ -20,6 +19,7 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.cli.terminal import echo
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
 from clustertrust.files.layout import Dialect
@@ -102,10 +102,10 @@ def ask_questions(request: Asking) -> None:
     if request.to_stdout:
         print_table(table, points.dialect)
     for line in how_read(request.columns, columns, points):
-        click.echo(line, err=request.to_stdout)
+        echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
     out = request.paths.get("--out", "the table")
-    click.echo(
+    echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
@@ -148,10 +148,10 @@ def decide_rows(request: Deciding) -> None:
             f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more}"
             f"{as_typed_again(request.columns)} --out more.csv"
         )
-    click.echo("\n".join(lines), err=request.to_stdout)
+    echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():
         what = f"{found.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
-        click.echo(f"Wrote {path}: {what}.", err=request.to_stdout)
+        echo(f"Wrote {path}: {what}.", err=request.to_stdout)
 
 
 def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFile:

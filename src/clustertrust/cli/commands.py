@@ -224,7 +224,8 @@ def _check_given(method: Method, distances: bool) -> None:
 @click.command(
     cls=Sections,
     short_help="Label and score new rows with a saved model.",
-    epilog="clustertrust predict model new.csv --id name --out labels.csv",
+    epilog="""\b
+    clustertrust predict model new.csv --id name --out labels.csv""",
 )
 @click.argument("model", type=STORED)
 @click.argument("data", type=INPUT)
@@ -282,7 +283,8 @@ def predict(
 @click.command(
     cls=Sections,
     short_help="Make a page to explore from a file of scores.",
-    epilog="clustertrust report scores.csv --data data.csv --id name --out report.html",
+    epilog="""\b
+    clustertrust report scores.csv --data data.csv --id name --out report.html""",
 )
 @click.argument("scores", type=STORED)
 @click.option(

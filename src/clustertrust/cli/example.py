@@ -9,6 +9,7 @@ import pandas as pd
 
 from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
 from clustertrust.summary import headline, summary_of
@@ -33,13 +34,11 @@ def demo(folder: str | None) -> None:
     worst = int(cake.scores_.argmin())
     table = cake.to_frame()
     shown = summary_of(table)
-    click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
-    click.echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
-    click.echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
+    echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
+    echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
+    echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
     if not files:
-        click.echo(
-            "clustertrust demo --out FOLDER writes this example as files to try the commands on."
-        )
+        echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")
         return
     with staged(files) as at:
         write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
@@ -53,13 +52,13 @@ def demo(folder: str | None) -> None:
             settings={"n_clusters": 3, "random_state": 0},
             title="Iris: which flowers can be trusted to belong to their cluster?",
         )
-    click.echo(
+    echo(
         f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command "
         "line:\n"
     )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
     how = "-k 3 --id flower --drop species --only-scores"
-    click.echo(f"  clustertrust score {files['data']} {how} {outputs}")
+    echo(f"  clustertrust score {files['data']} {how} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:

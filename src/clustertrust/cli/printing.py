@@ -19,6 +19,7 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.terminal import echo
 from clustertrust.files.layout import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
@@ -106,7 +107,7 @@ def watched() -> bool:
 def say(what: str) -> None:
     """Print the current step, if somebody is watching."""
     if watched():
-        click.echo(what, err=True)
+        echo(what, err=True)
 
 
 def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
@@ -158,12 +159,12 @@ def plan_of(points: Points) -> dict[str, Any]:
 def print_summary(request: Request, text: str, points: Points) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
     if points.plan is not None and not points.plan.is_plain:
-        click.echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
-    click.echo(text, err=request.to_stdout)
+        echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
+    echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():
         n = len(points.kept)
         for why, count in points.why[~points.kept].value_counts().items():
-            click.echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
+            echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
     print_files(request)
 
 
@@ -175,7 +176,7 @@ def unscored(count: int, of: int, why: str) -> str:
 def print_files(request: Request) -> None:
     """Print which files were written."""
     if request.paths:
-        click.echo(
+        echo(
             f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",
             err=request.to_stdout,
         )

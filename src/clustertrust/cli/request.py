@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from clustertrust.cli.options import Columns, Method
-from clustertrust.reasons import threshold_or_first
 
 __all__ = ["Request", "ScoreRequest"]
 
@@ -38,6 +37,9 @@ class Request:
 
     def threshold_for(self, scores: Any) -> float:
         """Return the threshold that was typed, or the one that fits these scores."""
+        # Here: it imports pandas, and help needs none.
+        from clustertrust.reasons import threshold_or_first
+
         return threshold_or_first(self.threshold, scores)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ __all__ = [
     "Drawing",
     "Method",
     "Run",
+    "RunWarning",
     "cluster_parameter",
     "draw_params",
     "fit_run",
@@ -38,6 +39,13 @@ __all__ = [
 ]
 
 DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
+
+
+class RunWarning(NamedTuple):
+    """A warning that a clusterer gave during a run."""
+
+    message: str
+    category: type[Warning]
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Run:
     objective: float = np.nan
     iterations: float = np.nan
     seconds: float = np.nan
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,15 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
                 "leave it out",
             )
         method.estimator.set_params(**{key: n_clusters})
+    _check_packages(method.estimator)
     return method
+
+
+def _check_packages(estimator: Any) -> None:
+    """Raise now if an estimator needs a package that is missing: all its runs would fail."""
+    last = last_step(estimator)
+    if hasattr(last, "check_packages"):
+        last.check_packages()
 
 
 def is_random(estimator: Any) -> bool:
@@ -280,7 +296,7 @@ def fit_run(
         objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
         iterations=_attribute(model, "n_iter_"),
         seconds=time.perf_counter() - began,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(dict.fromkeys(RunWarning(str(one.message), one.category) for one in caught)),
     )
 
 

@@ -339,13 +339,11 @@ class Recipe:
                 f"(run {r} found {found})"
             )
             warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
-        for message in dict.fromkeys(message for run in runs for message in run.warnings):
-            if "distinct clusters" in message and fewer:  # scikit-learn's own warning of the same
+        for given in dict.fromkeys(warning for run in runs for warning in run.warnings):
+            if "distinct clusters" in given.message and fewer:  # scikit-learn's own of the same
                 continue
-            warn_user(
-                f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
-                ConvergenceWarning,
-            )
+            where = [r for r, run in enumerate(runs) if given in run.warnings]
+            warn_user(f"{given.message} (runs {where})", given.category)
 
 
 def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 
 from clustertrust._types import Arrays
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
-from clustertrust.ensemble.fitting import Run
+from clustertrust.ensemble.fitting import Run, RunWarning
 from clustertrust.ensemble.placing import (
     Nearest,
     NearestTrainingPoint,
@@ -57,7 +58,7 @@ def run_to_arrays(run: Run) -> tuple[dict[str, Any], Arrays]:
         "objective": run.objective,
         "iterations": run.iterations,
         "seconds": run.seconds,
-        "warnings": list(run.warnings),
+        "warnings": [[text, f"{kind.__module__}:{kind.__name__}"] for text, kind in run.warnings],
         "placer": None,
     }
     arrays: Arrays = {"labels": run.labels}
@@ -114,9 +115,22 @@ def run_from_arrays(meta: dict[str, Any], arrays: Arrays, X: Any) -> Run:
         labels=arrays["labels"],
         placer=placer,
         centers=arrays.get("centers"),
-        warnings=tuple(meta["warnings"]),
+        warnings=tuple(map(_warning, meta["warnings"])),
         **{name: meta[name] for name in kept},
     )
+
+
+def _warning(stored: Any) -> RunWarning:
+    """Return a warning of a run, as a UserWarning where nobody has defined its kind by now.
+
+    Nothing is imported because a file names it.
+    """
+    message, kind = (stored, "") if isinstance(stored, str) else stored  # older files: a text
+    module, _, name = str(kind).partition(":")
+    category = getattr(sys.modules.get(module), name, None)
+    if not (isinstance(category, type) and issubclass(category, Warning)):
+        category = UserWarning
+    return RunWarning(str(message), category)
 
 
 def _metric_to_json(metric: Metric) -> dict[str, Any]:

@@ -94,10 +94,10 @@ def write_table(
         raise TypeError(f"dialect={dialect!r} must be the dialect of a table that was read.")
     format = format_of(path) if format is None else format
     check_choice("format", format, FORMATS)
-    need(format)
     write = FORMATS[format].write
     if write is None:
         raise ValueError(f"A plain table cannot be written as {format}; choose another suffix.")
+    need(format)
     if dialect is not None and "decimal" in FORMATS[format].options:
         write = partial(write, dialect=dialect)
     write(table, Path(path))

@@ -161,7 +161,14 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
         if reading.sheet is not None and reading.sheet not in book.sheet_names:
             raise TableError(f"has no sheet {reading.sheet!r}; it has {book.sheet_names}.")
         sheet = book.sheet_names[0] if reading.sheet is None else reading.sheet
-        cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
+        cells = pd.read_excel(
+            book,
+            sheet_name=sheet,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
+        )
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise TableError(f"has nothing in its sheet {sheet!r}.")
