@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, Ensemble, align_labels, build_ensemble, confidence
+from clustertrust.geometry import Centroid
 from clustertrust.stability import pairwise_stability
 
 X = np.random.default_rng(0).normal(size=(120, 3))
@@ -219,7 +220,7 @@ def test_centres_that_do_not_fit(labels, centers, message):
 def test_centres_need_the_columns_of_the_data():
     centers = [np.zeros((2, 4))] * 2
     with pytest.raises(ValueError, match="centers have 4 columns and X has 3"):
-        confidence(X[:4], [[0, 1, 0, 1]] * 2, centers=centers, geometry="centroid")
+        confidence(X[:4], [[0, 1, 0, 1]] * 2, geometry=Centroid(centers))
 
 
 # Runs of our own
