@@ -361,7 +361,7 @@ def _judging(v: Valid) -> dict[str, Any]:
                 "X": v.X,
                 "scores": v.scores,
                 "n_clusters": 2,
-                "coverages": (0.5, 0.9),
+                "coverages": (0.3, 0.5, 0.9),
                 "clusterer": "kmeans",
                 "n_restarts": 1,
                 "geometry": "exact",

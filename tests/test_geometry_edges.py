@@ -346,7 +346,7 @@ def test_a_metric_that_the_geometry_does_not_use(geometry):
     ],
 )
 def test_a_geometry_has_its_own_parameters_alone(kind, option):
-    with pytest.raises(TypeError, match=option):
+    with pytest.raises(TypeError, match=rf"{option}|takes no arguments"):
         kind(**{option: None})
     assert option not in kind().get_params()
 
