@@ -21,9 +21,10 @@ from clustertrust import Ensemble, build_ensemble
 BUILD = """
 import sys
 from sklearn.datasets import load_iris
-from clustertrust import build_ensemble
-build_ensemble(load_iris().data, ["kmeans", "gmm"], n_clusters=3, n_runs=40, random_state=0, n_jobs=2,
-               checkpoint=sys.argv[1]).save(sys.argv[2])
+from clustertrust import Runs, build_ensemble
+runs = Runs(40, checkpoint=sys.argv[1])
+build_ensemble(load_iris().data, ["kmeans", "gmm"], n_clusters=3, n_runs=runs, random_state=0,
+               n_jobs=2).save(sys.argv[2])
 """
 BUILDS = 20
 

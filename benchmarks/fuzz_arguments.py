@@ -32,6 +32,8 @@ from scipy import sparse
 from clustertrust import (
     CAKE,
     Ensemble,
+    Metric,
+    Runs,
     align_labels,
     baselines,
     build_ensemble,
@@ -49,7 +51,7 @@ from clustertrust.anndata import annotate, representation, score
 from clustertrust.datasets import load
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, open_source, read_table, write_table
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Centroid, Geometry, Graph, Kernel, Sampled, silhouettes
 from clustertrust.persistence import persistence
 from clustertrust.reasons import reasons
 from clustertrust.report import build_report, write_report
@@ -109,9 +111,6 @@ def _fitting(v: Valid) -> dict[str, Any]:
         "fusion": "harmonic",
         "geometry": "exact",
         "metric": "euclidean",
-        "metric_params": None,
-        "kernel": "self-tuning",
-        "kernel_params": None,
         "normalization": "clip",
         "agreement": "matching",
         "unassigned": "skip",
@@ -124,30 +123,23 @@ def _fitting(v: Valid) -> dict[str, Any]:
         "n_runs": 2,
         "vary": None,
         "resample": None,
-        "left_out": "skip",
-        "on_failure": "raise",
         "random_state": 0,
         "verbose": False,
     }
     few = {"n_clusters": 2, "n_runs": 2, "random_state": 0}
-    kernel = {"geometry": "kernel", "kernel": "rbf", "kernel_params": {"gamma": 0.1}}
+    runs = {"n_runs": 2, "left_out": "skip", "on_failure": "raise", "checkpoint": None}
+    kernel = {"kernel": "polynomial", "gamma": 0.1, "degree": 2, "coef0": 1.0, "params": None}
+    graph = {"n_neighbors": 3, "n_steps": 2, "metric": None, "weights": False}
     return {
         "CAKE.fit": (_fit, lambda: {"X": v.X, **building, **scoring}),
         "confidence": (confidence, lambda: {"X": v.X, "labels": v.labels, **scoring}),
-        "confidence by kernel": (confidence, lambda: {"X": v.X, "labels": v.labels, **kernel}),
-        "confidence by centres": (
-            confidence,
-            lambda: {
-                "X": v.X,
-                "labels": v.labels,
-                "geometry": "centroid",
-                "centers": [v.X[:2], v.X[:2]],
-            },
-        ),
-        "build_ensemble": (
-            build_ensemble,
-            lambda: {"X": v.X, **building, "n_jobs": 1, "checkpoint": None},
-        ),
+        "confidence by kernel": (_by(v, Kernel), lambda: kernel),
+        "confidence by graph": (_by(v, Graph), lambda: graph),
+        "confidence by centres": (_by(v, Centroid), lambda: {"centers": [v.X[:2], v.X[:2]]}),
+        "confidence by sample": (_by(v, Sampled), lambda: {"n_members": 9}),
+        "confidence by metric": (_by_metric(v), lambda: {"name": "minkowski", "params": {"p": 3}}),
+        "build_ensemble": (build_ensemble, lambda: {"X": v.X, **building, "n_jobs": 1}),
+        "Runs": (_runs(v), lambda: runs),
         "KMedoids": (
             _kmedoids,
             lambda: {"X": v.X, "n_clusters": 2, "max_iter": 9, "sample_size": 50, "seed": 0},
@@ -209,9 +201,25 @@ def _fit(X: Any, **params: Any) -> Any:
     return CAKE(**params).fit(X)
 
 
+def _by(v: Valid, kind: type[Geometry]) -> Callable[..., Any]:
+    """Return a function of the parameters of a geometry that scores by it."""
+    return lambda **params: confidence(v.X, v.labels, geometry=kind(**params))
+
+
+def _by_metric(v: Valid) -> Callable[..., Any]:
+    return lambda **params: confidence(v.X, v.labels, metric=Metric(**params))
+
+
+def _runs(v: Valid) -> Callable[..., Any]:
+    """Return a function of the parameters of `Runs` that makes them."""
+    return lambda **params: build_ensemble(v.X, n_clusters=2, n_runs=Runs(**params), n_jobs=1)
+
+
 def _kmedoids(X: Any, n_clusters: Any, max_iter: Any, sample_size: Any, seed: Any) -> Any:
-    made = CLUSTERERS["kmedoids"](n_clusters).set_params(
-        max_iter=max_iter, sample_size=sample_size, random_state=seed
+    made = (
+        CLUSTERERS["kmedoids"]
+        .estimator(n_clusters)
+        .set_params(max_iter=max_iter, sample_size=sample_size, random_state=seed)
     )
     return made.fit(X).predict(X)
 
@@ -353,7 +361,7 @@ def _judging(v: Valid) -> dict[str, Any]:
                 "X": v.X,
                 "scores": v.scores,
                 "n_clusters": 2,
-                "coverages": (0.5, 0.9),
+                "coverages": (0.3, 0.5, 0.9),
                 "clusterer": "kmeans",
                 "n_restarts": 1,
                 "geometry": "exact",

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clustertrust import CAKE
+from clustertrust.geometry import Graph, Kernel
 
 # Three clusters that overlap, so that runs differ and scores are neither 0 nor 1.
 X = make_blobs(150, centers=[[0, 0, 0], [4, 0, 0], [1, 4, 0]], cluster_std=1.3, random_state=0)[0]
@@ -19,10 +20,10 @@ GEOMETRIES = [
     {"geometry": "rms"},
     {"geometry": "kernel"},
     {"geometry": "graph"},
-    {"geometry": "graph", "metric": "manhattan", "graph_params": {"n_steps": 2}},
-    {"geometry": "kernel", "kernel": "rbf"},
-    {"geometry": "kernel", "kernel": "linear"},
-    {"geometry": "kernel", "kernel": "polynomial"},
+    {"geometry": Graph(n_steps=2), "metric": "manhattan"},
+    {"geometry": Kernel("rbf")},
+    {"geometry": Kernel("linear")},
+    {"geometry": Kernel("polynomial")},
 ]
 every_geometry = pytest.mark.parametrize(
     "options", GEOMETRIES, ids=lambda options: "-".join(map(str, options.values()))

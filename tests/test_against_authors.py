@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_moons
 
 from clustertrust import Ensemble, align_labels, build_ensemble, confidence
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Centroid, silhouettes
 from clustertrust.stability import pairwise_stability
 
 R = 8
@@ -75,8 +75,9 @@ def their_options(ensemble, geometry):
 
 
 def our_options(ensemble, geometry):
-    given = ensemble.centers if geometry.endswith("given") else None
-    return {"geometry": geometry.split(",")[0], "centers": given}
+    if geometry.endswith("given"):
+        return {"geometry": Centroid(ensemble.centers)}
+    return {"geometry": geometry.split(",")[0]}
 
 
 @cache
@@ -211,8 +212,9 @@ def test_far_from_the_origin(name, geometry):
 
     scores, c, g, _ = authors.cake(near, runs(ensemble), **their_options(ensemble, geometry))
     options = our_options(ensemble, geometry)
-    if options["centers"] is not None:
-        options["centers"] = [centers + 2.0**20 for centers in options["centers"]]
+    if isinstance(options["geometry"], Centroid):
+        moved = [centers + 2.0**20 for centers in options["geometry"].centers]
+        options = {"geometry": Centroid(moved)}
     ours = confidence(far, ensemble.labels, fusion="product", **options)
     assert_allclose(ours.scores, scores, **CLOSE)
     assert_allclose(ours.stability, c, **CLOSE)

@@ -19,6 +19,7 @@ from clustertrust.cell_data import RESOLUTIONS
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
 from clustertrust.ensemble.leiden import Leiden
+from clustertrust.geometry import Graph
 
 X = load_iris().data
 
@@ -290,7 +291,7 @@ def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
     how = {"metric": "precomputed", "n_runs": 6, "random_state": 0}
     runs = build_ensemble(as_distances(W), leiden, vary={"resolution": RESOLUTIONS}, **how)
-    how = {"geometry": "graph", "kernel": "precomputed", "agreement": "jaccard"}
+    how = {"geometry": Graph(weights=True), "agreement": "jaccard"}
     assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
     # Half of the cells were called isolated by straight distances.
     assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
@@ -328,11 +329,11 @@ def test_weights_become_distances_and_weights_again(blood):
 
 def test_labels_along_the_graph(blood):
     cells = clustertrust.anndata.score(blood, labels="louvain", n_runs=8, copy=True)
-    how = {"geometry": "graph", "kernel": "precomputed", "n_runs": 8, "random_state": 0}
+    how = {"geometry": Graph(weights=True), "n_runs": 8, "random_state": 0}
     expected = audit(weights_of(blood), blood.obs["louvain"], **how)
     assert_array_equal(cells.obs["cake_score"], expected.scores)
     several = ["louvain", "bulk_labels"]
-    how = {"geometry": "graph", "kernel": "precomputed", "agreement": "jaccard"}
+    how = {"geometry": Graph(weights=True), "agreement": "jaccard"}
     expected = confidence(weights_of(blood), blood.obs[several], **how)
     cells = clustertrust.anndata.score(
         blood, labels=several, key_added="two", agreement="jaccard", copy=True

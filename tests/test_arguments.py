@@ -13,6 +13,8 @@ from templates import choose_k, null_reference
 
 from clustertrust import (
     CAKE,
+    Metric,
+    Runs,
     build_ensemble,
     confidence,
     displays,
@@ -28,6 +30,7 @@ from clustertrust.calibration import Calibrator, brier_score, reliability
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.evaluation import auroc, risk_coverage_curve, student_interval
 from clustertrust.files import Reading, open_source, read_table, write_table
+from clustertrust.geometry import Graph, Kernel
 from clustertrust.report import build_report
 from clustertrust.selection import select_adaptive
 
@@ -154,7 +157,7 @@ def test_tables_and_formats_that_are_none(tmp_path):
 
 @pytest.mark.parametrize("value", [2**31, 2**63, 10**30, 0, -1, 1.5, None, "x", [1], 1j])
 def test_sweeps_of_kmedoids_that_are_none(value):
-    kmedoids = CLUSTERERS["kmedoids"](2)
+    kmedoids = CLUSTERERS["kmedoids"].estimator(2)
     with pytest.raises((TypeError, ValueError), match="max_iter="):
         kmedoids.set_params(max_iter=value).fit(X)
 
@@ -163,7 +166,7 @@ def test_sweeps_of_kmedoids_that_are_none(value):
 def test_samples_and_clusters_of_kmedoids_that_are_none(value):
     for name in ("sample_size", "n_clusters"):
         with pytest.raises((TypeError, ValueError), match=f"{name}="):
-            CLUSTERERS["kmedoids"](2).set_params(**{name: value}).fit(X)
+            CLUSTERERS["kmedoids"].estimator(2).set_params(**{name: value}).fit(X)
 
 
 @pytest.mark.parametrize("value", [2**31, 2**63, 10**30, np.uint64(2**63)])
@@ -222,9 +225,21 @@ def test_complex_numbers_are_not_cut_in_half(kind):
     "name", [name for name in strangers() if "polars" in name or "dask" in name or name == "csr"]
 )
 def test_frames_in_place_of_words(name):
-    for argument in ("resample", "metric", "left_out", "geometry", "metric_params"):
+    for argument in ("resample", "metric", "n_runs", "fusion", "geometry"):
         with pytest.raises((TypeError, ValueError), match=argument):
-            CAKE(2, **{argument: strangers()[name]()}, **FEW).fit(X)
+            CAKE(2, **FEW | {argument: strangers()[name]()}).fit(X)
+    parts = {
+        "left_out": lambda odd: {"n_runs": Runs(2, left_out=odd), "resample": 0.5},
+        "on_failure": lambda odd: {"n_runs": Runs(2, on_failure=odd)},
+        "checkpoint": lambda odd: {"n_runs": Runs(2, checkpoint=odd)},
+        "metric": lambda odd: {"metric": Metric("minkowski", odd)},
+        "kernel": lambda odd: {"geometry": Kernel(odd)},
+        "gamma": lambda odd: {"geometry": Kernel("rbf", gamma=odd)},
+        "n_neighbors": lambda odd: {"geometry": Graph(odd)},
+    }
+    for argument, given in parts.items():
+        with pytest.raises((TypeError, ValueError), match=argument):
+            CAKE(2, **FEW | given(strangers()[name]())).fit(X)
     with pytest.raises(TypeError, match="fuzziness"):
         fuzzy_memberships(X, 2, fuzziness=strangers()[name]())
     with pytest.raises(TypeError, match="level"):

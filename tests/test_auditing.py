@@ -29,7 +29,9 @@ from clustertrust.auditing.verdicts import (
     wilson_interval,
 )
 from clustertrust.auditing.votes import count, match_to_given, standard_errors
-from clustertrust.geometry import GeometryOptions
+from clustertrust.geometry import Kernel
+from clustertrust.geometry.base import Compute
+from clustertrust.geometry.measuring import as_geometry
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -63,14 +65,16 @@ def plain_nearest(distances, labelled, depth):
         (lambda rng: rng.normal(size=(60, 20)), {}),
         (lambda rng: sparse.csr_array(rng.poisson(0.7, size=(60, 9)).astype(float)), {}),
         (lambda rng: rng.normal(size=(60, 3)), {"metric": "manhattan"}),
-        (lambda rng: rng.normal(size=(60, 3)), {"method": "kernel"}),
+        (lambda rng: rng.normal(size=(60, 3)), {"geometry": "kernel"}),
     ],
     ids=["tree", "kernel loops", "sparse", "metric", "kernel geometry"],
 )
 def test_neighbours_are_the_nearest_labelled_points(points, options):
     Z = points(np.random.default_rng(0))
     labelled = np.flatnonzero(np.arange(60) % 4 > 0)
-    hood = nearest_labelled(Z, labelled, 7, GeometryOptions(**options))
+    hood = nearest_labelled(
+        Z, labelled, 7, as_geometry(**{"geometry": "auto"} | options), Compute()
+    )
     dense = Z.toarray() if sparse.issparse(Z) else Z
     metric = "cityblock" if options.get("metric") == "manhattan" else "euclidean"
     away = cdist(dense, dense, metric)
@@ -85,15 +89,17 @@ def test_neighbours_of_a_matrix_are_those_of_its_points():
     Z = np.random.default_rng(1).normal(size=(40, 3))
     labelled = np.arange(0, 40, 2)
     expected = plain_nearest(cdist(Z, Z), labelled, 5)
-    by_distance = GeometryOptions("exact", metric="precomputed")
-    assert_array_equal(nearest_labelled(cdist(Z, Z), labelled, 5, by_distance).of, expected)
-    by_kernel = GeometryOptions("kernel", kernel="precomputed")
-    assert_array_equal(nearest_labelled(Z @ Z.T, labelled, 5, by_kernel).of, expected)
+    by_distance = as_geometry("exact", "precomputed")
+    assert_array_equal(
+        nearest_labelled(cdist(Z, Z), labelled, 5, by_distance, Compute()).of, expected
+    )
+    by_kernel = Kernel("precomputed")
+    assert_array_equal(nearest_labelled(Z @ Z.T, labelled, 5, by_kernel, Compute()).of, expected)
 
 
 def test_a_point_among_its_copies_is_no_neighbour_of_its_own():
     Z = np.zeros((9, 2))
-    hood = nearest_labelled(Z, np.arange(9), 4, GeometryOptions())
+    hood = nearest_labelled(Z, np.arange(9), 4, as_geometry("auto"), Compute())
     assert not (hood.of == np.arange(9)[:, None]).any()
     assert hood.of.shape == (9, 4)
     assert [len(set(row)) for row in hood.of.tolist()] == [4] * 9
@@ -102,7 +108,7 @@ def test_a_point_among_its_copies_is_no_neighbour_of_its_own():
 def test_the_nearest_that_were_drawn():
     rng = np.random.default_rng(2)
     away = cdist(Z := rng.normal(size=(30, 2)), Z)
-    hood = nearest_labelled(Z, np.arange(30), 12, GeometryOptions())
+    hood = nearest_labelled(Z, np.arange(30), 12, as_geometry("auto"), Compute())
     is_drawn = rng.random(30) < 0.4
     near = hood.drawn(is_drawn, 3)
     for i in range(30):
@@ -448,7 +454,7 @@ def test_a_clusterer_needs_points():
     with pytest.raises(ValueError, match="clusterer='kmeans' needs points with coordinates"):
         audit(cdist(X, X), Y, metric="precomputed", clusterer="kmeans")
     with pytest.raises(ValueError, match="X is a precomputed kernel; leave clusterer out"):
-        audit(X @ X.T, Y, geometry="kernel", kernel="precomputed", clusterer="kmeans")
+        audit(X @ X.T, Y, geometry=Kernel("precomputed"), clusterer="kmeans")
 
 
 def test_rows_that_are_named_otherwise_are_refused():

@@ -24,7 +24,7 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust import CAKE, build_ensemble
+from clustertrust import CAKE, Runs, build_ensemble
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.stability import pairwise_stability
@@ -129,9 +129,9 @@ def test_every_method_judges_unseen_points(name, geometry):
 RESAMPLED = [
     {},
     {"resample": 0.7},
-    {"resample": 0.7, "left_out": "predict"},
+    {"resample": 0.7, "n_runs": Runs(4, left_out="predict")},
     {"resample": "bootstrap"},
-    {"resample": "bootstrap", "left_out": "predict"},
+    {"resample": "bootstrap", "n_runs": Runs(4, left_out="predict")},
 ]
 
 
@@ -143,13 +143,14 @@ def test_training_points_get_their_labels_back(name, how):
     """
     points = np.vstack([BLOBS[:70], BLOBS[:10], np.round(BLOBS[100:140])])
     k = None if name in FINDS_ITS_K else 3
+    how = {"n_runs": 4} | how
     cake = quietly(
-        lambda: CAKE(k, clusterer=name, n_runs=4, geometry="rms", random_state=0, **how).fit(points)
+        lambda: CAKE(k, clusterer=name, geometry="rms", random_state=0, **how).fit(points)
     )
     labels, placed = cake.ensemble_.labels, cake.ensemble_.place(points)
     copies = [[j for j in range(len(points)) if tuple(points[j]) == tuple(x)] for x in points]
     same = [len({tuple(labels[j]) for j in of}) == 1 for of in copies]
-    skipped = how.get("left_out", "skip") == "skip" and "resample" in how
+    skipped = how["n_runs"] == 4 and "resample" in how
     everywhere = (labels >= 0).all(axis=1) if skipped else np.ones(len(points), dtype=bool)
     back = np.array(same) & everywhere
     assert back.sum() > (0 if skipped else 60)
@@ -165,7 +166,7 @@ def parted(points, rng):
 @pytest.mark.parametrize("left_out", ["skip", "predict"])
 def test_a_point_that_is_drawn_twice_has_the_label_of_its_first_copy(left_out):
     ensemble = build_ensemble(
-        X, parted, n_runs=3, resample="bootstrap", left_out=left_out, random_state=0
+        X, parted, n_runs=Runs(3, left_out=left_out), resample="bootstrap", random_state=0
     )
     _, first = np.unique(X, axis=0, return_index=True)  # iris has one flower twice
     labels, placed = ensemble.labels[first], ensemble.place(X[first])
@@ -300,7 +301,7 @@ def test_resampled_runs_leave_points_out(share):
     by_hand = KMeans(3, n_init=1, random_state=ensemble.seeds[2]).fit(X[rows])
     assert_array_equal(ensemble.labels[rows, 2], by_hand.labels_)
     placed = build_ensemble(
-        X, n_clusters=3, n_runs=4, resample=share, left_out="predict", random_state=0
+        X, n_clusters=3, n_runs=Runs(4, left_out="predict"), resample=share, random_state=0
     )
     assert (placed.labels >= 0).all()
     assert_array_equal(placed.labels[rows, 2], by_hand.labels_)
@@ -401,7 +402,7 @@ def test_a_failing_run_is_named_or_dropped():
     with pytest.raises(RuntimeError, match=r"no luck\. on_failure='drop' leaves such runs out"):
         build_ensemble(X, failing, n_runs=8, random_state=0)
     with pytest.warns(UserWarning, match=r"of 8 runs failed and were left out. Run \d"):
-        rest = build_ensemble(X, failing, n_runs=8, random_state=0, on_failure="drop")
+        rest = build_ensemble(X, failing, n_runs=Runs(8, on_failure="drop"), random_state=0)
     assert 2 <= rest.n_runs < 8
     assert rest.labels.shape[1] == len(rest.seeds)
 
@@ -458,9 +459,17 @@ def test_a_failing_run_is_named_or_dropped():
             ValueError,
             "n_clusters=20 is more than the 15 points",
         ),
-        ({"left_out": "predict"}, ValueError, "left_out='predict' is used only with resample"),
-        ({"left_out": "guess", "resample": 0.5}, ValueError, "left_out='guess' is not known"),
-        ({"on_failure": "ignore"}, ValueError, "on_failure='ignore' is not known"),
+        (
+            {"n_runs": Runs(left_out="predict")},
+            ValueError,
+            "left_out='predict' is used only with resample",
+        ),
+        (
+            {"n_runs": Runs(left_out="guess"), "resample": 0.5},
+            ValueError,
+            "left_out='guess' is not known",
+        ),
+        ({"n_runs": Runs(on_failure="ignore")}, ValueError, "on_failure='ignore' is not known"),
     ],
 )
 def test_errors_name_the_argument(settings, error, message):

@@ -11,7 +11,8 @@ import pytest
 from dask_fits import ROWS, fit, fit_out_of_core
 from numpy.testing import assert_allclose, assert_array_equal
 
-from clustertrust import CAKE, Ensemble, _dask, build_ensemble, confidence
+from clustertrust import CAKE, Ensemble, Runs, _dask, build_ensemble, confidence
+from clustertrust.geometry import Centroid
 from clustertrust.stability import pairwise_stability
 
 dask = pytest.importorskip("dask")
@@ -29,7 +30,7 @@ pytestmark = [
 
 
 def build(X, **options):
-    return build_ensemble(X, n_clusters=4, n_runs=5, random_state=0, **options)
+    return build_ensemble(X, **{"n_clusters": 4, "n_runs": 5, "random_state": 0} | options)
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -38,7 +39,8 @@ def test_an_ensemble_has_the_runs_of_the_fit_and_labels_of_all_rows(points, clus
     X = da.from_array(points, chunks=(ROWS, 3))
     options = {"clusterer": clusterer}
     if clusterer == "agglomerative":
-        options |= {"resample": 0.8, "left_out": "predict"}  # or all its runs were the same
+        # or all its runs were the same
+        options |= {"resample": 0.8, "n_runs": Runs(5, left_out="predict")}
     ensemble, cake = build(X, **options), fit_out_of_core(points, **options)
     assert isinstance(ensemble.labels, da.Array)
     assert ensemble.labels.shape == (9000, 5)
@@ -192,17 +194,17 @@ def test_what_dask_labels_cannot_be_is_told(points):
     ):
         confidence(X, labels, geometry="exact")
     with pytest.raises(ValueError, match=r"centers\[0\] has 1 rows"):
-        confidence(X, labels + 1, geometry="centroid", centers=[np.zeros((1, 3))] * 3)
+        confidence(X, labels + 1, geometry=Centroid([np.zeros((1, 3))] * 3))
     with pytest.raises(ValueError, match="centers have 2 columns and X has 3"):
-        confidence(X, labels, geometry="centroid", centers=[np.zeros((1, 2))] * 3)
+        confidence(X, labels, geometry=Centroid([np.zeros((1, 2))] * 3))
 
 
 def test_given_centres_are_used(points):
     labels = (points[:, :1] > [[0.0, 0.5]]).astype(int)
     centers = [np.array([[-5.0, 0, 0], [5, 0, 0]]), np.array([[-4.0, 1, 0], [4, 1, 0]])]
     X = da.from_array(points, chunks=(ROWS, 3))
-    scored = confidence(X, labels, geometry="centroid", centers=centers)
-    expected = confidence(points, labels, geometry="centroid", centers=centers)
+    scored = confidence(X, labels, geometry=Centroid(centers))
+    expected = confidence(points, labels, geometry=Centroid(centers))
     assert_allclose(scored.scores.compute(), expected.scores, atol=1e-12)
 
 
@@ -214,8 +216,8 @@ def test_what_cannot_be_built_is_told_before_a_pass(points):
     for options, what in [
         ({"clusterer": "k-means"}, "is not known"),
         ({"resample": 0.5}, "Set left_out='predict'"),
-        ({"on_failure": "ignore"}, "on_failure='ignore' is not known"),
-        ({"checkpoint": "runs", "random_state": None}, "give a number"),
+        ({"n_runs": Runs(3, on_failure="ignore")}, "on_failure='ignore' is not known"),
+        ({"n_runs": Runs(3, checkpoint="runs"), "random_state": None}, "give a number"),
         ({"n_runs": "auto"}, "n_runs='auto' needs all points at once"),
         ({"n_runs": 1}, "must be at least 2"),
         ({"n_clusters": 10_000}, "is more than the 9000 points"),
@@ -270,9 +272,9 @@ def test_a_checkpoint_is_found_by_workers_that_stand_elsewhere(
     back = client.run(os.getcwd)
     client.run(os.chdir, str(tmp_path / "elsewhere"))
     X = da.from_array(points[:3000], chunks=(ROWS, 3))
-    first = build(X, checkpoint="runs")
+    first = build(X, n_runs=Runs(5, checkpoint="runs"))
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").glob("*.npz")}
-    again = build(X, checkpoint="runs")
+    again = build(X, n_runs=Runs(5, checkpoint="runs"))
     for worker, folder in back.items():
         client.run(os.chdir, folder, workers=[worker])
     assert len(kept) == 5

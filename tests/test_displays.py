@@ -372,7 +372,7 @@ def test_components_are_where_they_are_and_lines_have_equal_score(fusion):
         assert low < values.min() < low + 0.15
         assert high - 0.15 < values.max() < high
     levels = np.arange(1, 10) / 10
-    top = FUSIONS[fusion](np.array([1.0]), np.ceil(10 * cake.geometry_.max()) / 10)
+    top = FUSIONS[fusion]()(np.array([1.0]), np.ceil(10 * cake.geometry_.max()) / 10)
     assert_allclose(shown.contours_.levels, levels[levels < top])
     for level, path in zip(shown.contours_.levels, shown.contours_.get_paths(), strict=True):
         g, c = path.vertices.T

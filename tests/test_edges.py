@@ -16,7 +16,7 @@ from strategies import few, labelings, renamings
 
 from clustertrust import CAKE, audit, build_ensemble, confidence
 from clustertrust.fusion import harmonic
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Centroid, silhouettes
 from clustertrust.stability import pairwise_stability
 
 pl = extra("polars")
@@ -204,13 +204,13 @@ def test_ties_between_optimal_matchings_and_centres_that_travel_with_the_names()
     ]  # row 2 of run 0 is empty
     renamed = 2 - labels
     turned = [rows[::-1] for rows in centers]
-    one = confidence(X, labels, centers=centers, geometry="centroid")
-    other = confidence(X, renamed, centers=turned, geometry="centroid")
+    one = confidence(X, labels, geometry=Centroid(centers))
+    other = confidence(X, renamed, geometry=Centroid(turned))
     assert_array_equal(one.scores, other.scores)
     by_hand = (abs(X - centers[0][1]) - abs(X - centers[0][0]))[:3, 0] / abs(X - centers[0][1])[
         :3, 0
     ]
-    assert_allclose(silhouettes(X, labels, centers=centers, geometry="centroid")[:3, 0], by_hand)
+    assert_allclose(silhouettes(X, labels, geometry=Centroid(centers))[:3, 0], by_hand)
 
 
 def test_not_assigned_skip():

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from clustertrust import CAKE, Ensemble, build_ensemble, confidence
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.ensemble.run_files import run_from_arrays, run_to_arrays
+from clustertrust.geometry import Centroid
 from clustertrust.stability import pairwise_stability
 
 pl = extra("polars")
@@ -206,7 +207,7 @@ def test_centres_that_do_not_fit(labels, centers, message):
 def test_centres_need_the_columns_of_the_data():
     centers = [np.zeros((2, 4))] * 2
     with pytest.raises(ValueError, match="centers have 4 columns and X has 3"):
-        confidence(X[:4], [[0, 1, 0, 1]] * 2, centers=centers, geometry="centroid")
+        confidence(X[:4], [[0, 1, 0, 1]] * 2, geometry=Centroid(centers))
 
 
 # Runs of our own

@@ -25,8 +25,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clustertrust import CAKE, Ensemble, confidence
+from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.estimator import EXPECTED_FAILED_CHECKS
+from clustertrust.geometry import Kernel
 
 pl = extra("polars")
 
@@ -49,25 +50,18 @@ def test_scikit_learn_check(estimator, check, monkeypatch):
 
 
 def test_parameters_are_kept_as_given():
-    params = {
-        "n_clusters": 3,
-        "n_runs": 4,
-        "geometry": "kernel",
-        "kernel": "rbf",
-        "kernel_params": {"gamma": 0.5},
-    }
+    params = {"n_clusters": 3, "n_runs": Runs(4), "geometry": Kernel("rbf", gamma=0.5)}
     cake = CAKE(**params, random_state=0)
     before = cake.get_params()
     cake.fit(X)
     assert cake.get_params() == before
-    assert cake.kernel_params is params["kernel_params"]
+    assert all(getattr(cake, name) is value for name, value in params.items())
     copy = clone(cake)
-    assert copy.get_params() == before
+    assert repr(copy.get_params()) == repr(before)
     assert not hasattr(copy, "scores_")
     assert_same_fit(copy.fit(X), cake)
-    assert copy.set_params(n_clusters=2, kernel="linear", kernel_params=None).fit(
-        X
-    ).votes_.shape == (150, 2)
+    copy.set_params(n_clusters=2, geometry__kernel="linear", geometry__gamma=None).fit(X)
+    assert copy.votes_.shape == (150, 2)
 
 
 def test_fitting_again_forgets_the_first_fit():

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from clustertrust import CAKE, audit, confidence
+from clustertrust.geometry import Kernel
 
 pl = extra("polars")
 
@@ -118,7 +119,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
         ),
         ({"random_state": -1}, ValueError, "random_state=-1"),
         ({"random_state": [1, 2, 3]}, ValueError, "random_state has 3 seeds for n_runs=20"),
-        ({"geometry": "kernel", "kernel": "precomputed"}, ValueError, r"confidence\(X, labels\)"),
+        ({"geometry": Kernel("precomputed")}, ValueError, r"confidence\(X, labels\)"),
     ],
 )
 def test_parameters_that_cannot_work(params, error, message):

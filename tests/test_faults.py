@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from faulty import FAST, FRAME, HOW, ROWS, X, both, refused, score, write_lines
 from numpy.testing import assert_array_equal
 
-from clustertrust import CAKE, build_ensemble
+from clustertrust import CAKE, Runs, build_ensemble
 from clustertrust.cli import cli
 from clustertrust.files import TableError, open_source, read_table
 from clustertrust.streaming import passes, stream
@@ -78,17 +78,15 @@ def test_disk_full_while_other_files_are_written(folder, kind):
 
 def test_disk_full_is_no_failed_run_to_be_dropped(folder):
     build_ensemble(
-        X, n_clusters=2, n_runs=3, random_state=0, n_jobs=1, checkpoint="first"
+        X, n_clusters=2, n_runs=Runs(3, checkpoint="first"), random_state=0, n_jobs=1
     )  # see above
     with full_disk(600), pytest.raises(OSError, match=r"File too large: .*run-0000\d\.npz"):
         build_ensemble(
             X,
             n_clusters=2,
-            n_runs=3,
+            n_runs=Runs(3, on_failure="drop", checkpoint="runs"),
             random_state=0,
             n_jobs=1,
-            on_failure="drop",
-            checkpoint="runs",
         )
     assert os.listdir("runs") == ["settings.json"]
 

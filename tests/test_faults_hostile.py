@@ -12,7 +12,7 @@ import sklearn
 from faulty import X, other, refused
 from scipy import sparse
 
-from clustertrust import CAKE, Ensemble, build_ensemble
+from clustertrust import CAKE, Ensemble, Runs, build_ensemble
 from clustertrust.files import TableError, read_table
 from clustertrust.storage import read_arrays, write_arrays
 
@@ -182,7 +182,7 @@ def test_ensembles_whose_parts_do_not_fit_are_refused(folder, change, told):
 
 
 def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder):
-    build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs")
+    build_ensemble(X[:50], n_clusters=2, n_runs=Runs(3, checkpoint="runs"), random_state=0)
     meta, arrays = read_arrays(Path("runs/run-00001.npz"), "run")
     write_arrays(
         Path("runs/run-00001.npz"),
@@ -192,7 +192,10 @@ def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder):
     )
     with pytest.raises(ValueError, match=r"run-00001\.npz' is damaged.*Remove it"):
         build_ensemble(
-            X[:50], n_clusters=2, n_runs=3, random_state=0, checkpoint="runs", on_failure="drop"
+            X[:50],
+            n_clusters=2,
+            n_runs=Runs(3, on_failure="drop", checkpoint="runs"),
+            random_state=0,
         )
 
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust import CAKE, confidence
 from clustertrust.cli import cli
+from clustertrust.geometry import Kernel
 
 GEOMETRIES = ["exact", "centroid", "rms", "kernel", "graph"]
 
@@ -170,9 +171,9 @@ def test_magnitudes_of_short_floats_are_told():
 def test_kernels_that_leave_the_range_of_numbers_are_told():
     """A find of benchmarks/fuzz.py: a warning of NumPy's, and scores of nothing."""
     with pytest.raises(ValueError, match=r"kernel='polynomial' of some points .*divide X"):
-        confidence(np.r_[X[:30], X[:30] + 3] * 1e60, LABELS, geometry="kernel", kernel="polynomial")
+        confidence(np.r_[X[:30], X[:30] + 3] * 1e60, LABELS, geometry=Kernel("polynomial"))
     with pytest.raises(ValueError, match=r"kernel=<function .* with themselves is not finite"):
-        confidence(np.r_[X[:30], X[:30] + 3], LABELS, geometry="kernel", kernel=lambda x, y: np.inf)
+        confidence(np.r_[X[:30], X[:30] + 3], LABELS, geometry=Kernel(lambda x, y: np.inf))
 
 
 def test_new_points_next_to_zero_are_judged_and_huge_ones_told():

@@ -7,7 +7,7 @@ from scipy.stats import hmean
 from strategies import few
 
 from clustertrust import CAKE, confidence
-from clustertrust.fusion import FUSIONS, WITH_PERSISTENCE, harmonic, product
+from clustertrust.fusion import FUSIONS, harmonic, product
 
 share = st.just(0.0) | st.floats(
     1e-9, 1
@@ -46,15 +46,15 @@ def test_harmonic_mean_of_0_and_0_is_0_and_nan_stays_nan():
     assert_array_equal(product(c, g), [0, np.nan, np.nan, np.nan])
 
 
-@pytest.mark.parametrize(
-    "fusion", sorted(set(FUSIONS) - WITH_PERSISTENCE)
-)  # those with it: test_persistence.py
+@pytest.mark.parametrize(  # those with persistence: test_persistence.py
+    "fusion", sorted(name for name, kind in FUSIONS.items() if not kind.uses_persistence)
+)
 def test_scores_are_the_fused_components(fusion):
     X = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
     result = confidence(
         X, [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]], fusion=fusion
     )
-    assert_array_equal(result.scores, FUSIONS[fusion](result.stability, result.geometry))
+    assert_array_equal(result.scores, FUSIONS[fusion]()(result.stability, result.geometry))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 
-from clustertrust import CAKE, Ensemble
-from clustertrust.geometry import silhouettes
+from clustertrust import CAKE, Ensemble, Metric
+from clustertrust.geometry import Centroid, Kernel, silhouettes
 
 
 def centroid_loops(X, labels):
@@ -84,7 +84,7 @@ def test_exact_equals_scikit_learn(metric):
     ],
 )
 def test_metric_params_equal_scikit_learn(metric, params):
-    ours = silhouettes(X, FULL, geometry="exact", metric=metric, metric_params=params)
+    ours = silhouettes(X, FULL, geometry="exact", metric=Metric(metric, params))
     assert_allclose(ours, sklearn_silhouettes(X, FULL, metric=metric, **params), atol=1e-12)
 
 
@@ -186,11 +186,11 @@ def test_precomputed_kernel_that_is_not_finite(value):
     K = X @ X.T
     K[2, 5] = value
     with pytest.raises(ValueError, match=r"X\[2, 5\]"):
-        silhouettes(K, FULL, geometry="kernel", kernel="precomputed")
+        silhouettes(K, FULL, geometry=Kernel("precomputed"))
 
 
 @pytest.mark.parametrize(
-    "options", [{"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}]
+    "options", [{"metric": "precomputed"}, {"geometry": Kernel("precomputed")}]
 )
 def test_precomputed_matrix_of_the_wrong_shape(options):
     with pytest.raises(ValueError, match=r"X has shape \(60, 3\).*\(60, 60\)"):
@@ -229,9 +229,7 @@ def test_given_centers_replace_means():
     expected = np.column_stack(
         [loops(run, given) for run, given in zip(labels.T, centers, strict=True)]
     )
-    assert_allclose(
-        silhouettes(X, labels, geometry="centroid", centers=centers), expected, atol=1e-12
-    )
+    assert_allclose(silhouettes(X, labels, geometry=Centroid(centers)), expected, atol=1e-12)
     # The centres of an Ensemble count without being asked for.
     ensemble = Ensemble.from_labels(labels, centers=centers)
     assert_allclose(silhouettes(X, ensemble, geometry="centroid"), expected, atol=1e-12)
@@ -251,7 +249,7 @@ def test_given_centers_replace_means():
 )
 def test_centers_that_do_not_fit(centers, message):
     with pytest.raises(ValueError, match=message):
-        silhouettes(X, FULL[:, :2], geometry="centroid", centers=centers)
+        silhouettes(X, FULL[:, :2], geometry=Centroid(centers))
 
 
 DATA = {
@@ -299,21 +297,22 @@ def test_kernel_silhouettes_equal_loops(name, labels):
     params, gram = GRAMS[name]
     kernel = laplacian if name.startswith("callable") else name.partition(",")[0]
     expected = kernel_loops(gram, labels)
-    ours = silhouettes(X, labels, geometry="kernel", kernel=kernel, kernel_params=params or None)
+    given = {"params": params} if callable(kernel) else params
+    ours = silhouettes(X, labels, geometry=Kernel(kernel, **given))
     assert_allclose(ours, expected, atol=1e-9)  # a difference of squares: some digits are lost
-    given_gram = silhouettes(gram, labels, geometry="kernel", kernel="precomputed")
+    given_gram = silhouettes(gram, labels, geometry=Kernel("precomputed"))
     assert_allclose(given_gram, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
 @pytest.mark.parametrize("kernel", ["self-tuning", "rbf", "linear", "polynomial"])
 def test_kernels_of_sparse_points(container, kernel):
-    ours = silhouettes(container(X), FULL, geometry="kernel", kernel=kernel)
-    assert_allclose(ours, silhouettes(X, FULL, geometry="kernel", kernel=kernel), atol=1e-7)
+    ours = silhouettes(container(X), FULL, geometry=Kernel(kernel))
+    assert_allclose(ours, silhouettes(X, FULL, geometry=Kernel(kernel)), atol=1e-7)
 
 
 def test_linear_kernel_is_the_centroid_geometry():
-    linear = silhouettes(X, GAPS, geometry="kernel", kernel="linear")
+    linear = silhouettes(X, GAPS, geometry=Kernel("linear"))
     assert_allclose(linear, silhouettes(X, GAPS, geometry="centroid"), atol=1e-9)
 
 
@@ -327,7 +326,7 @@ def test_kernel_that_is_not_positive_semidefinite():
         for i in range(N)
     ]
     assert min(squares) < 0  # so that there is something to clip
-    ours = silhouettes(K, labels, geometry="kernel", kernel="precomputed")
+    ours = silhouettes(K, labels, geometry=Kernel("precomputed"))
     assert_allclose(ours, kernel_loops(K, labels), atol=1e-9)
 
 

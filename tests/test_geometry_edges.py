@@ -14,12 +14,15 @@ from scipy.spatial.distance import cdist
 from silhouette_cases import FULL, GAPS, N, X, by_loops, halved_canberra, rng
 from sklearn.datasets import make_blobs
 
-from clustertrust import CAKE, build_ensemble, confidence
+from clustertrust import CAKE, Metric, ParameterError, build_ensemble, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import Euclidean
 from clustertrust.distances.sampled_means import SampledMeans
-from clustertrust.geometry import choose_geometry, silhouettes, warn_of_long_work
+from clustertrust.geometry import Centroid, Exact, Graph, Kernel, Rms, Sampled, silhouettes
+from clustertrust.geometry.auto import Auto
+from clustertrust.geometry.base import Compute
 from clustertrust.geometry.component import affine, clip, mean_and_std
+from clustertrust.geometry.measuring import GEOMETRIES, sampling_error
 
 EVERY = [  # one call of each way through the code
     {"geometry": "exact"},
@@ -30,14 +33,22 @@ EVERY = [  # one call of each way through the code
     {"geometry": "rms"},
     {"geometry": "kernel"},
     {"geometry": "graph"},
-    {"geometry": "kernel", "kernel": "rbf"},
-    {"geometry": "kernel", "kernel": "linear"},
-    {"geometry": "kernel", "kernel": "polynomial"},
+    {"geometry": Kernel("rbf")},
+    {"geometry": Kernel("linear")},
+    {"geometry": Kernel("polynomial")},
 ]
 
 
 def name_of(options):
     return "-".join(str(value) for value in options.values())
+
+
+def kernel_of(options):
+    """The kernel of silhouettes by one, else None."""
+    geometry = options["geometry"]
+    if geometry == "kernel":
+        return "self-tuning"
+    return geometry.kernel if isinstance(geometry, Kernel) else None
 
 
 every_geometry = pytest.mark.parametrize("options", EVERY, ids=name_of)
@@ -109,7 +120,7 @@ def test_points_that_are_not_assigned(options):
     s = silhouettes(X, GAPS, **options)
     assert_array_equal(np.isnan(s), GAPS < 0)
     # The self-tuning scale and the neighbours look at all points; see the loops.
-    if options["geometry"] not in ("kernel", "graph"):
+    if kernel_of(options) is None and options["geometry"] != "graph":
         for r, run in enumerate(GAPS.T):
             alone = silhouettes(X[run >= 0], run[run >= 0][:, None], **options)[:, 0]
             assert_allclose(s[run >= 0, r], alone, atol=1e-12)
@@ -165,11 +176,7 @@ def test_single_precision(options):
     # The other kernels are computed around the mean of all points, which far points move. Of eight
     # points all are neighbours, and the far ones are the scale of the others.
     "options",
-    [
-        o
-        for o in EVERY
-        if o["geometry"] not in ("graph", "kernel") or o.get("kernel") == "polynomial"
-    ],
+    [o for o in EVERY if o["geometry"] != "graph" and kernel_of(o) in (None, "polynomial")],
     ids=name_of,
 )
 def test_far_points_do_not_blur_the_others(options, container):
@@ -187,7 +194,7 @@ def test_far_points_do_not_blur_the_others(options, container):
     assert_allclose(ours[:6], expected[:6], atol=1e-7)
 
 
-SHIFTABLE = [o for o in EVERY if o.get("metric") != "cosine" and o.get("kernel") != "polynomial"]
+SHIFTABLE = [o for o in EVERY if o.get("metric") != "cosine" and kernel_of(o) != "polynomial"]
 
 
 @pytest.mark.parametrize("options", SHIFTABLE, ids=name_of)
@@ -200,7 +207,7 @@ def test_far_from_the_origin(options):
     )
 
 
-SCALABLE = [o for o in SHIFTABLE if o.get("kernel") != "rbf"]
+SCALABLE = [o for o in SHIFTABLE if kernel_of(o) != "rbf"]
 
 
 @settings(deadline=None, max_examples=25)
@@ -220,7 +227,7 @@ def test_moving_and_scaling_the_points_changes_nothing(data):
     )
     # The kernel takes the root of a difference, which turns an error of 1e-14 into one of 1e-7 near
     # a centre.
-    assert_allclose(after, before, atol=1e-5 if options["geometry"] == "kernel" else 1e-9)
+    assert_allclose(after, before, atol=1e-5 if kernel_of(options) else 1e-9)
     assert (np.abs(before[np.isfinite(before)]) <= 1).all()
 
 
@@ -292,7 +299,8 @@ def test_confidence_normalizes_the_silhouettes(normalization, formula):
     ],
 )
 def test_auto_depends_on_the_size_alone(n, d, metric, expected):
-    assert choose_geometry(n, d, metric) == expected
+    points = np.broadcast_to(0.0, (n, d))  # of any size, and no memory
+    assert Auto(metric=metric).resolve(points, Compute()).name == expected
 
 
 def test_auto_is_settled_and_told():
@@ -303,44 +311,55 @@ def test_auto_is_settled_and_told():
     assert confidence(X, FULL[:, [0, 0]], metric="manhattan").geometry_method == "exact"
 
 
-OPTIONS = {
-    "metric": "manhattan",
-    "metric_params": {"p": 3},
-    "kernel": "rbf",
-    "kernel_params": {"gamma": 1.0},
-    "centers": [np.zeros((8, 3))] * 3,
-}
-USED = {
-    "auto": {"metric", "metric_params"},
-    "exact": {"metric", "metric_params"},
-    "centroid": {"centers"},
-    "rms": set(),
-    "kernel": {"kernel", "kernel_params"},
-}
-UNUSED = [
-    (geometry, option) for geometry in USED for option in OPTIONS if option not in USED[geometry]
-]
+@pytest.mark.parametrize(
+    "geometry", [name for name, kind in GEOMETRIES.items() if not kind.takes_metric]
+)
+def test_a_metric_that_the_geometry_does_not_use(geometry):
+    assert geometry in {"centroid", "kernel", "rms", "sampled"}
+    for way in (geometry, GEOMETRIES[geometry]()):
+        for metric in ("manhattan", Metric("minkowski", {"p": 3})):
+            options = {"geometry": way, "metric": metric}
+            message = rf"^metric=.* is not used by geometry='{geometry}'; .* geometry='exact'"
+            with pytest.raises(ParameterError, match=message):
+                silhouettes(X, FULL, **options)
+            with pytest.raises(ParameterError, match=message):
+                confidence(X, FULL, **options)
+            with pytest.raises(ParameterError, match=message):
+                CAKE(3, **options).fit(X)
 
 
-@pytest.mark.parametrize(("geometry", "option"), UNUSED)
-def test_option_that_the_geometry_does_not_use(geometry, option):
-    options = {"geometry": geometry, option: OPTIONS[option]}
-    with pytest.raises(
-        ValueError, match=f"^{option} is used only by .* not by geometry='{geometry}'"
-    ):
-        silhouettes(X, FULL, **options)
-    with pytest.raises(ValueError, match=f"^{option} is used only by"):
-        confidence(X, FULL, **options)
-    if option != "centers":
-        with pytest.raises(ValueError, match=f"^{option} is used only by"):
-            CAKE(3, **options).fit(X)
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        (kind, option)
+        for kind, own in [
+            (Auto, {"metric"}),
+            (Exact, {"metric"}),
+            (Centroid, {"centers"}),
+            (Rms, set()),
+            (Sampled, set()),
+            (Kernel, {"kernel", "gamma", "degree", "coef0", "params"}),
+            (Graph, {"n_neighbors", "n_steps", "metric", "weights"}),
+        ]
+        for option in ("metric", "centers", "kernel", "gamma", "params", "n_neighbors", "weights")
+        if option not in own
+    ],
+)
+def test_a_geometry_has_its_own_parameters_alone(kind, option):
+    with pytest.raises(TypeError, match=rf"{option}|takes no arguments"):
+        kind(**{option: None})
+    assert option not in kind().get_params()
 
 
 def test_parameters_where_there_are_none():
-    with pytest.raises(ValueError, match="metric='euclidean' takes no parameters"):
-        silhouettes(X, FULL, geometry="exact", metric_params={"p": 3})
-    with pytest.raises(ValueError, match="kernel='linear' takes no parameters"):
-        silhouettes(X, FULL, geometry="kernel", kernel="linear", kernel_params={"gamma": 3})
+    with pytest.raises(ValueError, match="takes no parameters; give its name alone"):
+        silhouettes(X, FULL, geometry="exact", metric=Metric("euclidean", {"p": 3}))
+    with pytest.raises(ValueError, match="gamma=3 is not used by kernel='linear'"):
+        silhouettes(X, FULL, geometry=Kernel("linear", gamma=3))
+    with pytest.raises(ValueError, match=r"params=.* belongs to a function.* kernel='rbf'"):
+        silhouettes(X, FULL, geometry=Kernel("rbf", params={"gamma": 3}))
+    with pytest.raises(ValueError, match="gamma=3 is not used by kernel=<function"):
+        silhouettes(X, FULL, geometry=Kernel(lambda x, y: x @ y, gamma=3))
 
 
 @pytest.mark.parametrize(
@@ -352,7 +371,7 @@ def test_unknown_names_are_told_with_the_choices(call):
         call(X, FULL, geometry="exakt")
     kernels = r"\['linear', 'polynomial', 'precomputed', 'rbf', 'self-tuning'\]"
     with pytest.raises(ValueError, match=f"kernel='gauss' is not known.*{kernels}"):
-        call(X, FULL, geometry="kernel", kernel="gauss")
+        call(X, FULL, geometry=Kernel("gauss"))
     with pytest.raises(ValueError, match=r"(?s)metric.*manhattan"):  # scikit-learn's list
         call(X, FULL, metric="euklid")
 
@@ -386,7 +405,7 @@ def test_labels_that_do_not_fit(call, labels, message):
 
 @pytest.mark.filterwarnings("ignore:Runs .* have one cluster")  # true, and no matter here
 @pytest.mark.parametrize(
-    "options", [{}, {"metric": "precomputed"}, {"geometry": "kernel", "kernel": "precomputed"}]
+    "options", [{}, {"metric": "precomputed"}, {"geometry": Kernel("precomputed")}]
 )
 def test_one_point_is_too_few(options):
     with pytest.raises(ValueError, match=r"1 sample|at least (2|two)"):
@@ -487,7 +506,9 @@ def test_sampled_refuses_sparse_data():
 )
 def test_long_work_is_told_beforehand(n, what):
     if what is None:
-        warn_of_long_work(n, 20, 2)  # pytest turns a warning into an error
+        Exact().warn(
+            np.broadcast_to(0.0, (n, 20)), Compute(2)
+        )  # pytest turns a warning into an error
     else:
         with pytest.warns(UserWarning, match=what + r".* geometry='sampled'"):
-            warn_of_long_work(n, 100, 2)
+            Exact().warn(np.broadcast_to(0.0, (n, 100)), Compute(2))

@@ -19,14 +19,24 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clustertrust import CAKE, audit, build_ensemble, choose_k, confidence, null_reference
-from clustertrust.ensemble.by_distance import BY_DISTANCE
+from clustertrust import (
+    CAKE,
+    Metric,
+    Runs,
+    audit,
+    build_ensemble,
+    choose_k,
+    confidence,
+    null_reference,
+)
+from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.estimator import EXPECTED_FAILED_CHECKS_ON_DISTANCES
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Kernel, silhouettes
 
 X = np.random.default_rng(0).permutation(np.unique(load_iris().data, axis=0))[:120]
 D = cdist(X, X)
+BY_DISTANCE = sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)
 NO_NUMBER = {"hdbscan", "leiden"}  # they find the number of clusters themselves
 
 
@@ -68,7 +78,7 @@ def test_agglomerative_is_average_linkage():
     assert adjusted_rand_score(other.labels_, fcluster(tree, 3, "maxclust")) == 1
 
 
-@pytest.mark.parametrize("clusterer", sorted(BY_DISTANCE))
+@pytest.mark.parametrize("clusterer", BY_DISTANCE)
 @pytest.mark.parametrize("metric", ["manhattan", lambda a, b: np.abs(a - b).sum()])
 def test_runs_and_silhouettes_share_the_metric(clusterer, metric):
     found = cake(clusterer, metric=metric, n_runs=3).fit(X)
@@ -142,8 +152,12 @@ def test_resampling_slices_both_sides(resample):
     for part, run in zip(seen, built.runs, strict=True):
         rows = run.placer.columns
         assert_array_equal(part, D[np.ix_(rows, rows)])
-    for clusterer in sorted(BY_DISTANCE):
-        options = {"resample": resample, "left_out": "predict", "unassigned": "disagree"}
+    for clusterer in BY_DISTANCE:
+        options = {
+            "resample": resample,
+            "n_runs": Runs(4, left_out="predict"),
+            "unassigned": "disagree",
+        }
         found = cake(clusterer, **options).fit(D)
         assert len(found.scores_) == len(D)
     # A point that a run left out goes to the cluster of its nearest point in it.
@@ -219,15 +233,15 @@ def test_a_large_matrix_is_checked_in_every_tile(monkeypatch):
 
 def test_what_cannot_go_with_given_distances_is_refused():
     refused = {
-        "geometry='exact' or 'graph' or 'auto'": {"geometry": "rms"},
+        "metric='precomputed' is not used by geometry='rms'": {"geometry": "rms"},
         "fits Gaussians": {"fusion": "refined"},
-        "takes no parameters": {"metric_params": {"p": 1}},
+        "takes no parameters": {"metric": Metric("precomputed", {"p": 1})},
     }
     for message, options in refused.items():
         with pytest.raises(ValueError, match=message):
             cake(**options).fit(D)
     with pytest.raises(ValueError, match="metric='precomputed'"):
-        CAKE(3, geometry="kernel", kernel="precomputed").fit(D)
+        CAKE(3, geometry=Kernel("precomputed")).fit(D)
     with pytest.raises(ValueError, match=r"device='cuda'.*leave device out"):
         cake(device="cuda").fit(D)
     with pytest.raises(TypeError, match=r"np.load\(path, mmap_mode='r'\)"):
@@ -284,9 +298,9 @@ def test_scikit_learn_check(estimator, check, monkeypatch):
     check(estimator)
 
 
-@pytest.mark.parametrize("clusterer", sorted(BY_DISTANCE))
+@pytest.mark.parametrize("clusterer", BY_DISTANCE)
 def test_a_stored_model_scores_the_same(clusterer, tmp_path):
-    found = cake(clusterer, resample=0.8, left_out="predict").fit(D)
+    found = cake(clusterer, resample=0.8, n_runs=Runs(4, left_out="predict")).fit(D)
     found.save(tmp_path / "model")
     assert (tmp_path / "model").stat().st_size < D.nbytes / 2  # the matrix is not in it
     again = CAKE.load(tmp_path / "model")
@@ -340,10 +354,10 @@ def test_errors_settling_and_checkpoints(tmp_path):
     found = cake(n_runs="auto").fit(D)
     assert found.n_runs_ >= 20
     assert np.isfinite(found.standard_errors_).all()
-    first = cake(checkpoint=tmp_path / "kept").fit(D)
-    again = cake(checkpoint=tmp_path / "kept").fit(D)
+    first = cake(n_runs=Runs(4, checkpoint=tmp_path / "kept")).fit(D)
+    again = cake(n_runs=Runs(4, checkpoint=tmp_path / "kept")).fit(D)
     assert_array_equal(first.scores_, again.scores_)
-    other = cake(checkpoint=tmp_path / "kept", metric="manhattan")
+    other = cake(n_runs=Runs(4, checkpoint=tmp_path / "kept"), metric="manhattan")
     with (
         pytest.warns(UserWarning, match="as distances"),
         pytest.raises(ValueError, match="other metric"),
@@ -386,7 +400,7 @@ def test_the_number_of_clusters_is_chosen_by_distances():
         choose_k(matrix, range(2, 5), template)
 
 
-@pytest.mark.parametrize("clusterer", sorted(BY_DISTANCE))
+@pytest.mark.parametrize("clusterer", BY_DISTANCE)
 def test_sparse_points_by_a_metric(clusterer, tmp_path):
     points = sparse.csr_array(X)
     found = cake(clusterer, metric="cosine", n_runs=3).fit(points)
@@ -417,7 +431,7 @@ def test_a_function_is_known_by_its_name_when_runs_resume(tmp_path):
     def length(a, b):
         return float(np.abs(a - b).sum())
 
-    options = {"checkpoint": tmp_path / "kept", "n_runs": 2}
+    options = {"n_runs": Runs(2, checkpoint=tmp_path / "kept")}
     first = cake(metric=length, **options).fit(X)
     again = cake(metric=lambda a, b: 0.0, n_runs=2)
     again.metric.__qualname__ = length.__qualname__  # as the function of another process

@@ -11,8 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import silhouette_samples
 from sklearn.utils import get_tags
 
-from clustertrust import CAKE, audit, build_ensemble, choose_k, confidence, null_reference
-from clustertrust.distances.metrics import Metric
+from clustertrust import (
+    CAKE,
+    Metric,
+    Runs,
+    audit,
+    build_ensemble,
+    choose_k,
+    confidence,
+    null_reference,
+)
 from clustertrust.distances.mixed import MixedColumns, as_mixed
 from clustertrust.geometry import silhouettes
 from clustertrust.kernels import _numba, _numpy
@@ -217,20 +225,20 @@ def test_polars_gives_the_same():
 
 def test_arrays_and_categories_by_position():
     numbers = np.column_stack([RNG.integers(0, 3, 40), RNG.normal(size=40)])
-    found = cake(metric_params={"categorical": [0]}).fit(numbers)
+    found = cake(metric=Metric("gower", {"categorical": [0]})).fit(numbers)
     table = pd.DataFrame({"a": numbers[:, 0].astype(str), "b": numbers[:, 1]})
     assert_array_equal(found.scores_, cake().fit(table).scores_)
     as_numbers = cake().fit(numbers)
     assert not np.array_equal(as_numbers.scores_, found.scores_)
     with pytest.raises(ValueError, match=r"names 'z', which is no column"):
-        cake(metric_params={"categorical": ["z"]}).fit(numbers)
+        cake(metric=Metric("gower", {"categorical": ["z"]})).fit(numbers)
     with pytest.raises(ValueError, match="'weights', which metric='gower' does not take"):
-        cake(metric_params={"weights": [1]}).fit(numbers)
+        cake(metric=Metric("gower", {"weights": [1]})).fit(numbers)
 
 
 def test_resampling_keeps_the_ranges_of_all_rows():
-    found = cake(resample=0.6, left_out="predict").fit(TABLE)
-    same = cake(metric="precomputed", resample=0.6, left_out="predict").fit(EXACT)
+    found = cake(resample=0.6, n_runs=Runs(4, left_out="predict")).fit(TABLE)
+    same = cake(metric="precomputed", resample=0.6, n_runs=Runs(4, left_out="predict")).fit(EXACT)
     assert_array_equal(found.ensemble_.labels, same.ensemble_.labels)
 
 

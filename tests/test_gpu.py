@@ -22,9 +22,9 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust import CAKE, audit, build_ensemble, choose_k, confidence, null_reference
+from clustertrust import CAKE, Runs, audit, build_ensemble, choose_k, confidence, null_reference
 from clustertrust.cells import meet
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Kernel, silhouettes
 from clustertrust.kernels import _cupy, _cupy_silhouettes, _cupy_sums
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Scoring
@@ -96,7 +96,7 @@ def test_exact_scores_are_those_of_the_cpu(card, name):
     X, labels = SETS[name], runs_of(SETS[name], k=2 if name == "few points" else 3)
     on_cpu = confidence(X, labels, geometry="exact")
     agree(confidence(X, labels, geometry="exact", device="cuda"), on_cpu, 1e-5)
-    double = confidence(X, labels, geometry="exact", device="cuda", precision="double")
+    double = confidence(X, labels, geometry="exact", device="cuda-double")
     agree(double, on_cpu, 1e-5 if X.dtype == np.float32 else 1e-10)
 
 
@@ -112,7 +112,7 @@ def test_scores_by_centres_are_those_of_the_cpu(card, geometry, name):
 @pytest.mark.parametrize("name", ["iris", "moons", "copies and others"])
 def test_scores_by_kernels_are_those_of_the_cpu(card, kernel, name):
     X, labels = SETS[name], runs_of(SETS[name])
-    how = {"geometry": "kernel", "kernel": kernel}
+    how = {"geometry": Kernel(kernel)}
     agree(confidence(X, labels, device="cuda", **how), confidence(X, labels, **how), 1e-6)
 
 
@@ -122,7 +122,7 @@ def test_unseen_points_are_judged_as_on_the_cpu(card, geometry):
     cake = CAKE(3, n_runs=4, random_state=0, device="cuda", geometry=geometry).fit(X)
     assert_array_equal(cake.predict(X), cake.labels_)
     rows = cake.model_.encode(cake.ensemble_.place(new))
-    on_cpu = build_model(X, cake.ensemble_, Scoring.of({"geometry": geometry}))
+    on_cpu = build_model(X, cake.ensemble_, Scoring.from_params({"geometry": geometry}))
     for found, expected in zip(
         cake.model_.silhouettes(rows, new), on_cpu.silhouettes(rows, new), strict=True
     ):
@@ -253,9 +253,9 @@ def test_templates_carry_the_device(card):
 
 def test_finished_runs_are_kept_in_a_checkpoint(card, tmp_path):
     X = SETS["iris"]
-    how = {"n_clusters": 3, "random_state": 0, "device": "cuda", "checkpoint": tmp_path / "kept"}
-    first = build_ensemble(X, n_runs=2, **how)
-    more = build_ensemble(X, n_runs=3, **how)
+    how = {"n_clusters": 3, "random_state": 0, "device": "cuda"}
+    first = build_ensemble(X, n_runs=Runs(2, checkpoint=tmp_path / "kept"), **how)
+    more = build_ensemble(X, n_runs=Runs(3, checkpoint=tmp_path / "kept"), **how)
     assert_array_equal(more.labels[:, :2], first.labels)
 
 
@@ -307,11 +307,8 @@ def test_without_a_gpu_the_reason_is_given(monkeypatch):
     ("settings", "message"),
     [
         ({"device": "gpu"}, "device='gpu' is not known; choose one of"),
-        ({"precision": "half"}, "precision='half' is not known"),
-        (
-            {"device": "cpu", "precision": "double"},
-            "precision='double' is used by device='cuda' alone",
-        ),
+        ({"device": "cuda-half"}, "device='cuda-half' is not known; choose one of"),
+        ({"device": "cpu-double"}, "device='cpu-double' is not known; choose one of"),
     ],
 )
 def test_bad_settings(settings, message):

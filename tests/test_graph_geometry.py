@@ -15,9 +15,9 @@ from sklearn.datasets import make_moons
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 from strategies import few
 
-from clustertrust import CAKE, audit, build_ensemble, confidence
+from clustertrust import CAKE, Runs, audit, build_ensemble, confidence
 from clustertrust.distances import graph_shares
-from clustertrust.geometry import silhouettes
+from clustertrust.geometry import Graph, silhouettes
 
 MOONS, SIDE = make_moons(200, noise=0.06, random_state=0)
 
@@ -29,7 +29,7 @@ def by_oracle(D, labels, k=15, steps=4):
 @pytest.mark.parametrize("labels", [FULL, GAPS], ids=["full", "gaps"])
 @pytest.mark.parametrize("params", [{}, {"n_neighbors": 4}, {"n_steps": 1}, {"n_steps": 7}])
 def test_matches_plain_walks(labels, params):
-    ours = silhouettes(X, labels, geometry="graph", graph_params=params)
+    ours = silhouettes(X, labels, geometry=Graph(**params))
     plain = {"k": params.get("n_neighbors", 15), "steps": params.get("n_steps", 4)}
     assert_allclose(ours, by_oracle(cdist(X, X).tolist(), labels, **plain), atol=1e-12)
 
@@ -47,7 +47,7 @@ def test_copies_have_a_scale():
     """Points with eight copies and more have no distance of their own."""
     points = np.repeat(X[:6], 10, axis=0)
     # 9 copies and all 10 of the nearest others: which of equal points are linked does not matter.
-    ours = silhouettes(points, FULL, geometry="graph", graph_params={"n_neighbors": 19})
+    ours = silhouettes(points, FULL, geometry=Graph(n_neighbors=19))
     assert_allclose(ours, by_oracle(cdist(points, points).tolist(), FULL, 19), atol=1e-12)
     assert np.isfinite(silhouettes(np.zeros((60, 2)), FULL, geometry="graph")).all()
 
@@ -70,7 +70,7 @@ def test_a_graph_of_weights():
     np.fill_diagonal(both, 0.0)
     plain = {i: {j: both[i, j] for j in np.flatnonzero(both[i])} for i in range(60)}
     expected = oracles.graph_silhouettes(plain, GAPS, 4)
-    options = {"geometry": "graph", "kernel": "precomputed"}
+    options = {"geometry": Graph(weights=True)}
     for stored in (weights, weights.toarray(), both):
         assert_allclose(silhouettes(stored, GAPS, **options), expected, atol=1e-12)
 
@@ -92,7 +92,7 @@ def graphs(draw):
 
 
 def of_weights(W, labels):
-    return silhouettes(sparse.csr_array(W), labels, geometry="graph", kernel="precomputed")
+    return silhouettes(sparse.csr_array(W), labels, geometry=Graph(weights=True))
 
 
 @few
@@ -213,14 +213,14 @@ def test_audit_on_points_and_graphs():
     weights = graph.copy()
     weights.data = np.exp(-((weights.data / 0.1) ** 2))
     for data, how in (
-        (MOONS, {}),
-        (graph, {"metric": "precomputed"}),
-        (weights, {"kernel": "precomputed"}),
+        (MOONS, Graph()),
+        (graph, Graph(metric="precomputed")),
+        (weights, Graph(weights=True)),
     ):
-        found = audit(data, given, geometry="graph", n_runs=12, random_state=0, **how)
+        found = audit(data, given, geometry=how, n_runs=12, random_state=0)
         assert set(np.argsort(found.scores)[:2]) == {3, 50}
         assert_array_equal(found.suggested[[3, 50]], SIDE[[3, 50]])
-        expected = silhouettes(data, given[:, None], geometry="graph", **how)[:, 0]
+        expected = silhouettes(data, given[:, None], geometry=how)[:, 0]
         assert_allclose(found.silhouette_mean, expected, atol=1e-12)
 
 
@@ -229,14 +229,14 @@ def test_audit_on_points_and_graphs():
     [
         {"clusterer": "leiden"},
         {"clusterer": "spectral", "n_clusters": 2},
-        {"clusterer": "hdbscan", "geometry": "graph", "graph_params": {"n_steps": 3}},
+        {"clusterer": "hdbscan", "geometry": Graph(n_steps=3)},
     ],
     ids=lambda options: options["clusterer"],
 )
 def test_a_sparse_graph_is_clustered_and_scored(options, tmp_path):
     """Nothing but distances to neighbours, through a file and for new points too."""
     search = NearestNeighbors(n_neighbors=12).fit(MOONS)
-    how = {"metric": "precomputed", "resample": 0.8, "left_out": "predict", "n_runs": 4}
+    how = {"metric": "precomputed", "resample": 0.8, "n_runs": Runs(4, left_out="predict")}
     how |= {"agreement": "jaccard"}
     cake = CAKE(random_state=0, **how, **options).fit(search.kneighbors_graph(mode="distance"))
     assert cake.geometry_method_ == "graph"
@@ -270,12 +270,21 @@ def test_confidence_takes_a_graph():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"geometry": "exact", "graph_params": {"n_neighbors": 5}}, "graph_params is used only"),
-        ({"graph_params": {"neighbors": 5}}, "graph_params='neighbors' is not known"),
-        ({"graph_params": {"n_neighbors": 0}}, r"graph_params\['n_neighbors'\]=0"),
-        ({"kernel": "rbf"}, "kernel='rbf' does not weigh"),
-        ({"kernel": "precomputed", "metric": "manhattan"}, "metric='manhattan' would not be used"),
-        ({"kernel": "precomputed", "graph_params": {"n_neighbors": 5}}, "not used where X holds"),
+        ({"geometry": Graph(n_neighbors=0)}, "n_neighbors=0 must be at least 1"),
+        ({"geometry": Graph(n_steps=0)}, "n_steps=0 must be at least 1"),
+        ({"geometry": Graph(weights="yes")}, "weights='yes' must be True or False"),
+        (
+            {"geometry": Graph(weights=True), "metric": "manhattan"},
+            r"metric='manhattan' is not used where X holds weights \(weights=True\)",
+        ),
+        (
+            {"geometry": Graph(weights=True, metric="manhattan")},
+            r"metric='manhattan' is not used where X holds weights \(weights=True\)",
+        ),
+        (
+            {"geometry": Graph(5, weights=True)},
+            "n_neighbors=5 is not used where X holds the weights of all links",
+        ),
         ({"fusion": "refined"}, "geometry='graph' does not use"),
     ],
     ids=str,
@@ -289,7 +298,7 @@ def test_bad_graphs():
     graph = sparse.csr_array(kneighbors_graph(X, 5, mode="distance"))
     options = {"geometry": "graph", "metric": "precomputed"}
     with pytest.raises(ValueError, match="not used where X is a sparse graph"):
-        confidence(graph, FULL, graph_params={"n_neighbors": 5}, **options)
+        confidence(graph, FULL, geometry=Graph(n_neighbors=5), metric="precomputed")
     with pytest.raises(ValueError, match=r"shape \(60, 59\)"):
         confidence(graph[:, :59], FULL, **options)
     with pytest.raises(TypeError, match="geometry='graph'"):
@@ -301,7 +310,7 @@ def test_bad_graphs():
         with pytest.raises(ValueError, match=place):
             confidence(wrong, FULL, **options)
         with pytest.raises(ValueError, match="not a valid weight"):
-            confidence(wrong, FULL, geometry="graph", kernel="precomputed")
+            confidence(wrong, FULL, geometry=Graph(weights=True))
         dense = wrong.toarray()
         with pytest.raises(ValueError, match="not a valid distance"):
             confidence(dense, FULL, **options)

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_iris, make_blobs
 from templates import null_reference
 
-from clustertrust import CAKE
+from clustertrust import CAKE, Runs
 from clustertrust.null import DEFAULT, FAMILIES
 from clustertrust.null.reference import p_value
 from clustertrust.null.surrogates import far_out
@@ -417,10 +417,13 @@ def test_progress_is_told_where_somebody_watches(monkeypatch):
         ({"max_points": 1}, "max_points=1 must be at least 2"),
         ({"random_state": [1, 2]}, "random_state=.* must be a number or None"),
         ({"fusion": "sum"}, "fusion='sum' is not known"),
-        ({"geometry": "rms", "metric": "manhattan"}, "metric is used only by geometry"),
+        (
+            {"geometry": "rms", "metric": "manhattan"},
+            "metric='manhattan' is not used by geometry='rms'",
+        ),
         ({"metric": "precomputed"}, "Surrogates are points without clusters"),
         ({"n_clusters": 500}, "n_clusters=500 is more than the 120 points"),
-        ({"on_failure": "ignore"}, "on_failure='ignore' is not known"),
+        ({"n_runs": Runs(on_failure="ignore")}, "on_failure='ignore' is not known"),
         ({"clusterer": "k"}, "clusterer='k' is not known"),
     ],
 )

@@ -24,7 +24,7 @@ from templates import choose_k, null_reference
 import clustertrust
 from clustertrust import CAKE, confidence
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
-from clustertrust.fusion import WITH_PERSISTENCE, harmonic, refined
+from clustertrust.fusion import FUSIONS, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
 from clustertrust.summary import ambiguous_points, by_cluster
 
@@ -316,7 +316,7 @@ def test_the_fusion_needs_both_and_nan_stays_nan():
         np.array([1.0, 1.0, 1.0, 0.0]),
     )
     assert_allclose(refined(c, g, p), [1, 0.5, np.nan, 1 / 3])
-    assert {"refined"} == WITH_PERSISTENCE
+    assert [name for name, kind in FUSIONS.items() if kind.uses_persistence] == ["refined"]
 
 
 def test_unseen_points_are_judged_as_they_are_scored(cake):

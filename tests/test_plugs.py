@@ -81,13 +81,17 @@ def test_a_geometry_of_ones_own_scores_old_and_new_points():
 
 def test_a_geometry_of_ones_own_can_get_a_name(monkeypatch):
     monkeypatch.setitem(GEOMETRIES, "blurred", Blurred)
-    assert CAKE(3, geometry="blurred", n_runs=3, random_state=0).fit(X).geometry_method_ == "blurred"
+    assert (
+        CAKE(3, geometry="blurred", n_runs=3, random_state=0).fit(X).geometry_method_ == "blurred"
+    )
 
 
 def test_a_geometry_checks_its_own_parameters():
     with pytest.raises(ParameterError, match="width=-1 is below 0; give a width"):
         CAKE(3, geometry=Blurred(-1)).fit(X)
-    with pytest.raises(ParameterError, match="metric='manhattan' is not used by geometry='blurred'"):
+    with pytest.raises(
+        ParameterError, match="metric='manhattan' is not used by geometry='blurred'"
+    ):
         CAKE(3, geometry=Blurred(), metric="manhattan").fit(X)
 
 

@@ -398,7 +398,7 @@ def test_points_that_a_refit_leaves_out_do_not_count(average):
 
 
 def test_auto_geometry_is_settled_once(monkeypatch):
-    monkeypatch.setattr("clustertrust.geometry.EXACT_POINTS", 150)
+    monkeypatch.setattr("clustertrust.geometry.auto.EXACT_POINTS", 150)
     X, scores = noisy()
     auto = quiet(X, scores, 2, coverages=[0.5, 0.9], n_jobs=1)  # 100 and 181 points, of 201
     assert auto.geometry == "rms"

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from clustertrust import CAKE, Ensemble, build_ensemble
+from clustertrust import CAKE, Ensemble, Runs, build_ensemble
 from clustertrust.storage import read_arrays, write_arrays
 
 # Neighbours alone do not link the setosas with the rest, of which spectral clustering warns.
@@ -137,9 +137,9 @@ def test_objects_are_never_written(tmp_path):
 def test_a_build_goes_on_where_another_stopped(tmp_path):
     settings = {"clusterer": ["kmeans", "gmm"], "n_clusters": 3, "random_state": 0, "resample": 0.9}
     whole = build_ensemble(X, n_runs=6, **settings)
-    build_ensemble(X, n_runs=3, checkpoint=tmp_path / "runs", **settings)
+    build_ensemble(X, n_runs=Runs(3, checkpoint=tmp_path / "runs"), **settings)
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
-    resumed = build_ensemble(X, n_runs=6, checkpoint=tmp_path / "runs", **settings)
+    resumed = build_ensemble(X, n_runs=Runs(6, checkpoint=tmp_path / "runs"), **settings)
     assert_array_equal(resumed.labels, whole.labels)
     assert_array_equal(resumed.place(NEW), whole.place(NEW))
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
@@ -147,8 +147,8 @@ def test_a_build_goes_on_where_another_stopped(tmp_path):
 
 
 def test_a_build_without_a_seed_goes_on_with_its_own(tmp_path):
-    first = build_ensemble(X, n_clusters=3, n_runs=3, checkpoint=tmp_path / "runs")
-    more = build_ensemble(X, n_clusters=3, n_runs=5, checkpoint=tmp_path / "runs")
+    first = build_ensemble(X, n_clusters=3, n_runs=Runs(3, checkpoint=tmp_path / "runs"))
+    more = build_ensemble(X, n_clusters=3, n_runs=Runs(5, checkpoint=tmp_path / "runs"))
     assert_array_equal(more.labels[:, :3], first.labels)
     assert len(set(more.seeds)) == 5
 
@@ -167,16 +167,17 @@ def test_a_build_without_a_seed_goes_on_with_its_own(tmp_path):
     ],
 )
 def test_other_data_or_settings_are_refused(tmp_path, other, named):
-    settings = {"X": X, "clusterer": "kmeans", "n_clusters": 3, "n_runs": 2, "random_state": 0}
-    build_ensemble(checkpoint=tmp_path / "runs", **settings)
+    settings = {"X": X, "clusterer": "kmeans", "n_clusters": 3, "random_state": 0}
+    runs = Runs(2, checkpoint=tmp_path / "runs")
+    build_ensemble(n_runs=runs, **settings)
     with pytest.raises(ValueError, match=f"was begun with other .*{named}"):
-        build_ensemble(checkpoint=tmp_path / "runs", **(settings | other))
+        build_ensemble(n_runs=runs, **(settings | other))
 
 
 KILLED_AT_A_WRITE = """
 import os, signal, sys
 from sklearn.datasets import load_iris
-from clustertrust import build_ensemble
+from clustertrust import Runs, build_ensemble
 real, done = os.replace, []
 def replace(source, target):
     done.append(target)
@@ -184,7 +185,8 @@ def replace(source, target):
         os.kill(os.getpid(), signal.SIGKILL)
     real(source, target)
 os.replace = replace
-build_ensemble(load_iris().data, n_clusters=3, n_runs=3, random_state=0, n_jobs=1, checkpoint=sys.argv[1])
+runs = Runs(3, checkpoint=sys.argv[1])
+build_ensemble(load_iris().data, n_clusters=3, n_runs=runs, random_state=0, n_jobs=1)
 """
 
 
@@ -196,7 +198,7 @@ def test_what_a_killed_build_was_writing_is_cleaned(tmp_path, whole):
     assert done.returncode == -signal.SIGKILL
     assert len(list(runs.glob(".*.part"))) == 1
     assert len(list(runs.glob("[!.]*"))) == whole
-    resumed = build_ensemble(X, n_clusters=3, n_runs=3, random_state=0, checkpoint=runs)
+    resumed = build_ensemble(X, n_clusters=3, n_runs=Runs(3, checkpoint=runs), random_state=0)
     assert sorted(os.listdir(runs)) == [
         "run-00000.npz",
         "run-00001.npz",
@@ -215,7 +217,7 @@ def test_what_only_looks_like_a_leftover_is_not_touched(tmp_path, name):
     for file in (name, ".settings.json.0123abcd.part"):
         (tmp_path / file).write_text("years of work")
     with pytest.raises(ValueError, match="holds other files"):
-        build_ensemble(X, n_clusters=3, n_runs=2, checkpoint=tmp_path)
+        build_ensemble(X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path))
     assert sorted(os.listdir(tmp_path)) == sorted([name, ".settings.json.0123abcd.part"])
 
 
@@ -229,7 +231,7 @@ def test_a_file_under_work_that_another_process_cleans_is_written_again(tmp_path
         real(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
+    build_ensemble(X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path / "runs"), random_state=0)
     assert len(taken) == 1
     assert sorted(os.listdir(tmp_path / "runs")) == [
         "run-00000.npz",
@@ -241,26 +243,31 @@ def test_a_file_under_work_that_another_process_cleans_is_written_again(tmp_path
 def test_a_folder_of_other_things_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(ValueError, match="holds other files"):
-        build_ensemble(X, n_clusters=3, n_runs=2, checkpoint=tmp_path)
+        build_ensemble(X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path))
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
 def test_a_damaged_run_is_told(tmp_path):
-    build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
+    build_ensemble(X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path / "runs"), random_state=0)
     (tmp_path / "runs" / "run-00001.npz").write_bytes(b"PK")
     with pytest.raises(ValueError, match=r"run-00001.npz' is damaged"):
-        build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
+        build_ensemble(
+            X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path / "runs"), random_state=0
+        )
     (tmp_path / "runs" / "settings.json").write_text("{")
     with pytest.raises(ValueError, match=r"unreadable settings\.json"):
-        build_ensemble(X, n_clusters=3, n_runs=2, random_state=0, checkpoint=tmp_path / "runs")
+        build_ensemble(
+            X, n_clusters=3, n_runs=Runs(2, checkpoint=tmp_path / "runs"), random_state=0
+        )
 
 
 BUILD = """
 import sys
 from sklearn.datasets import load_iris
-from clustertrust import build_ensemble
-build_ensemble(load_iris().data, ["kmeans", "gmm"], n_clusters=3, n_runs=40, random_state=0, n_jobs=2,
-               checkpoint=sys.argv[1]).save(sys.argv[2])
+from clustertrust import Runs, build_ensemble
+runs = Runs(40, checkpoint=sys.argv[1])
+build_ensemble(load_iris().data, ["kmeans", "gmm"], n_clusters=3, n_runs=runs, random_state=0,
+               n_jobs=2).save(sys.argv[2])
 """
 
 

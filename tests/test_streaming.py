@@ -19,12 +19,13 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from strategies import few, labelings
 
-from clustertrust import CAKE, Ensemble, confidence
+from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.cells import meet
 from clustertrust.distances.dissimilarity import cluster_moments
 from clustertrust.files.delimited import EXACT
 from clustertrust.files.sources import ArraySource
 from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, read_table, write_table
+from clustertrust.geometry import Centroid
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
 from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
@@ -215,8 +216,8 @@ def test_scores_are_those_of_the_runs_in_memory(points, tmp_path, clusterer, geo
         tmp_path / "x.npy"
     )
     ensemble = Ensemble.from_labels(cake.ensemble_.place(points))
-    centers = cake.ensemble_.centers if geometry == "centroid" else None
-    expected = confidence(points, ensemble, geometry=geometry, centers=centers)
+    same = Centroid(cake.ensemble_.centers) if geometry == "centroid" else geometry
+    expected = confidence(points, ensemble, geometry=same)
     assert_array_equal(cake.labels_, expected.labels)
     assert_array_equal(cake.rival_, expected.rival)
     for name in (
@@ -388,7 +389,7 @@ def test_points_left_out_of_a_run_cannot_be_skipped(points, tmp_path):
         ValueError, match=r"left_out='skip' with resample=0\.5 needs all points at once"
     ):
         CAKE(4, resample=0.5).fit(tmp_path / "x.npy")
-    cake = CAKE(4, resample=0.5, left_out="predict", n_runs=3, random_state=0).fit(
+    cake = CAKE(4, resample=0.5, n_runs=Runs(3, left_out="predict"), random_state=0).fit(
         tmp_path / "x.npy"
     )
     assert np.isfinite(cake.scores_).all()

@@ -19,8 +19,9 @@ from scipy.sparse.csgraph import shortest_path
 from sklearn.datasets import make_circles, make_moons
 from sklearn.neighbors import kneighbors_graph
 
-from clustertrust import Confidence, Ensemble, build_ensemble, confidence
+from clustertrust import Confidence, Ensemble, Runs, build_ensemble, confidence
 from clustertrust.evaluation import auroc, correctness
+from clustertrust.geometry import Graph
 from experiments import data
 from experiments.beyond import RESULTS, into_page
 from experiments.page import markdown
@@ -84,7 +85,7 @@ def drawn_again(name: str) -> bool:
 CLUSTERERS: dict[str, dict[str, Any]] = {
     "kmeans": {},
     "spectral": {"vary": {"n_neighbors": range(8, 16)}},
-    "leiden": {"resample": 0.8, "left_out": "predict"},
+    "leiden": {"resample": 0.8},
 }
 
 
@@ -92,7 +93,8 @@ def runs_of(X: Floats, clusterer: str, k: int, n_runs: int, seed: int) -> Ensemb
     """Return the runs; Leiden finds its own number of clusters."""
     number = {} if clusterer == "leiden" else {"n_clusters": k}
     how = CLUSTERERS[clusterer]
-    return build_ensemble(X, clusterer, n_runs=n_runs, random_state=seed, **number, **how)
+    runs = Runs(n_runs, left_out="predict" if "resample" in how else "skip")
+    return build_ensemble(X, clusterer, n_runs=runs, random_state=seed, **number, **how)
 
 
 def right(labels: Labels, y: Labels, clusterer: str) -> NDArray[np.bool_]:
@@ -105,13 +107,13 @@ def right(labels: Labels, y: Labels, clusterer: str) -> NDArray[np.bool_]:
 
 def steps(n: int) -> Callable[[Floats, Ensemble], Confidence]:
     """Walks of n steps."""
-    return lambda X, runs: confidence(X, runs, geometry="graph", graph_params={"n_steps": n})
+    return lambda X, runs: confidence(X, runs, geometry=Graph(n_steps=n))
 
 
 def unweighted(X: Floats, runs: Ensemble) -> Confidence:
     """All links of the same weight."""
     links = kneighbors_graph(X, NEAR)
-    return confidence(links, runs, geometry="graph", kernel="precomputed")
+    return confidence(links, runs, geometry=Graph(weights=True))
 
 
 def by_paths(X: Floats, runs: Ensemble) -> Confidence:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from clustertrust import build_ensemble, confidence
+from clustertrust import Runs, build_ensemble, confidence
 from clustertrust.evaluation import auroc
 from experiments import data
 from experiments.beyond import RESULTS, into_page
@@ -61,10 +61,13 @@ def measure(size: Size) -> Iterator[dict[str, Any]]:
         for repetition in range(size.repetitions):
             drawn = Points(size.points, size.runs, size.repetitions, size.sets)
             X, y = points_of(name, drawn, repetition)
-            for way, how in WAYS.items():
+            for way, settings in WAYS.items():
+                left_out = settings.get("left_out", "skip")
+                n_runs = Runs(size.runs, left_out=left_out)
+                how = {name: value for name, value in settings.items() if name != "left_out"}
                 with hushed():
                     runs = build_ensemble(
-                        X, "leiden", n_runs=size.runs, random_state=repetition, **how
+                        X, "leiden", n_runs=n_runs, random_state=repetition, **how
                     )
                     found = confidence(X, runs, geometry="graph", agreement="jaccard")
                 correct = right(found.labels, y, "leiden")
