@@ -43,8 +43,8 @@ reproduce: .venv/installed-for-tests .venv-printed/installed
 	$(BIN)/python -m experiments all
 
 lint: .venv/installed-for-tests
-	$(BIN)/ruff check src tests benchmarks experiments examples docs
-	$(BIN)/ruff format --check src tests benchmarks experiments examples docs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 .venv/bin/python:
@@ -58,9 +58,9 @@ lint: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@ .venv/installed
 
-.venv-printed/installed: pyproject.toml experiments/requirements-printed.txt
+.venv-printed/installed: pyproject.toml experiments/paper/requirements-printed.txt
 	$(PYTHON) -m venv .venv-printed
-	.venv-printed/bin/python -m pip install --quiet --requirement experiments/requirements-printed.txt --editable .
+	.venv-printed/bin/python -m pip install --quiet --requirement experiments/paper/requirements-printed.txt --editable .
 	touch $@
 
 clean:
