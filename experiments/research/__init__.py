@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from experiments.paper.results import write
@@ -29,6 +30,16 @@ def folder(question: str, *, full: bool = True) -> Path:
     """Where the results of a question go: those of the full form are committed, those of a trial are not."""
     results = HERE / question / "results"
     return results if full else results / "quick"
+
+
+def publish(tables: Mapping[str, str], path: Path, page: str, *, full: bool) -> None:
+    """Print tables and write them to a file; those of the full form also into a page of the docs, by their names."""
+    text = "\n\n".join(tables.values())
+    write(path, text + "\n")
+    if full:
+        for name, table in tables.items():
+            into_page(page, name, table)
+    print(text)
 
 
 def into_page(page: str, name: str, text: str) -> None:

@@ -24,7 +24,7 @@ from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, into_page
+from experiments.research import command, folder, publish
 
 # The paper's real sets, two of its drawn ones, and two shapes that no clusterer of centres finds. The list was made
 # before anything was measured on it.
@@ -348,11 +348,7 @@ def main() -> None:
         "kinds": kinds_table(errors),
         "verdicts": verdicts_table(verdicts, size),
     }
-    write(out / "audit.md", "\n\n".join(tables.values()) + "\n")
-    if size is FULL:
-        for name, text in tables.items():
-            into_page("audit.md", name, text)
-    print("\n\n".join(tables.values()))
+    publish(tables, out / "audit.md", "audit.md", full=chosen.full)
 
 
 if __name__ == "__main__":

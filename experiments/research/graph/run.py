@@ -24,7 +24,7 @@ from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, into_page
+from experiments.research import command, folder, publish
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -212,11 +212,7 @@ def main() -> None:
     rows = pd.DataFrame(list(measure(size)))
     write(out / "graph.csv", rows.to_csv(index=False, float_format="%.6g"))
     tables = {"graph": sets_table(rows, size), "graph means": means_table(rows)}
-    write(out / "graph.md", "\n\n".join(tables.values()) + "\n")
-    if size is FULL:
-        for name, text in tables.items():
-            into_page("graph.md", name, text)
-    print("\n\n".join(tables.values()))
+    publish(tables, out / "graph.md", "graph.md", full=chosen.full)
 
 
 if __name__ == "__main__":

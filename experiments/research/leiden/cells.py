@@ -18,7 +18,7 @@ from clustertrust.evaluation import auroc
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import folder, into_page
+from experiments.research import folder, publish
 from experiments.research.graph.run import right
 
 COMPONENTS = (10, 20, 30, 50)
@@ -111,10 +111,7 @@ def main() -> None:
     rows = pd.DataFrame(list(measure(scanpy.datasets.pbmc68k_reduced())))
     out = folder("leiden")
     write(out / "cells.csv", rows.to_csv(index=False, float_format="%.6g"))
-    table = table_of(rows)
-    write(out / "cells.md", table + "\n")
-    into_page("anndata.md", "cells", table)
-    print(table)
+    publish({"cells": table_of(rows)}, out / "cells.md", "anndata.md", full=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, into_page
+from experiments.research import command, folder, publish
 from experiments.research.graph.run import CELLS, points_of, right
 from experiments.research.graph.run import Size as Points
 
@@ -129,11 +129,8 @@ def main() -> None:
     size, out = FULL if chosen.full else QUICK, folder("leiden", full=chosen.full)
     rows = pd.DataFrame(list(measure(size)))
     write(out / "leiden.csv", rows.to_csv(index=False, float_format="%.6g"))
-    table = ways_table(rows, size)
-    write(out / "leiden.md", table + "\n")
-    if size is FULL:
-        into_page("anndata.md", "leiden", table)
-    print(table)
+    tables = {"leiden": ways_table(rows, size)}
+    publish(tables, out / "leiden.md", "anndata.md", full=chosen.full)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from experiments.paper import data
 from experiments.paper.page import markdown
 from experiments.paper.results import write
 from experiments.paper.runs import hushed
-from experiments.research import command, folder, into_page
+from experiments.research import command, folder, publish
 
 EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)
 BANDS = tuple(f"{low:g} to {high:g}" for low, high in pairwise(EDGES))
@@ -180,11 +180,7 @@ def main() -> None:
     rows = pd.DataFrame(list(run(size)))
     write(out / "reasons.csv", rows.to_csv(index=False))
     tables = page(rows, size)
-    write(out / "reasons.md", "\n\n".join(tables.values()) + "\n")
-    if size is FULL:
-        for name, text in tables.items():
-            into_page("reading.md", name, text)
-    print("\n\n".join(tables.values()))
+    publish(tables, out / "reasons.md", "reading.md", full=chosen.full)
 
 
 if __name__ == "__main__":
