@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-gpu test-portable chromium lint bench bench-full docs reproduce clean
+.PHONY: demo test test-gpu test-portable test-fuzz chromium lint bench bench-full docs reproduce clean
 
 demo: .venv/installed
 	$(BIN)/clustertrust demo
@@ -14,6 +14,11 @@ test: lint chromium
 # `make test` has the quick part.
 test-portable: .venv/installed-for-tests
 	$(BIN)/python tests/portable.py
+
+# Random damage to files and arguments for SECONDS; `make test` has the quick part.
+SECONDS ?= 3600
+test-fuzz: .venv/installed-for-tests
+	PYTHONPATH=tests:src $(BIN)/python -m fuzz $(SECONDS)
 
 # On a machine with an NVIDIA GPU and CuPy, with the Python that has them: make test-gpu PYTHON=python3
 test-gpu:

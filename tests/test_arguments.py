@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.fuzz_arguments import calls, strangers
+from fuzz.arguments import strangers
+from fuzz.calls import calls
 from matplotlib.figure import Figure
 from templates import choose_k, null_reference
 
