@@ -59,7 +59,7 @@ class Case(NamedTuple):
 
 def find_data() -> None:
     """Read the real sets from `../shared/data` where that folder is there and no other is named."""
-    folder = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(__file__).parents[3] / "shared" / "data"
     if folder.is_dir():
         os.environ.setdefault("CLUSTERTRUST_DATA", str(folder))
 

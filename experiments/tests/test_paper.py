@@ -264,7 +264,11 @@ def test_the_code_still_gives_the_committed_fair_results():
     assert stored["value"].to_numpy() == pytest.approx(fresh["value"].to_numpy(), abs=1e-4)
 
 
-@pytest.mark.parametrize("folder", [results.RESULTS, *research.HERE.glob("*/results")], ids=str)
+@pytest.mark.parametrize(
+    "folder",
+    [results.RESULTS, *research.HERE.glob("*/results")],
+    ids=lambda folder: folder.parent.name,
+)
 def test_committed_results_say_on_which_processor_they_were_made(folder):
     tables = {path.name for path in folder.glob("*.csv")} - {results.PROCESSORS}
     noted = results.processors(folder)

