@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-full test-plain test-lowest test-gpu test-portable chromium lint bench bench-full docs reproduce clean
+.PHONY: demo test test-full test-plain test-lowest test-gpu test-portable test-fuzz chromium lint bench bench-full docs reproduce clean
 
 demo: .venv/installed
 	$(BIN)/clustertrust demo
@@ -37,6 +37,11 @@ run-lowest: .venv-lowest/installed
 test-portable: .venv/installed-for-tests
 	$(BIN)/python tests/portable.py
 
+# Random damage to files and arguments for SECONDS; `make test` has the quick part.
+SECONDS ?= 3600
+test-fuzz: .venv/installed-for-tests
+	PYTHONPATH=tests:src $(BIN)/python -m fuzz $(SECONDS)
+
 # On a machine with an NVIDIA GPU and CuPy, with the Python that has them: make test-gpu PYTHON=python3
 test-gpu:
 	PYTHONPATH=src $(PYTHON) -m pytest -q -p no:cacheprovider -m gpu tests/test_gpu.py
@@ -65,8 +70,8 @@ reproduce: .venv/installed-for-tests .venv-printed/installed
 	$(BIN)/python -m experiments all
 
 lint: .venv/installed-for-tests
-	$(BIN)/ruff check src tests benchmarks experiments examples docs
-	$(BIN)/ruff format --check src tests benchmarks experiments examples docs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 .venv/bin/python:
@@ -80,9 +85,9 @@ lint: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@ .venv/installed
 
-.venv-printed/installed: pyproject.toml experiments/requirements-printed.txt
+.venv-printed/installed: pyproject.toml experiments/paper/requirements-printed.txt
 	$(PYTHON) -m venv .venv-printed
-	.venv-printed/bin/python -m pip install --quiet --requirement experiments/requirements-printed.txt --editable .
+	.venv-printed/bin/python -m pip install --quiet --requirement experiments/paper/requirements-printed.txt --editable .
 	touch $@
 
 # Both are installed as users do, not as editable: that also tests what is in the wheel, and each keeps its own cache of compiled

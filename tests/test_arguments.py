@@ -7,8 +7,9 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.fuzz_arguments import calls, strangers
 from extras import extra
+from fuzz.arguments import strangers
+from fuzz.calls import calls
 from templates import choose_k, null_reference
 
 from clustertrust import (

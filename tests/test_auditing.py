@@ -469,36 +469,3 @@ def test_neighbourhood_of_few_points():
     assert near.of.tolist() == [[1, -1]]
     few = audit([[0.0], [0.1], [5.0], [5.1]], ["a", "a", "b", "b"], n_runs=4, random_state=0)
     assert few.scores.shape == (4,)
-
-
-# What measures audits
-
-
-@pytest.mark.parametrize("kind", ["random", "neighbour"])
-def test_errors_are_planted_as_told(kind):
-    measured = pytest.importorskip("experiments.beyond.audit")
-    given, planted = measured.plant(X, Y, 0.1, kind, [1])
-    assert planted.sum() == 15
-    assert_array_equal(given != Y, planted)
-    if kind == "neighbour":
-        away = cdist(X, X) + np.where(Y[:, None] == Y, np.inf, 0)
-        assert_array_equal(given[planted], Y[away.argmin(axis=1)][planted])
-
-
-def test_precision_counts_planted_errors_among_the_lowest():
-    measured = pytest.importorskip("experiments.beyond.audit")
-    planted = np.array([True, True, False, False, True])
-    assert measured.precision(np.array([0.1, 0.9, 0.2, 0.8, 0.15]), planted) == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    "name", ["one split in two", "two merged into one", "one of random points"]
-)
-def test_labellings_are_changed_as_told(name):
-    measured = pytest.importorskip("experiments.beyond.audit")
-    given, expected = measured.PLANTED[name](BLOBS, TRUE, np.random.default_rng(0))
-    changed = {"one split in two": TRUE == 0, "two merged into one": TRUE == 1}
-    where = changed.get(name, np.ones(len(TRUE), dtype=bool))
-    assert_array_equal(given[~where], TRUE[~where])
-    assert (given != TRUE).any()
-    assert set(expected) <= set(given.tolist())

@@ -18,7 +18,7 @@ from clustertrust.kernels import backend
 
 __all__ = ["N_NEIGHBORS", "N_STEPS", "GraphShares"]
 
-# Chosen by argument and measured beside others (experiments/beyond/graph.py): one step looks only
+# Chosen by argument and measured beside others (experiments/research/graph): one step looks only
 # at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15
 N_STEPS = 4

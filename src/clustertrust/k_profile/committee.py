@@ -26,7 +26,7 @@ __all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities", "support
 
 # The exponents of largest likelihood on development sets with known k, by the signals that apply,
 # and the mass of plausible sets, with the share of the 40 generated ones among them in which they
-# held the right k: `python -m experiments.beyond.k_weights` finds all three.
+# held the right k: `python -m experiments.research.k.run weights` finds all three.
 WEIGHTS: dict[tuple[str, ...], tuple[float, ...]] = {
     ("separation", "likelihood", "stability"): (0.0, 1.54, 0.48),
     ("separation", "likelihood"): (0.26, 1.60),
