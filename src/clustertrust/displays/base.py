@@ -47,7 +47,10 @@ def show_arguments(cls: type, name: str, *receivers: Callable[..., Any]) -> None
 
     @functools.wraps(function)
     def method(*args: Any, **kwargs: Any) -> Any:
-        signature.bind(*args, **kwargs)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{method.__qualname__}: {error}.") from None
         return function(*args, **kwargs)
 
     method.__signature__ = signature  # type: ignore[attr-defined]
@@ -111,17 +114,9 @@ class Display:
         if not lines:
             return
         if note is None:
-            look: dict[str, Any] = {"ha": "center", "va": "top", "size": "small", "color": "0.3"}
-            note = self.ax_.annotate(
-                "",
-                (0.5, 0),
-                (0, -3),
-                xycoords=self.ax_.xaxis.label,
-                textcoords="offset points",
-                annotation_clip=False,
-                gid=_NOTE,
-                **look,
-            )
+            below: dict[str, Any] = {"xycoords": self.ax_.xaxis.label, "annotation_clip": False}
+            below |= {"xytext": (0, -3), "textcoords": "offset points", "ha": "center", "va": "top"}
+            note = self.ax_.annotate("", (0.5, 0), size="small", color="0.3", gid=_NOTE, **below)
         note.set_text("\n".join(lines))
         self.note_ = note  # type: ignore[assignment]
 

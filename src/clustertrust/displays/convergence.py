@@ -22,14 +22,15 @@ from clustertrust.displays.shared import (
     scale_top,
     without_nan,
 )
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.fusion import FUSIONS
-from clustertrust.geometry import NORMALIZATIONS, mean_and_std, silhouettes
+from clustertrust.geometry import NORMALIZATIONS, silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.scoring.settling import SETTLED
-from clustertrust.stability import stability
 
 # Points whose scores are followed
 TRACED = 30
@@ -39,29 +40,22 @@ _SCORING_OPTIONS = ("fusion", "normalization", "agreement", "unassigned")
 
 
 def scores_of_prefixes(
-    labels: Ints, s: Floats, n_runs: Sequence[int], scoring: Scoring
+    ensemble: Ensemble, s: Floats, n_runs: Sequence[int], scoring: Scoring
 ) -> Iterator[tuple[Floats, Floats]]:
     """Scores (n,) and their standard errors (n,) from the first r runs alone, for each r of
     `n_runs`.
 
-    `labels` (n, R) and the silhouettes `s` (n, R) are of all runs. The silhouette of a run depends
-    on no other run, so that fewer runs cost no distance.
+    The silhouettes `s` (n, R) are of all runs. The silhouette of a run depends on no other run, so
+    that fewer runs cost no distance.
     """
     fuse, normalize = FUSIONS[scoring.fusion], NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
-        cells = meet(np.ascontiguousarray(labels[:, :r]))
-        by_cell = stability(
-            cells,
-            match_runs(cells),
-            cells.rows,
-            agreement=scoring.agreement,
-            unassigned=scoring.unassigned,
-        )
-        counted = s[:, :r]
-        if scoring.unassigned == "disagree":
-            counted = np.where(labels[:, :r] < 0, 0.0, counted)
-        scores = fuse(by_cell.c[cells.of], normalize(*mean_and_std(counted)))
-        yield scores, standard_errors(cells.of, by_cell, counted, normalize, fuse)
+        cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
+        model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
+        by_cell = model.stability(cells.rows)
+        counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.of])
+        errors = standard_errors(cells.of, by_cell, counted, normalize, fuse)
+        yield fuse(by_cell.c[cells.of], geometry), errors
 
 
 def prefixes(R: int) -> list[int]:
@@ -196,8 +190,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
         for name, value in scoring_options.items():
             if name not in _SCORING_OPTIONS:
                 raise TypeError(
-                    f"{name}={value!r} is not an option of from_confidence; the options that a "
-                    f"record was made with are {', '.join(_SCORING_OPTIONS)}."
+                    f"ConvergenceDisplay.from_confidence: {name}={value!r} is not an option; a "
+                    f"record is made with {', '.join(_SCORING_OPTIONS)}."
                 )
         scoring = Scoring.of(scoring_options)
         s = silhouettes_of(confidence, X, silhouettes)
@@ -217,9 +211,9 @@ class ConvergenceDisplay(ConfidenceDisplay):
                 "is not followed run by run; score with fusion='harmonic' to see how stability and "
                 "geometry settle."
             )
-        labels, final = confidence.ensemble.labels, confidence.scores
+        ensemble, final = confidence.ensemble, confidence.scores
         numbers = check_prefixes(n_runs, confidence.n_runs)
-        (of_all_runs, _), *_ = scores_of_prefixes(labels, s, [confidence.n_runs], scoring)
+        (of_all_runs, _), *_ = scores_of_prefixes(ensemble, s, [confidence.n_runs], scoring)
         if not np.allclose(of_all_runs, final, rtol=0, atol=1e-8, equal_nan=True):
             raise ValueError(
                 "X, silhouettes and the options given do not lead to the scores of the record; "
@@ -230,7 +224,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
         ranked = np.argsort(final, kind="stable")[: np.count_nonzero(~np.isnan(final))]
         spread = np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)
         errors, distances, traces, medians = [], [], [], []
-        for scores, error in scores_of_prefixes(labels, s, numbers, scoring):
+        for scores, error in scores_of_prefixes(ensemble, s, numbers, scoring):
             errors.append(np.quantile(without_nan(error), [0.25, 0.5, 0.75]))
             distances.append(without_nan(np.abs(scores - final)).mean())
             traces.append(scores[ranked[spread]])
@@ -280,18 +274,13 @@ class ConvergenceDisplay(ConfidenceDisplay):
     def _draw_errors(self) -> None:
         ax, n_runs = self.ax_, self.n_runs
         low, median, high = self.errors.T
-        of_errors, band = CLUSTER_COLORS
+        blue, sky = CLUSTER_COLORS
         line: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 3}
-        look: dict[str, Any] = {"color": of_errors, "label": "standard error, median"}
-        (of_median,) = ax.plot(n_runs, median, **look, **line)
-        look = {"color": band, "alpha": 0.4, "linewidth": 0, "label": "and its middle half"}
-        self.band_ = ax.fill_between(n_runs, low, high, **look)
-        look = {
-            "color": LOW_COLOR,
-            "linestyle": "--",
-            "label": "mean distance from the final score",
-        }
-        (of_distance,) = ax.plot(n_runs, self.distances, **look, **line)
+        (of_median,) = ax.plot(n_runs, median, color=blue, label="standard error, median", **line)
+        band: dict[str, Any] = {"color": sky, "alpha": 0.4, "linewidth": 0}
+        self.band_ = ax.fill_between(n_runs, low, high, label="and its middle half", **band)
+        line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
+        (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
         self.lines_ = {"median": of_median, "distance": of_distance}
         label = f"settled: {SETTLED:g} of the interquartile range"
         self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
@@ -307,8 +296,8 @@ class ConvergenceDisplay(ConfidenceDisplay):
         scale = ScalarMappable(Normalize(0, scale_top(self.traces)), SCORE_COLORS)
         for trace in self.traces.T:
             self.traces_ += ax.plot(n_runs, trace, color=scale.to_rgba(trace[-1]), linewidth=1)
-        look: dict[str, Any] = {"linewidth": 3, "label": "median of all points"}
-        (of_median,) = ax.plot(n_runs, self.medians, color=ALL_COLOR, **look)
+        look: dict[str, Any] = {"color": ALL_COLOR, "linewidth": 3}
+        (of_median,) = ax.plot(n_runs, self.medians, label="median of all points", **look)
         self.lines_ = {"median": of_median}
         self.colorbar_ = self.figure_.colorbar(scale, ax=ax, label="final score")
         ax.set(ylabel="score", title="Scores as runs are added")

@@ -77,14 +77,9 @@ class KProfileDisplay(Display):
     @staticmethod
     def numbers(profile: KProfile) -> dict[str, Any]:
         """What the constructor takes, out of a profile."""
-        return {
-            "n_clusters": profile.n_clusters,
-            "probability": profile.probability,
-            "support": profile.support,
+        same = ("n_clusters", "probability", "support", "best", "plausible", "p_value")
+        return {name: getattr(profile, name) for name in same} | {
             "weakest": profile.weakest_score,
-            "best": profile.best,
-            "plausible": profile.plausible,
-            "p_value": profile.p_value,
             "beyond": profile.adjusted,
             "beyond_errors": profile.adjusted_error,
         }

@@ -26,14 +26,9 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours and dashes of curves: the colours differ in lightness as well as in hue, so that they stay
-# apart in grey.
-CURVE_LOOKS: tuple[tuple[str, Any], ...] = (
-    (BLUE, "-"),
-    (ORANGE, (0, (5, 1))),
-    (BLACK, (0, (3, 1, 1, 1))),
-    (PINK, (0, (1, 1))),
-)
+# Four that differ in lightness as well as in hue, so that they stay apart in grey
+CURVE_COLORS = (BLUE, ORANGE, BLACK, PINK)
+CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
 # Bins, up to which accuracies and scores are written beside the bars
 _MOST_LABELLED = 12
@@ -250,9 +245,10 @@ class CoverageAccuracyDisplay(ConfidenceDisplay):
 def draw_curve(ax: Axes, curve: Curve, label: str, marker: str = "") -> Any:
     """Draw one more curve on these axes, in its own colour and dash."""
     drawn = sum(line.get_gid() == _CURVE for line in ax.lines)
-    color, dash = CURVE_LOOKS[drawn % len(CURVE_LOOKS)]
-    look: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 2, "marker": marker}
-    (line,) = ax.plot(curve.coverage, curve.value, label=label, gid=_CURVE, **look)
+    i = drawn % len(CURVE_COLORS)
+    look: dict[str, Any] = {"color": CURVE_COLORS[i], "linestyle": CURVE_DASHES[i]}
+    look |= {"linewidth": 2, "marker": marker, "label": label, "gid": _CURVE}
+    (line,) = ax.plot(curve.coverage, curve.value, **look)
     return line
 
 
