@@ -113,7 +113,8 @@ def distance_view(distances: Floats, landmarks: Ints) -> View:
     top = np.argsort(values)[::-1][:2]
     lengths, axes = np.maximum(values[top], 0.0), vectors[:, top]
     largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
-    axes = axes * np.where(largest < 0, -1.0, 1.0)  # the same sign everywhere
+    # The same sign everywhere
+    axes = axes * np.where(largest < 0, -1.0, 1.0)
     scale = np.divide(1.0, np.sqrt(lengths), out=np.zeros(len(top)), where=lengths > 0)
     xy = np.zeros((len(squares), 2))
     xy[:, : len(top)] = -0.5 * (squares - mean) @ (axes * scale)
@@ -158,7 +159,8 @@ def principal_components(X: Any) -> tuple[Floats, Floats]:
 
 
 def _of_dense(X: Any) -> tuple[Floats, Floats]:
-    from sklearn.decomposition import PCA  # here: a scored ensemble does not need it
+    # Here, since a scored ensemble does not need it
+    from sklearn.decomposition import PCA
 
     pca = PCA(2, random_state=0)
     # Points that are all the same have no variance to share

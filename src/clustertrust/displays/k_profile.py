@@ -1,4 +1,4 @@
-"""A KProfile as a picture: how probable each k is, and which signals speak for it."""
+"""A KProfile as a picture: how probable each k is, and which signals support it."""
 
 from __future__ import annotations
 

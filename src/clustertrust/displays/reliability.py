@@ -1,4 +1,4 @@
-"""A Reliability record as a picture: what happened where a probability was foretold."""
+"""A Reliability record as a picture: outcomes against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["ReliabilityDisplay"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):
-    """Share of right assignments over the probability foretold, one point per bin, beside the
-    diagonal of a perfect one.
+    """Share of right assignments over the predicted probability, one point per bin, with the
+    diagonal of a perfect calibration.
 
     Parameters
     ----------

@@ -114,9 +114,9 @@ def missing_note(scores: Floats) -> str:
 
 def check_one_given(remedy: str, **arguments: Any) -> None:
     """Raise unless one of two arguments is given, the other None."""
-    given = [value is not None for value in arguments.values()]
-    if sum(given) != 1:
-        state = "given" if any(given) else "missing"
+    is_given = [value is not None for value in arguments.values()]
+    if sum(is_given) != 1:
+        state = "given" if any(is_given) else "missing"
         raise ValueError(f"{' and '.join(arguments)} are both {state}; {remedy}")
 
 
