@@ -99,7 +99,7 @@ class Display:
         """Width and height of a new figure, in inches."""
         return 6.4, 4.8
 
-    # Draws the numbers on `ax_` and keeps the artists. Its docstring, if any, becomes that of `plot`.
+    # Draws the numbers on `ax_` and keeps the artists; its docstring, if any, is that of `plot`.
     def _draw(self, *data: Any, **options: Any) -> None:
         raise NotImplementedError
 
