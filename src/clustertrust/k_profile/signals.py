@@ -117,7 +117,7 @@ def explain_partitions(X: Any, partitions: list[Ints]) -> tuple[list[Explained],
     """Return the best mixture of each partition (n,), and whether columns were left out."""
     plane = reduce(X)
     return explain_all(
-        plane, [_without_gaps(plane.Z, labels) for labels in partitions]
+        plane, [_without_gaps(plane.points.Z, labels) for labels in partitions]
     ), plane.dropped
 
 
