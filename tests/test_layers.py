@@ -56,7 +56,6 @@ UPWARDS = {
         "streaming",
     ): "runs and contingencies of Dask data come from passes over their blocks",
     ("files", "anndata"): "an H5AD file is read by the module that knows AnnData",
-    ("calibration", "answers"): "suggest(purpose='learn') asks the model which answers teach it",
     ("results", "report"): "Confidence.report writes the page, as a method where users look for it",
     ("results", "summary"): "Confidence.summary, likewise",
 }
