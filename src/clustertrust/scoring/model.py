@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clustertrust._parallel import count_threads
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import warn_user
-from clustertrust._views import View, distance_view
+from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
@@ -38,7 +38,6 @@ from clustertrust.stability import Stability, hint_at_jaccard, stability
 
 __all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
 
-LANDMARKS = 400  # points whose distances place all others in a picture
 
 Silhouettes = tuple[
     Floats, Ints
@@ -134,7 +133,7 @@ class Model:
         if not isinstance(by, Pairwise) or not has_no_points(by.metric.name):
             return None
         n = len(self.cells.of)
-        landmarks = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
+        landmarks = landmark_positions(n)
         distances = by.to_points(landmarks)
         return None if distances is None else distance_view(distances, landmarks)
 
