@@ -12,7 +12,7 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.distances.links import nearest_linked
 from clustertrust.distances.metrics import fitted_metric, is_name
-from clustertrust.distances.neighbours import Neighbours, smallest
+from clustertrust.distances.neighbours import Neighbours, drop_self, smallest
 from clustertrust.geometry import GeometryOptions
 
 __all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
@@ -62,12 +62,8 @@ def nearest_labelled(X: Any, labelled: Ints, depth: int, options: GeometryOption
         away, near = _by_blocks(X, labelled, depth + 1, options)
     else:
         away, near = Neighbours(X[labelled], options.n_jobs).nearest(X, depth + 1)
-    near = labelled[near]
-    # A point is not its own neighbour; where copies crowd it out, drop the last neighbour.
-    itself = near == np.arange(len(near))[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    shape = len(near), depth
-    return Neighbourhood(near[~itself].reshape(shape), away[~itself].reshape(shape))
+    away, near = drop_self(away, labelled[near])
+    return Neighbourhood(near, away)
 
 
 def propagate(near: Ints, labels: Ints, k: int) -> Ints:

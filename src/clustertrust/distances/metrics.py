@@ -141,11 +141,12 @@ class Metric:
     def nearest(self, X: Any, points: Any, k: int) -> tuple[Floats, Ints]:
         """Return the distances to the k nearest points and their positions: (b, k).
 
-        Ties go to the first.
+        Ties go to the first. Given distances are rows of X, and the points are not looked at.
         """
 
         def of(rows: slice) -> tuple[Floats, Ints]:
-            distances = self.between(X[rows], points)
+            given = self.is_precomputed
+            distances = np.asarray(X[rows]) if given else self.between(X[rows], points)
             if k > 1:
                 return smallest(distances, k)
             near = distances.argmin(axis=1)[:, None]

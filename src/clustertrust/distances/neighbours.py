@@ -20,7 +20,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Neighbours", "smallest"]
+__all__ = ["Neighbours", "drop_self", "smallest"]
 
 
 _TREE_FEATURES = 15  # beyond these a tree looks at nearly all points, as scikit-learn has it
@@ -90,6 +90,14 @@ class Neighbours:
         )
         points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
         return np.sqrt(np.max([(points - among[of]).power(2).sum(axis=1) for of in near.T], axis=0))
+
+
+def drop_self(away: Floats, near: Ints) -> tuple[Floats, Ints]:
+    """Leave each point out of its neighbors (n, k + 1); where copies crowd it out, the last one."""
+    itself = near == np.arange(len(near))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = len(near), near.shape[1] - 1
+    return away[~itself].reshape(shape), near[~itself].reshape(shape)
 
 
 def smallest(values: Floats, k: int) -> tuple[Floats, Ints]:
