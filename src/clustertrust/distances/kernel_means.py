@@ -6,19 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
-from clustertrust._types import Result
+from clustertrust._types import Array, Floats, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import (
-    ROUNDING,
-    Dissimilarity,
-    Floats,
-    Reduce,
-)
+from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 from clustertrust.distances.metrics import is_name
 from clustertrust.distances.neighbours import Neighbours
 from clustertrust.distances.precomputed import check_entries
@@ -79,7 +73,7 @@ class KernelMeans(Dissimilarity):
     @property
     def _rank(self) -> int:
         """Which neighbour of a point is its scale's."""
-        return min(_NEIGHBOUR, self.X.shape[0] - 1)
+        return min(_NEIGHBOUR, len(self.cells.of) - 1)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
@@ -128,7 +122,7 @@ class KernelMeans(Dissimilarity):
 
         return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
 
-    def _gram(self, X: Any, scale: Floats | None) -> NDArray:
+    def _gram(self, X: Any, scale: Floats | None) -> Array:
         """κ of some points with all training points."""
         if scale is not None and self.scale is not None:
             squares = self.neighbours.squares(X)
@@ -177,10 +171,8 @@ class KernelMeans(Dissimilarity):
                 column, weights=means[column, point], minlength=cells.sizes.size
             ).astype(np.float64)
 
-        return (
-            sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size))
-            / cells.sizes
-        )
+        sums = self._map_similarities(self.X, self.scale, totals)
+        return np.asarray(sum(sums, np.zeros(cells.sizes.size)) / cells.sizes)
 
 
 def _smallest_distance(X: Any) -> float:

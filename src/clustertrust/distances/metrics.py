@@ -91,7 +91,7 @@ class Metric:
         """Return whether it is the straight line, for which there are faster ways."""
         return is_name(self.name, "euclidean")
 
-    def between(self, X: Any, points: Any) -> NDArray:
+    def between(self, X: Any, points: Any) -> NDArray[Any]:
         """Return the distances (b, n) of each row of X to each of the points. O(b n d)."""
         if is_name(self.name, "gower"):
             return np.asarray(
@@ -103,7 +103,7 @@ class Metric:
             self._check(found)
         return found
 
-    def _check(self, distances: NDArray) -> None:
+    def _check(self, distances: NDArray[Any]) -> None:
         """Raise for what is no distance, as a function of the user's may give."""
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from clustertrust._types import Floats
+from clustertrust._types import Array, Floats
 from clustertrust._validation import is_frame
 
 __all__ = ["MixedColumns", "as_mixed", "check_table"]
@@ -224,7 +223,7 @@ def _storable(value: Any) -> Any:
     )
 
 
-def as_mixed(X: Any, params: dict[str, Any] | None) -> tuple[MixedColumns, NDArray]:
+def as_mixed(X: Any, params: dict[str, Any] | None) -> tuple[MixedColumns, Array]:
     """Return how a table is encoded by the parameters of the metric, and the table encoded."""
     params = params or {}
     unknown = sorted(set(params) - {"categorical"})

@@ -89,7 +89,8 @@ class Neighbours:
             .kneighbors(X, return_distance=False)
         )
         points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
-        return np.sqrt(np.max([(points - among[of]).power(2).sum(axis=1) for of in near.T], axis=0))
+        squares = [(points - among[kth]).power(2).sum(axis=1) for kth in near.T]
+        return np.asarray(np.sqrt(np.max(squares, axis=0)))
 
 
 def drop_self(away: Floats, near: Ints) -> tuple[Floats, Ints]:

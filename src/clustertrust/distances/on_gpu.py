@@ -6,16 +6,13 @@ import importlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Centers, Euclidean
 from clustertrust.distances.kernel_means import KernelMeans
 
 __all__ = ["CentersOnGpu", "EuclideanOnGpu", "KernelMeansOnGpu"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 def _card(part: str) -> Any:
@@ -28,7 +25,7 @@ class EuclideanOnGpu(Euclidean):
     """
 
     def __init__(
-        self, X: NDArray, cells: Cells, *, precision: str, n_jobs: int | None = None
+        self, X: Array, cells: Cells, *, precision: str, n_jobs: int | None = None
     ) -> None:
         super().__init__(X, cells, n_jobs=n_jobs)
         self.precision = precision
@@ -39,9 +36,10 @@ class EuclideanOnGpu(Euclidean):
         """Silhouettes and nearest other clusters in one job on the card."""
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
-        return _card("silhouettes").exact_silhouettes(
+        found: tuple[Floats, Ints] = _card("silhouettes").exact_silhouettes(
             self.X, self.cells, own, X, precision=self.precision
         )
+        return found
 
 
 class CentersOnGpu(Centers):
@@ -54,13 +52,12 @@ class CentersOnGpu(Centers):
         card = _card("silhouettes")
         training = training or X is None
         points = self.X if X is None else X
-        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
-        rules = card.Rules(
-            training and self.leaves_self_out, training or not self.leaves_self_out, self.root
+        noise = self.noise_of(X, len(own))
+        means = self.centers, self.spread
+        found: tuple[Floats, Ints] = card.center_silhouettes(
+            points, means, self.cells, own, noise, self.rules(training)
         )
-        return card.center_silhouettes(
-            points, self.centers, self.spread, self.cells, own, noise, rules
-        )
+        return found
 
 
 class KernelMeansOnGpu(KernelMeans):
@@ -80,7 +77,7 @@ class KernelMeansOnGpu(KernelMeans):
         if X is not None:
             points = self._moved(X)
             scale, itself = self._scale_of(points), self._with_itself(points)
-        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        noise = self.noise_of(X, len(own))
         found: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
             self._pairs, own, points, scale, (self.within, itself, noise)
         )

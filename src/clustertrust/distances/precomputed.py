@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
 
 __all__ = [
@@ -32,7 +31,7 @@ __all__ = [
 TILE = 1024  # rows and columns that are compared at a time
 
 
-def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
+def check_entries(matrix: Array, first: int, fine: Array, what: str) -> None:
     """Raise for the first entry of rows of a precomputed matrix that is not fine.
 
     Checked block by block as it is read, since the matrix may be larger than memory.
@@ -109,7 +108,7 @@ def check_distances(X: Any) -> Any:
     return X
 
 
-def _check_values(X: NDArray) -> float:
+def _check_values(X: Array) -> float:
     """Raise for distances that are not finite or below 0; return the largest."""
     largest = 0.0
     for low in range(0, X.shape[0], TILE):
@@ -132,7 +131,7 @@ def _check_values(X: NDArray) -> float:
     return largest
 
 
-def _check_symmetric(X: NDArray, tolerance: float) -> None:
+def _check_symmetric(X: Array, tolerance: float) -> None:
     """Raise where a distance differs from the one in the other direction."""
     for low, right in _tiles(X.shape[0]):
         here = X[low : low + TILE, right : right + TILE]

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.kernels import _cupy
 
 __all__ = ["KMeansRun", "kmeans_runs"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class KMeansRuns:
     # card
     PARTS = 264
 
-    def __init__(self, X: NDArray, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
+    def __init__(self, X: Array, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
         cp = _cupy.cupy()
         self.X, self.k, self.R = X, k, len(seeds)
         self.rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -259,7 +256,7 @@ class KMeansRuns:
 
 
 def kmeans_runs(
-    X: NDArray,
+    X: Array,
     k: int,
     seeds: list[int],
     *,
