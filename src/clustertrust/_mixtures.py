@@ -60,7 +60,7 @@ class Points(Protocol):
 
 def memberships(labels: Ints, names: Ints) -> Floats:
     """(k, n) 1 where a point has the label of this name."""
-    return (labels == names[:, None]).astype(np.float64)
+    return np.asarray((labels == names[:, None]).astype(np.float64))
 
 
 def row_blocks(n: int, D: int, k: int) -> Iterator[slice]:
@@ -84,18 +84,19 @@ class PointsByDifference:
         n, p = self.Z.shape
         covariances = np.zeros((len(sizes), p, p))
         for mean, own, covariance in zip(means, P, covariances, strict=True):
-            for rows in row_blocks(n, p, 1):
+            for rows in row_blocks(n, p, k=1):
                 deviation = self.Z[rows] - mean
                 covariance += (deviation * own[rows, None]).T @ deviation
         return Moments(sizes, means, covariances / sizes[:, None, None])
 
     def squares(self, means: Floats, covariances: Floats) -> Floats:
         """Return squared distances to every mean in units of its covariance, (k, n)."""
-        out = np.zeros((len(means), len(self.Z)))
-        if not self.Z.shape[1]:  # the data have no spread at all, which not every SciPy can solve
+        n, p = self.Z.shape
+        out = np.zeros((len(means), n))
+        if not p:  # the data have no spread at all, which not every SciPy can solve
             return out
         for j, root in enumerate(np.linalg.cholesky(covariances)):
-            for rows in row_blocks(*self.Z.shape, 1):
+            for rows in row_blocks(n, p, k=1):
                 whitened = solve_triangular(root, (self.Z[rows] - means[j]).T, lower=True)
                 out[j, rows] = (whitened**2).sum(axis=0)
         return out

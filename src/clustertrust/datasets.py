@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import (
     fetch_openml,
     get_data_home,
@@ -35,7 +34,7 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_count
 from clustertrust.storage import DAMAGE, hash_data
 
@@ -56,7 +55,7 @@ class Dataset(NamedTuple):
         True class of each point, 0, 1, …; -1 for the uniform noise of S3.
     """
 
-    X: NDArray
+    X: Array
     y: Ints
 
 
@@ -252,7 +251,7 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     )
 
 
-def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
+def _canonical(stored: _Stored, X: Array, y: Array) -> Dataset:
     """The form that checksums are taken of: X in C order and in its type if that changes no value,
     y as 0, 1, ….
     """
@@ -262,17 +261,17 @@ def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
     return Dataset(cast if np.array_equal(cast, X) else X, codes.astype(np.uint8))
 
 
-def _standardise(X: NDArray) -> NDArray:
+def _standardise(X: Array) -> Array:
     """Give each column mean 0 and variance 1."""
-    return StandardScaler().fit_transform(X)
+    return np.asarray(StandardScaler().fit_transform(X))
 
 
-def _project(n_components: int, X: NDArray) -> NDArray:
+def _project(n_components: int, X: Array) -> Array:
     """Project to principal components, with the paper's seed."""
-    return PCA(n_components, random_state=42).fit_transform(X)
+    return np.asarray(PCA(n_components, random_state=42).fit_transform(X))
 
 
-def _retype(dtype: str, X: NDArray) -> NDArray:
+def _retype(dtype: str, X: Array) -> Array:
     """Floating point numbers: differences of unsigned ones wrap around."""
     return X.astype(dtype)
 
@@ -335,7 +334,7 @@ class _Entry:
 
     name: str
     read: Callable[[], Dataset]
-    steps: tuple[Callable[[NDArray], NDArray], ...] = ()
+    steps: tuple[Callable[[Array], Array], ...] = ()
 
 
 # Centres and seeds are those of the authors' notebook. So is the 2.3 of S2, which the printed

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
@@ -32,7 +31,7 @@ from clustertrust._mixtures import (
     row_blocks,
 )
 from clustertrust._parallel import one_thread
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
@@ -159,7 +158,7 @@ def _bounded(weight: float, components: Components, background: float, mistaken:
     return weight if weight == 0 or (weight < 1 and few(weight)) else _largest(few, weight)
 
 
-def _principal_axes(X: NDArray) -> tuple[Floats, Floats]:
+def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
     variance of 1.
     """
@@ -179,9 +178,7 @@ def _principal_axes(X: NDArray) -> tuple[Floats, Floats]:
     return center, axes[:, kept] / (reach * np.sqrt(squares[kept].mean() / n))
 
 
-def refine(
-    X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN
-) -> Refinement:
+def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN) -> Refinement:
     """Start a Gaussian mixture at the clusters of `labels` (n,) and take EM steps.
 
     O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one

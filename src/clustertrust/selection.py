@@ -251,7 +251,7 @@ def select_adaptive(
 def _ranking(scores: Floats, random_state: Any) -> Ints:
     """Return the positions by falling score, NaN last, those of equal score in random order."""
     shuffled = check_random_state(random_state).permutation(len(scores))
-    return shuffled[np.argsort(-scores[shuffled], kind="stable")]
+    return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")])
 
 
 def _keep(order: Ints, size: int) -> Bools:

@@ -85,8 +85,8 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
                 known[inside.tobytes()] = _typicality(X[members], n_neighbors)
             values[members, r] = known[inside.tobytes()]
     runs = (ensemble.labels >= 0).sum(axis=1)
-    return np.divide(
-        np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0
+    return np.asarray(
+        np.divide(np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0)
     )
 
 

@@ -45,18 +45,18 @@ _FUZZIEST = 100  # beyond, powers of memberships leave the range of floats
 
 def one_minus_entropy(p: Floats, k: int) -> Floats:
     """1 - H(p) / log k, clipped to [0, 1]; p is (n, l), with 0 log 0 = 0."""
-    return np.clip(1.0 - entr(p).sum(axis=1) / np.log(k), 0.0, 1.0)
+    return np.asarray(np.clip(1.0 - entr(p).sum(axis=1) / np.log(k), 0.0, 1.0))
 
 
 def maximum(u: Floats) -> Floats:
     """max_ℓ u_ℓ."""
-    return u.max(axis=1)
+    return np.asarray(u.max(axis=1))
 
 
 def margin(u: Floats) -> Floats:
     """Return the largest minus second largest u_ℓ."""
     second, first = np.sort(u, axis=1)[:, -2:].T
-    return first - second
+    return np.asarray(first - second)
 
 
 def entropy(u: Floats) -> Floats:
@@ -181,7 +181,7 @@ def _fuzzy_step(X: Floats, u: Floats, m: float) -> Floats:
     # Powers by logarithms: for m near 1 the exponent is large, and powers of distances overflow.
     power = -2.0 / (m - 1.0) * np.log(np.maximum(cdist(X, centers), _SMALLEST))
     u = np.exp(power - power.max(axis=1, keepdims=True))
-    return u / u.sum(axis=1, keepdims=True)
+    return np.asarray(u / u.sum(axis=1, keepdims=True))
 
 
 def fuzzy_confidence(

@@ -34,7 +34,8 @@ def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
     >>> random_confidence([[0.0], [1.0]], random_state=0).round(2).tolist()
     [0.64, 0.27]
     """
-    return np.random.default_rng(check_seed(random_state)).random(check_matrix(X).shape[0])
+    n = int(check_matrix(X).shape[0])
+    return np.random.default_rng(check_seed(random_state)).random(n)
 
 
 def rank_average(signals: Iterable[ArrayLike]) -> Floats:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Ints
+from clustertrust._types import Array, Bools, Ints
 from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
@@ -49,7 +48,7 @@ class ClusterMap:
     used: Ints = field(repr=False)
     labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
 
-    def assign(self) -> NDArray:
+    def assign(self) -> Array:
         """Return the class of each point by its cluster, (n,); None if the cluster has none."""
         out = np.empty(len(self.labels), dtype=object)
         out[:] = [self.names.get(label) for label in self.labels]
@@ -157,7 +156,11 @@ def map_clusters(
 
 
 def _by_hand(
-    names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str
+    names: Mapping[Any, Any],
+    clusters: list[Any],
+    of_point: tuple[Any, ...],
+    positions: Any,
+    method: str,
 ) -> ClusterMap:
     """Return a map that the user set by hand."""
     if positions is not None or method != "majority":
@@ -175,7 +178,7 @@ def _by_hand(
     return ClusterMap(dict(names), {}, np.array([], dtype=np.int64), of_point)
 
 
-def _check_classes(classes: Any) -> NDArray:
+def _check_classes(classes: Any) -> Array:
     """Return one flat array of objects; every value that is not missing is a class."""
     values = np.asarray(
         classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,

@@ -27,7 +27,7 @@ BLOCK = 2**20  # numbers in a temporary array
 
 def too_many(kept: Ints, alpha: float) -> Ints:
     """⌊alpha K⌋ + 1: the fewest wrong points that make the error of K kept points exceed alpha."""
-    return np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept)
+    return np.asarray(np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept))
 
 
 def binomial_p(errors: Ints, labelled: Ints, alpha: float) -> Floats:
@@ -96,7 +96,7 @@ def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: 
         axis=2
     )
     exponent = (worst - tilt[:, :, 0] * total[:, None]).min(axis=1)
-    return np.exp(np.minimum(exponent, 0.0))
+    return np.asarray(np.exp(np.minimum(exponent, 0.0)))
 
 
 def in_sequence(p: Floats, shares: Floats, delta: float) -> tuple[Bools, Floats]:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
@@ -140,7 +139,7 @@ def suggest(
     return Sample(np.sort(np.concatenate(chosen)), _chances(values, dealt), purpose, design)
 
 
-def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
+def deal(m: int, shares: Array, room: Array) -> Ints:
     """Distribute m by `shares`, at least one and at most `room` each.
 
     The rest goes, one by one, to the place with the least.
@@ -151,7 +150,7 @@ def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
     while out.sum() < m:
         behind = np.where(out < room, shares / (out + 1.0), -1.0)
         out[np.argmax(behind)] += 1
-    return out
+    return np.asarray(out)
 
 
 def _chances(values: Floats, drawn: list[tuple[Ints, int]]) -> Floats:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
@@ -307,12 +306,12 @@ def _of_points(
     )
 
 
-def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: float) -> Floats:
+def _equal_chances(errors: Array, labelled: Array, *, kept: Ints, alpha: float) -> Floats:
     """Run the hypergeometric test for tables with one group."""
     return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
 
 
-def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
+def _shares(test: Callable[[Array], Floats], one_error: Floats, delta: float) -> Floats:
     """Return shares of delta (t,), equal at the starting points and 0 elsewhere.
 
     These are where the expected labels allow 1 and 8 errors, each at its share of delta. With too

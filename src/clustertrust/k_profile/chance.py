@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._parallel import count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
@@ -93,7 +92,7 @@ class Chance:
     def excess_error(self) -> Floats:
         """(q,) s √(1 + 1/B), s the spread over surrogates: error of the data and the mean of B."""
         B = len(next(iter(self.means.values())))
-        return self._rivals()[1] * np.sqrt(1 + 1 / B)
+        return np.asarray(self._rivals()[1] * np.sqrt(1 + 1 / B))
 
     @property
     def adjusted(self) -> Floats:
@@ -116,7 +115,7 @@ class Chance:
 class Comparison(NamedTuple):
     """What a comparison needs: checked points, settings at each k, and how many surrogates."""
 
-    X: NDArray
+    X: Array
     ks: Ints
     plans: Sequence[Settings]
     scores: Floats  # (q,) mean scores of the data
@@ -176,7 +175,7 @@ def compare_quickly(given: Comparison) -> Chance:
 
 def _cut(
     draw: Draw | None,
-    like: NDArray,
+    like: Array,
     plans: Sequence[Settings],
     entropy: int,
     key: tuple[int, int],

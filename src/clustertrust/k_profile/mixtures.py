@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._mixtures import (
     COVARIANCES,
@@ -34,7 +33,7 @@ from clustertrust._mixtures import (
     memberships,
 )
 from clustertrust._parallel import one_thread
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 
 __all__ = ["MOST_AXES", "Explained", "Plane", "explain", "explain_all", "reduce"]
 
@@ -92,7 +91,7 @@ class Plane:
     dropped: bool
 
 
-def reduce(X: NDArray, most: int = MOST_AXES) -> Plane:
+def reduce(X: Array, most: int = MOST_AXES) -> Plane:
     """Turn the points to their principal axes and keep the first `most` that have any spread."""
     X = np.asarray(X, dtype=np.float64)
     centered = X - X.mean(axis=0)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.fusion import FUSIONS
 from clustertrust.geometry import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
@@ -56,10 +55,10 @@ def _jackknife(without: Floats) -> Floats:
     R = len(without)
     if R < 3:
         return np.full(without.shape[1], np.nan)
-    return np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    return np.asarray(np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
 
 
-def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
+def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
     ensemble = build_seeded(X, settings, seeds)
     settings.recipe.warn_of(ensemble.runs or ())

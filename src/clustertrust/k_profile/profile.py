@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from clustertrust._devices import resolve_device
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
+from clustertrust._types import Array
 from clustertrust._validation import MOST, check_choice, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
@@ -64,17 +64,17 @@ def check_open_template(cake: Any) -> CAKE:
         return CAKE(n_runs=RUNS)
     if isinstance(cake, numbers.Integral):
         raise TypeError(f"cake={cake!r} must be a CAKE; the numbers of clusters to try are ks.")
-    cake = check_template(cake)
-    if cake.n_clusters is not None:
+    template = check_template(cake)
+    if template.n_clusters is not None:
         raise ValueError(
-            f"n_clusters={cake.n_clusters} of the CAKE is not used: ks sets it; leave it out."
+            f"n_clusters={template.n_clusters} of the CAKE is not used: ks sets it; leave it out."
         )
-    if cake.vary is not None and "n_clusters" in cake.vary:
+    if template.vary is not None and "n_clusters" in template.vary:
         raise ValueError(
             "vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; "
             "drop one."
         )
-    return cake
+    return template
 
 
 def choose_k(
@@ -183,7 +183,7 @@ def choose_k(
     )
 
 
-def _score(X: NDArray, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Row]:
+def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Row]:
     """Cluster and score the data with each k, under one progress bar."""
     quiet = [replace(plan, recipe=replace(plan.recipe, verbose=False)) for plan in plans]
     rows = (score_one_k(X, plan, seeds) for plan in quiet)
@@ -212,7 +212,7 @@ def _columns(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _signals(X: NDArray, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
+def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
     """Return the fields of the profile that hold signals, and what was left out."""
     reason = why_no_mixture(settings)
     mixtures, notes = None, []

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_choice
 
 __all__ = ["DEFAULT", "FAMILIES", "VERDICT", "Draw", "build_draws", "check_families"]
 
-Draw = Callable[[np.random.Generator], NDArray]
+Draw = Callable[[np.random.Generator], Array]
 ROUNDS, NEAR = (
     8,
     1e-3,
@@ -192,7 +191,7 @@ def check_families(argument: str, families: Any, otherwise: str = "") -> tuple[s
     return tuple(dict.fromkeys(given))
 
 
-def build_draws(X: NDArray, families: Sequence[str]) -> tuple[dict[str, Draw], dict[str, str]]:
+def build_draws(X: Array, families: Sequence[str]) -> tuple[dict[str, Draw], dict[str, str]]:
     """Return what draws surrogates of each family, and why others do not apply to these points.
 
     Raise if none is left that counts in the verdict.

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from clustertrust._devices import to_host
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.metrics import has_no_points
 from clustertrust.distances.precomputed import among
@@ -65,7 +64,7 @@ def check_has_points(cake: CAKE, remedy: str) -> None:
 
 def draw_sample(
     X: Any, max_points: int | None, entropy: int, cake: CAKE
-) -> tuple[NDArray, Any, Ints]:
+) -> tuple[Array, Any, Ints]:
     """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
     recipe = Settings.of(cake).recipe
@@ -92,7 +91,7 @@ def draw_sample(
     return X[points] if len(points) < n else X, frame, points
 
 
-def far_out(X: NDArray) -> Ints:
+def far_out(X: Array) -> Ints:
     """Return positions of points whose seventh neighbour is unusually far.
 
     Unusual is more than the median of such distances plus two radii of the cloud; the radius is the
@@ -161,7 +160,7 @@ def mean_by_cluster(scores: Floats, labels: Ints) -> Floats:
     known = (labels >= 0) & ~np.isnan(scores)
     size = np.bincount(labels[known], minlength=labels.max(initial=-1) + 1)
     total = np.bincount(labels[known], scores[known], minlength=len(size))
-    return np.divide(total, size, out=np.full(len(size), np.nan), where=size > 0)
+    return np.asarray(np.divide(total, size, out=np.full(len(size), np.nan), where=size > 0))
 
 
 class Surrogate(NamedTuple):
@@ -173,7 +172,7 @@ class Surrogate(NamedTuple):
 
 
 def _score_surrogate(
-    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
+    draw: Draw, like: Array, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
 ) -> list[Surrogate] | Exception:
     """Score one surrogate with each of the settings, or return its failure.
 
@@ -186,7 +185,7 @@ def _score_surrogate(
 
 
 def _score_one(
-    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
+    draw: Draw, like: Array, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
 ) -> list[Surrogate]:
     rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
     X = draw(rng).astype(like.dtype, copy=False)
@@ -206,7 +205,7 @@ def _score_one(
 
 
 def score_surrogates(
-    X: NDArray,
+    X: Array,
     plans: Sequence[Settings],
     draws: Mapping[str, Draw],
     n_surrogates: int,
