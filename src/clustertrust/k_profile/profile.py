@@ -34,6 +34,7 @@ from clustertrust.null.surrogates import (
     check_template,
     draw_entropy,
     draw_sample,
+    seeded,
 )
 from clustertrust.scoring.settings import Settings
 
@@ -217,7 +218,7 @@ def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) ->
     reason = why_no_mixture(settings)
     mixtures, notes = None, []
     if reason is None:
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_MIXED, 0)))
+        rng = seeded(entropy, _MIXED, 0)
         part = np.sort(rng.permutation(len(X))[:MOST_POINTS])
         mixtures, reduced = explain_partitions(X[part], [row.partition[part] for row in rows])
         if len(part) < len(X):
