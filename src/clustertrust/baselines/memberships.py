@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 COVARIANCES = ("diag", "full", "spherical", "tied")
-_SMALLEST = (
-    1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
-)
-_FUZZIEST = 100  # beyond, powers of memberships leave the range of floats
+# Memberships below this count as this in an entropy, distances below it in fuzzy c-means.
+_SMALLEST = 1e-12
+# Beyond this, powers of memberships leave the range of floats.
+_FUZZIEST = 100
 
 
 def one_minus_entropy(p: Floats, k: int) -> Floats:
@@ -190,15 +190,13 @@ def fuzzy_confidence(
     *,
     signal: str = "maximum",
     fuzziness: float = 2.0,
-    max_iter: int = 200,
-    tol: float = 1e-5,
     random_state: int | None = None,
 ) -> Floats:
-    """`membership_confidence` of `fuzzy_memberships`.
+    """`membership_confidence` of `fuzzy_memberships`; call the two for other options.
 
     Parameters
     ----------
-    X, n_clusters, fuzziness, max_iter, tol, random_state
+    X, n_clusters, fuzziness, random_state
         As for :func:`fuzzy_memberships`.
     signal : {"maximum", "margin", "entropy"}
         As for :func:`membership_confidence`; the paper has "maximum" (FCM1) and "entropy" (FCM2).
@@ -214,9 +212,7 @@ def fuzzy_confidence(
     [0.99, 1.0, 0.5, 1.0, 0.99]
     """
     check_choice("signal", signal, SIGNALS)
-    u = fuzzy_memberships(
-        X, n_clusters, fuzziness=fuzziness, max_iter=max_iter, tol=tol, random_state=random_state
-    )
+    u = fuzzy_memberships(X, n_clusters, fuzziness=fuzziness, random_state=random_state)
     return membership_confidence(u, signal)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -202,11 +202,8 @@ def risk_threshold(
     Keep scores above 0.2795: 720 of 1000 points, error at most 0.05 with confidence 0.95.
     Of 151 labels among them 3 are wrong.
     """
-    values, alpha, delta = (
-        check_scores(scores),
-        check_rate("alpha", alpha),
-        check_rate("delta", delta),
-    )
+    values = check_scores(scores)
+    alpha, delta = check_rate("alpha", alpha), check_rate("delta", delta)
     if np.isinf(values).any():
         raise ValueError(
             "scores has infinite values; give finite numbers, and NaN for points without a score."
@@ -225,13 +222,11 @@ def risk_threshold(
             "purpose='threshold')."
         )
         # The result is only about the labelled points, and must not look like more.
-        return _of_points(
-            np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False
-        )
+        labelled = np.where(np.isnan(right), np.nan, values)
+        return replace(_of_points(labelled, right, alpha, delta, None), guaranteed=False)
     chances = sample.inclusion if sample is not None else _check_inclusion(inclusion, right)
-    return _of_points(
-        values, right, alpha, delta, chances, equal=sample is None or sample.design == "random"
-    )
+    equal = sample is None or sample.design == "random"
+    return _of_points(values, right, alpha, delta, chances, equal=equal)
 
 
 def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
@@ -260,7 +255,6 @@ def _of_points(
     chances: Floats | None,
     *,
     equal: bool = True,
-    guaranteed: bool = True,
 ) -> RiskThreshold:
     """Find the threshold for the given points, of which a random sample is labelled.
 
@@ -295,7 +289,7 @@ def _of_points(
         threshold=threshold,
         alpha=alpha,
         delta=delta,
-        guaranteed=guaranteed,
+        guaranteed=True,
         n_points=len(order),
         thresholds=thresholds,
         kept=kept.sum(axis=1),
@@ -344,10 +338,8 @@ def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
 def _counted(mask: Bools, of: Ints, groups: int, sizes: Ints) -> Ints:
     """(t, G) points of the mask among the first `sizes`, by group."""
     out = np.zeros((len(sizes), groups), dtype=np.int64)
-    at = np.searchsorted(
-        sizes, np.flatnonzero(mask), side="right"
-    )  # the first set that holds the point
-    np.add.at(out, (at, of[mask]), 1)
+    first_set = np.searchsorted(sizes, np.flatnonzero(mask), side="right")
+    np.add.at(out, (first_set, of[mask]), 1)
     return out.cumsum(axis=0)
 
 
