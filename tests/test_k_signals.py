@@ -1,4 +1,4 @@
-"""Signals for a number of clusters: mixtures beside scikit-learn's and SciPy's, errors, the committee."""
+"""Signals for a number of clusters: mixtures beside scikit-learn's and SciPy's, errors, the probabilities."""
 
 import warnings
 
@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from templates import choose_k
 
 from clustertrust.k_profile import mixtures
-from clustertrust.k_profile.committee import plausible, probabilities
+from clustertrust.k_profile.combine import plausible, probabilities
 from clustertrust.k_profile.signals import Signal, behind
 
 FEW = {"n_runs": 4, "random_state": 0, "null": None}
@@ -247,7 +247,7 @@ def test_runs_that_all_agree_say_nothing():
     assert_array_equal(profile.to_frame()["stability"], 1)
 
 
-# The committee
+# The probabilities
 
 
 @given(st.lists(st.floats(0, 50), min_size=2, max_size=6))

@@ -1,4 +1,4 @@
-"""The weights of the committee in `choose_k`, and the mass of its plausible sets: from development sets alone.
+"""The weights of the signals in `choose_k`, and the mass of its plausible sets: from development sets alone.
 
 `python -m experiments.beyond.k_weights` runs `choose_k` on the generated development families, on the development sets
 of the ranking and on the paper's sets, and writes what each signal says to `results/k_development.csv`; a set that is
@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from clustertrust import CAKE, choose_k
-from clustertrust.k_profile import committee
+from clustertrust.k_profile import combine
 from experiments import data
 from experiments.beyond import RESULTS, development, k_sets
 from experiments.beyond.heldout import Set
@@ -122,7 +122,7 @@ def share_covered(
     covered, sizes, weights = [], [], []
     for case in cases:
         p = np.exp(case.logs(w, prior))
-        found = committee.plausible(p / p.sum(), mass)
+        found = combine.plausible(p / p.sum(), mass)
         covered.append(case.right in found)
         sizes.append(len(found))
         weights.append(case.weight)
@@ -148,7 +148,7 @@ def main() -> None:
         print(f"{time.strftime('%H:%M:%S')} {made.name}", file=sys.stderr, flush=True)
     rows = read(arguments.out)
     cases = cases_of(rows)
-    for used in committee.WEIGHTS:
+    for used in combine.WEIGHTS:
         w = fit_weights(cases, used, arguments.prior)
         print(used, w[[SIGNALS.index(name) for name in used]].round(2))
     w = fit_weights(cases, SIGNALS, arguments.prior)

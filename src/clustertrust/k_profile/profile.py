@@ -1,8 +1,8 @@
 """The data at each k, the signals that speak for a k, and the comparison with one cloud.
 
 No single index finds the number of clusters everywhere. Here few signals that fail in different
-ways give each k a probability (`committee`), and surrogates without clusters say whether there is
-anything to count (`chance`).
+ways give each k a probability (`combine`), and surrogates without clusters say whether there is
+anything to count (`null_test`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from clustertrust._types import Array
 from clustertrust._validation import MOST, check_choice, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.k_profile.chance import EFFORTS, Comparison
 from clustertrust.k_profile.mixtures import MOST_AXES
+from clustertrust.k_profile.null_test import EFFORTS, Comparison
 from clustertrust.k_profile.one_k import QUANTILES, Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
@@ -105,7 +105,7 @@ def choose_k(
         not change the result. With `verbose` a progress bar is shown. None: ``CAKE(n_runs=10)``.
     null : sequence of {"box", "gaussian", "permuted", "hull"}, or None
         Kinds of surrogates, see :func:`clustertrust.null_reference`. One that does not apply, such
-        as the hull in more than three dimensions, is left out; ``profile.chance.left_out`` says
+        as the hull in more than three dimensions, is left out; ``profile.null_test.left_out`` says
         why. None: no comparison, and the answer is never 1.
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 400 points of the data and of each surrogate,
@@ -165,7 +165,7 @@ def choose_k(
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
     rows = _score(sample, plans, seeds)
     scores = np.array([row.means[0] for row in rows])
-    chance = (
+    null_test = (
         None
         if families is None
         else EFFORTS[effort](
@@ -176,7 +176,7 @@ def choose_k(
         **_columns(rows),
         **_signals(sample, plans[0], rows, entropy),
         n_clusters=np.array(tried),
-        chance=chance,
+        null_test=null_test,
         level=level,
         n_points=len(points),
         n_rows=len(X),

@@ -25,7 +25,7 @@ from clustertrust.null.reference import p_value
 from clustertrust.null.surrogates import Surrogates, mean_score, score_surrogates, seeded
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]
+__all__ = ["EFFORTS", "Comparison", "NullTest", "any_k_p_value"]
 
 # Of a quick comparison: points, and numbers of clusters
 QUICK_POINTS, QUICK_KS = 400, 4
@@ -49,7 +49,7 @@ def any_k_p_value(data: Floats, null: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Chance:
+class NullTest:
     """The data beside surrogates without clusters.
 
     Attributes
@@ -131,7 +131,7 @@ class Comparison(NamedTuple):
         return Surrogates(X, draws, self.n_surrogates, self.entropy), left_out
 
 
-def compare_in_full(comparison: Comparison) -> Chance:
+def compare_in_full(comparison: Comparison) -> NullTest:
     """Score every surrogate as the data are."""
     surrogates, left_out = comparison.surrogates(comparison.X)
     means = {
@@ -139,7 +139,7 @@ def compare_in_full(comparison: Comparison) -> Chance:
         for name, family in score_surrogates(surrogates, comparison.plans).items()
     }
     X, ks, _, scores, *_ = comparison
-    return Chance("full", ks, "mean score", scores, means, len(X), left_out)
+    return NullTest("full", ks, "mean score", scores, means, len(X), left_out)
 
 
 def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
@@ -151,7 +151,7 @@ def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
     return np.unique(np.abs(np.log(ks)[:, None] - np.log(wanted)).argmin(axis=0))
 
 
-def compare_quickly(comparison: Comparison) -> Chance:
+def compare_quickly(comparison: Comparison) -> NullTest:
     """Cluster a part of the data, and surrogates of its size, once for some of the k."""
     entropy, n = comparison.entropy, len(comparison.X)
     X = comparison.X
@@ -167,7 +167,7 @@ def compare_quickly(comparison: Comparison) -> Chance:
         by_family = surrogates.map(work, comparison.plans[0].recipe, _KEY + 2)
     means = {name: np.array(family) for name, family in by_family.items()}
     ks = comparison.ks[chosen]
-    return Chance("quick", ks, "mean silhouette", data, means, len(X), left_out)
+    return NullTest("quick", ks, "mean silhouette", data, means, len(X), left_out)
 
 
 def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Generator) -> Floats:
@@ -190,7 +190,7 @@ def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Genera
     return np.array([mean_score(run) for run in s.T])
 
 
-EFFORTS: dict[str, Callable[[Comparison], Chance]] = {
+EFFORTS: dict[str, Callable[[Comparison], NullTest]] = {
     "full": compare_in_full,
     "quick": compare_quickly,
 }
