@@ -12,7 +12,7 @@ from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.distances.links import nearest_linked
 from clustertrust.distances.metrics import fitted_metric, is_name
-from clustertrust.distances.neighbours import Neighbours, drop_self, smallest
+from clustertrust.distances.neighbors import Neighbors, drop_self, smallest
 from clustertrust.geometry import GeometryOptions
 
 __all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
@@ -61,7 +61,7 @@ def nearest_labelled(X: Any, labelled: Ints, depth: int, options: GeometryOption
     if options.is_precomputed or not is_name(metric, "euclidean"):
         away, near = _by_blocks(X, labelled, depth + 1, options)
     else:
-        away, near = Neighbours(X[labelled], options.n_jobs).nearest(X, depth + 1)
+        away, near = Neighbors(X[labelled], options.n_jobs).nearest(X, depth + 1)
     away, near = drop_self(away, labelled[near])
     return Neighbourhood(near, away)
 

@@ -15,12 +15,10 @@ from scipy import sparse
 from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
-from clustertrust.distances.neighbours import Neighbours, drop_self
+from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors, drop_self
 from clustertrust.distances.precomputed import check_entries
 
 __all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "as_distances", "nearest_linked"]
-
-NEIGHBOUR = 7  # its distance is a point's scale, as in the self-tuning kernel
 
 
 class Walk(Protocol):
@@ -51,7 +49,7 @@ class NearestWalk:
     ) -> None:
         n = X.shape[0]
         self.k, self._points, self._metric = k, X, metric
-        self._tree = Neighbours(X, n_jobs) if metric.is_euclidean else None
+        self._tree = Neighbors(X, n_jobs) if metric.is_euclidean else None
         links = _to_nearest(*drop_self(*self._nearest(X, min(k, n - 1) + 1)), n)
         self._scales = _Scales.of_links(links)
         self.steps = self._scales.steps(links.both_ways(np.minimum), own=True)
@@ -230,7 +228,7 @@ def _to_seventh(links: _Links) -> Floats:
     """Return the distance of each source to its 7th nearest target, or to its last; 0: no link."""
     order = np.lexsort((links.values, links.source))
     counts = np.bincount(links.source, minlength=links.shape[0])
-    last = np.cumsum(counts) - counts + np.minimum(counts, NEIGHBOUR) - 1
+    last = np.cumsum(counts) - counts + np.minimum(counts, SCALE_NEIGHBOR) - 1
     found = np.zeros(links.shape[0])
     found[counts > 0] = links.values[order][last[counts > 0]]
     return found

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distan
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
 from clustertrust._types import Floats, Ints
-from clustertrust.distances.neighbours import smallest
+from clustertrust.distances.neighbors import smallest
 from clustertrust.kernels import backend
 
 FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}  # metrics that take a parameter from the data

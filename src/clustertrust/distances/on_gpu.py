@@ -91,7 +91,7 @@ class KernelMeansOnGpu(KernelMeans):
     def _scale_of(self, points: Any) -> Floats | None:
         if self.scale is None:
             return None
-        return np.maximum(self.neighbours.kth_distances(points, self._rank), self.floor)
+        return np.maximum(self.neighbors.kth_distances(points, self._rank), self.floor)
 
     def _within(self) -> Floats:
         if not self._fits:

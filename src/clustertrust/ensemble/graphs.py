@@ -12,7 +12,7 @@ from sklearn.cluster import SpectralClustering
 from clustertrust._types import Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.metrics import Metric
-from clustertrust.distances.neighbours import drop_self
+from clustertrust.distances.neighbors import drop_self
 
 __all__ = ["NeighbourSpectral", "neighbour_links"]
 

@@ -20,13 +20,15 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Neighbours", "drop_self", "smallest"]
+__all__ = ["SCALE_NEIGHBOR", "Neighbors", "drop_self", "smallest"]
+
+# The scale of a point in the self-tuning kernel is its distance to this neighbor.
+SCALE_NEIGHBOR = 7
+# Beyond these a tree looks at nearly all points, as scikit-learn has it.
+_TREE_FEATURES = 15
 
 
-_TREE_FEATURES = 15  # beyond these a tree looks at nearly all points, as scikit-learn has it
-
-
-class Neighbours:
+class Neighbors:
     """The points `among` which neighbours are sought: (n, d), dense or CSR."""
 
     def __init__(self, among: Any, n_jobs: int | None = None) -> None:
