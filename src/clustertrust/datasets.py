@@ -301,10 +301,8 @@ _LETTER = _Stored(
 )
 _SATIMAGE = _Stored(
     file="satimage.npz",
-    shape=(
-        6430,
-        36,
-    ),  # OpenML's form, standardised and five rows short of the original; so the paper's
+    # OpenML's form, standardised and five rows short of the original; so the paper's
+    shape=(6430, 36),
     dtype="float64",
     hash_points="1993a12b2bd3a64731cc0583a3cc2323a2fe0796c971edce4ee1b6934d50cd0c",
     hash_classes="1aef3b90bc2e7f165bf3257b616381e2cfdc5d09c85a8998559bb4b55e0fb8e4",

@@ -80,9 +80,8 @@ def weighted_p(
 def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: float) -> Floats:
     """`weighted_p` of some sets at once; arrays are (T, λ, G)."""
     K = kept[:, None, :]
-    pi = np.where(
-        K > 0, inclusion, 1.0
-    )  # groups that are not in a set: any value, it is multiplied by 0
+    # Groups that are not in a set: any value, it is multiplied by 0.
+    pi = np.where(K > 0, inclusion, 1.0)
     tilt = TILTS[:, None] * pi.min(axis=2, keepdims=True)
     right_term, wrong_term = (
         pi * np.expm1(tilt * alpha / pi),

@@ -41,9 +41,8 @@ __all__ = [
     "squared_distances",
 ]
 
-Reduce = Callable[
-    [Any, Floats], Result
-]  # (positions of b points, means (K, b)) → what is kept of them
+# (positions of b points, means (K, b)) → what is kept of them
+Reduce = Callable[[Any, Floats], Result]
 
 # of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
 _FEW_CELLS = 0.05
@@ -277,9 +276,8 @@ class Cosine(Dissimilarity):
         super().__init__(cells, n_jobs)
         self.X = _directions(X)
         self.means = cluster_means(self.X, cells)
-        self.self_dissimilarity = 1.0 - row_norms(
-            self.X, squared=True
-        )  # 1 for rows of zeros: they have no direction
+        # 1 for rows of zeros: they have no direction
+        self.self_dissimilarity = 1.0 - row_norms(self.X, squared=True)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""

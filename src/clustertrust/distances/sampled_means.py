@@ -44,9 +44,8 @@ class SampledMeans(Dissimilarity):
             cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64))
         )
         shuffled = np.random.default_rng(seed).permutation(n)
-        by_cell = shuffled[
-            np.argsort(cells.of[shuffled], kind="stable")
-        ]  # cells one after the other, random inside
+        # Cells one after the other, random inside
+        by_cell = shuffled[np.argsort(cells.of[shuffled], kind="stable")]
         place_in_cell = np.arange(n) - np.repeat(cells.bounds[:-1], cells.counts)
         self.drawn = by_cell[place_in_cell < np.repeat(self.taken, cells.counts)]
         self.is_drawn = np.zeros(n, dtype=bool)

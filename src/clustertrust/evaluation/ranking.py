@@ -276,9 +276,8 @@ def percentile_correlation(
     0.447
     """
     check_count("n_bins", n_bins, at_least=2, at_most=MOST)
-    by_bin = np.round(
-        accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12
-    )  # sums in another order tie
+    # Rounded, so that sums in another order tie
+    by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)
     if np.ptp(by_bin) == 0:
         warn_user(
             f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so its correlation is not "

@@ -22,10 +22,8 @@ from clustertrust._validation import check_choice
 __all__ = ["DEFAULT", "FAMILIES", "VERDICT", "Draw", "build_draws", "check_families"]
 
 Draw = Callable[[np.random.Generator], Array]
-ROUNDS, NEAR = (
-    8,
-    1e-3,
-)  # corrections of the sides of a box, and how close its spread must get to that of the data
+# Corrections of the sides of a box, and how close its spread must get to that of the data
+ROUNDS, NEAR = 8, 1e-3
 MOST_AXES = 3  # of a hull: in more, most points are corners of it
 
 
@@ -69,21 +67,19 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
     no sides may fit, since the axes turn with them; then the closest found are used.
     """
     U = U - U.mean(axis=0)
-    R = np.linalg.qr(
-        U, mode="r"
-    )  # it has the singular values and axes of U, and d rows instead of n
+    # It has the singular values and axes of U, and d rows instead of n.
+    R = np.linalg.qr(U, mode="r")
     sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
     for step in range(ROUNDS):
-        found, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
-        ratio = size / found
-        off = float(np.linalg.norm(found - size) / np.linalg.norm(size))
+        values, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
+        ratio = size / values
+        off = float(np.linalg.norm(values - size) / np.linalg.norm(size))
         if off < nearest:
             best, nearest = (U * sides) @ axes.T, off
         if off < NEAR:
             break
-        sides = -np.sort(
-            -sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio))
-        )  # as the axes are sorted
+        # Falling, as the axes are
+        sides = -np.sort(-sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio)))
     return best
 
 
