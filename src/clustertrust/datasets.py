@@ -101,10 +101,10 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     >>> int((datasets.load("S3").y == -1).sum())
     1500
     """
-    known = {
+    names = {
         alias.lower(): short for short, entry in _SETS.items() for alias in (short, entry.name)
     }
-    short = known.get(str(name).lower(), name)
+    short = names.get(str(name).lower(), name)
     check_choice(
         "name",
         short,
@@ -185,8 +185,8 @@ class _Stored:
     def read(self) -> Dataset:
         """From the folder if there is one, else from OpenML; then checked."""
         folder = os.environ.get(FOLDER)
-        found, origin, remedy = _from_folder(self, Path(folder)) if folder else _from_openml(self)
-        X, y = found
+        dataset, origin, remedy = _from_folder(self, Path(folder)) if folder else _from_openml(self)
+        X, y = dataset
         if X.shape != self.shape or X.dtype != self.dtype:
             raise ValueError(
                 f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has "
@@ -199,7 +199,7 @@ class _Stored:
                     f"{part} of {origin} is not the paper's: checksum {actual}, not {expected}. "
                     f"{remedy}"
                 )
-        return found
+        return dataset
 
 
 def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
@@ -242,10 +242,10 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
             f"{stored.openml!r} could not be downloaded ({error}). Go online, or {remedy}."
         ) from error
     rows = stored.shape[0]  # Fashion-MNIST: the training part comes first
-    found = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
+    dataset = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
     cache = str(Path(get_data_home()) / "openml")
     return (
-        found,
+        dataset,
         f"the OpenML data set {stored.openml!r}",
         f"Delete {cache!r} and try again, or {remedy}.",
     )

@@ -70,21 +70,22 @@ class ClusterMap:
         -------
         (m,) bool array
         """
-        at = check_positions(positions, len(self.labels))
+        places = check_positions(positions, len(self.labels))
         truth = _check_classes(classes)
-        check_same_length("positions", at, "classes", truth)
+        check_same_length("positions", places, "classes", truth)
         missing = np.flatnonzero(np.asarray(pd.isna(truth), dtype=bool))
         if missing.size:
             raise ValueError(
-                f"classes is missing for position {at[missing[0]]}; give a class for each position."
+                f"classes is missing for position {places[missing[0]]}; give a class for each "
+                "position."
             )
-        twice = np.intersect1d(at, self.used)
+        twice = np.intersect1d(places, self.used)
         if twice.size:
             raise ValueError(
                 f"{twice.size} of the positions, such as {twice[0]}, made this map and cannot test "
                 "it. Label other points: suggest(scores, n, exclude=cluster_map.used)."
             )
-        assigned = self.assign()[at]
+        assigned = self.assign()[places]
         return np.array(
             [name is not None and name == true for name, true in zip(assigned, truth, strict=True)],
             bool,
@@ -126,15 +127,15 @@ def map_clusters(
     if isinstance(classes, Mapping):
         return _by_hand(classes, own[:-1], of_point, positions, method)
     truth = _check_classes(classes)
-    known = ~np.asarray(pd.isna(truth), dtype=bool)
+    has_class = ~np.asarray(pd.isna(truth), dtype=bool)
     if positions is None:
         check_same_length("labels", codes, "classes", truth)
-        used = np.flatnonzero(known)
+        used = np.flatnonzero(has_class)
     else:
-        at = check_positions(positions, len(codes))
-        check_same_length("positions", at, "classes", truth)
-        used = at[known]
-    class_codes, class_names = pd.factorize(truth[known])
+        places = check_positions(positions, len(codes))
+        check_same_length("positions", places, "classes", truth)
+        used = places[has_class]
+    class_codes, class_names = pd.factorize(truth[has_class])
     table = np.zeros((len(clusters), len(class_names)), dtype=np.int64)
     inside = codes[used] >= 0
     np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
@@ -142,14 +143,14 @@ def map_clusters(
         raise ValueError(
             "classes is not known for any point that has a cluster; give at least one."
         )
-    found = MAPPINGS[method](table)
-    if (found < 0).any():
-        lost = [own[c] for c in np.flatnonzero(found < 0)]
+    class_of = MAPPINGS[method](table)
+    if (class_of < 0).any():
+        lost = [own[c] for c in np.flatnonzero(class_of < 0)]
         warn_user(
             f"Clusters {lost} have no class: none of their points has a known class. Their points "
             "count as wrong; label some."
         )
-    named = [(own[c], int(c), int(k)) for c, k in enumerate(found) if k >= 0]
+    named = [(own[c], int(c), int(k)) for c, k in enumerate(class_of) if k >= 0]
     kinds = class_names.tolist() if isinstance(class_names, np.ndarray) else list(class_names)
     shares = {name: float(table[c, k] / table[c].sum()) for name, c, k in named}
     return ClusterMap({name: kinds[k] for name, _, k in named}, shares, np.sort(used), of_point)

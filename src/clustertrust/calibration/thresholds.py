@@ -110,7 +110,7 @@ class RiskThreshold:
             else:
                 text += " Label more points, or ask for a larger alpha or delta."
         else:
-            at = self._step()
+            step = self._step()
             which = (
                 "Keep every score"
                 if self.threshold == -np.inf
@@ -119,11 +119,11 @@ class RiskThreshold:
             among = (
                 "points like these"
                 if self.n_points is None
-                else f"{self.kept[at]} of {self.n_points} points"
+                else f"{self.kept[step]} of {self.n_points} points"
             )
             text = (
                 f"{which}: {among}, {claim}.\n"
-                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+                f"Of {self.labelled[step]} labels among them {self.errors[step]} are wrong."
             )
         return (
             text
@@ -231,8 +231,8 @@ def risk_threshold(
 
 def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
     """Find the threshold for future points: all are labelled, thresholds are fixed."""
-    known = ~np.isnan(values)
-    s, wrong = values[known], right[known] == 0
+    scored = ~np.isnan(values)
+    s, wrong = values[scored], right[scored] == 0
     if not s.size or ((s < 0) | (s > 1)).any():
         raise ValueError(
             "If every point is labelled, the thresholds are fixed in advance and scores must lie "
@@ -345,23 +345,23 @@ def _counted(mask: Bools, of: Ints, groups: int, sizes: Ints) -> Ints:
 
 def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
     """(n,) correctness, NaN where not labelled."""
-    given = check_correct(correct)
+    answers = check_correct(correct)
     if sample is None:
-        check_same_length("scores", values, "correct", given)
-        right = given
+        check_same_length("scores", values, "correct", answers)
+        right = answers
     else:
         if not isinstance(sample, Sample):
             raise TypeError(f"sample={sample!r} must be what suggest() returned.")
         check_same_length("scores", values, "sample.inclusion", sample.inclusion)
-        check_same_length("sample.positions", sample.positions, "correct", given)
-        if np.isnan(given).any():
+        check_same_length("sample.positions", sample.positions, "correct", answers)
+        if np.isnan(answers).any():
             raise ValueError(
-                f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points "
-                "of the sample. Leaving them out would bias it: count them as wrong (False), or "
-                "label them."
+                f"correct is not known for {int(np.isnan(answers).sum())} of the {len(answers)} "
+                "points of the sample. Leaving them out would bias it: count them as wrong "
+                "(False), or label them."
             )
         right = np.full(len(values), np.nan)
-        right[sample.positions] = given
+        right[sample.positions] = answers
     if np.isnan(right).all():
         raise ValueError("correct is not known for any point; label some, see suggest().")
     return right

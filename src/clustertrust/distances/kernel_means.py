@@ -133,13 +133,13 @@ class KernelMeans(Dissimilarity):
     def _with_itself(self, X: Any) -> Floats:
         """κ(x, x); raise where sums of such values would not be finite."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._diagonal(X)
-            if not np.isfinite(found * float(self.X.shape[0])).all():
+            diagonal = self._diagonal(X)
+            if not np.isfinite(diagonal * float(self.X.shape[0])).all():
                 raise ValueError(
                     f"kernel={self.kernel!r} of some points with themselves is not finite, or too "
                     "large to sum; divide X by its largest value first."
                 )
-        return found
+        return diagonal
 
     def _diagonal(self, X: Any) -> Floats:
         if is_name(self.kernel, "self-tuning") or is_name(self.kernel, "rbf"):

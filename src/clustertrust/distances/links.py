@@ -120,9 +120,9 @@ def nearest_linked(X: Any, among: Ints, k: int, *, weights: bool) -> tuple[Float
     counts = np.bincount(source, minlength=X.shape[0])
     rank = np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)
     first = rank < k
-    at = source[order][first], rank[first]
+    place = source[order][first], rank[first]
     distances, near = np.full((X.shape[0], k), np.inf), np.full((X.shape[0], k), -1)
-    distances[at], near[at] = away[order][first], target[order][first]
+    distances[place], near[place] = away[order][first], target[order][first]
     return distances, near
 
 
@@ -149,9 +149,9 @@ class _Links:
         pair = source * self.shape[1] + target
         order = np.argsort(pair, kind="stable")
         first = np.flatnonzero(np.diff(pair[order], prepend=-1))
-        at = order[first]
-        kept = keep.reduceat(values[order], first) if at.size else values
-        return _Links(source[at], target[at], kept, self.shape)
+        one_each = order[first]
+        kept = keep.reduceat(values[order], first) if one_each.size else values
+        return _Links(source[one_each], target[one_each], kept, self.shape)
 
 
 def _to_nearest(away: Floats, near: Ints, n: int) -> _Links:
@@ -163,10 +163,10 @@ def _to_nearest(away: Floats, near: Ints, n: int) -> _Links:
 
 def _stored(X: Any, what: str, *, own: bool) -> _Links:
     """Return the stored entries of a matrix, a stored 0 too; `own`: leave the diagonal out."""
-    found = sparse.coo_array(X)
-    found.sum_duplicates()
-    source, target = (part.astype(np.int64) for part in found.coords)
-    values = np.asarray(found.data, dtype=np.float64)
+    entries = sparse.coo_array(X)
+    entries.sum_duplicates()
+    source, target = (part.astype(np.int64) for part in entries.coords)
+    values = np.asarray(entries.data, dtype=np.float64)
     keep = source != target if own else slice(None)
     _check_stored(source, target, values, what)
     return _Links(source[keep], target[keep], values[keep], X.shape)
@@ -229,9 +229,9 @@ def _to_seventh(links: _Links) -> Floats:
     order = np.lexsort((links.values, links.source))
     counts = np.bincount(links.source, minlength=links.shape[0])
     last = np.cumsum(counts) - counts + np.minimum(counts, SCALE_NEIGHBOR) - 1
-    found = np.zeros(links.shape[0])
-    found[counts > 0] = links.values[order][last[counts > 0]]
-    return found
+    distances = np.zeros(links.shape[0])
+    distances[counts > 0] = links.values[order][last[counts > 0]]
+    return distances
 
 
 def _in_proportion(links: _Links) -> sparse.csr_array:

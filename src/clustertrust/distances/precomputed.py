@@ -167,9 +167,9 @@ def check_graph(X: Any) -> sparse.csr_array:
     values = np.asarray(links.data, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)) | ((row == column) & (values != 0)))
     if bad.size:
-        at = bad[0]
+        i, j, value = row[bad[0]], column[bad[0]], values[bad[0]]
         raise ValueError(
-            f"X[{row[at]}, {column[at]}] = {values[at]}: the entries of a sparse graph are "
+            f"X[{i}, {j}] = {value}: the entries of a sparse graph are "
             "distances, finite and not below 0, and 0 from a point to itself. Similarities "
             "(connectivities) are no distances."
         )
@@ -181,9 +181,10 @@ def check_graph(X: Any) -> sparse.csr_array:
     apart = np.abs(values - values[first][of.ravel()])
     rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
     if apart.size and apart.max() > 4 * np.sqrt(rounding) * values.max():
-        at = int(apart.argmax())
+        furthest = int(apart.argmax())
+        i, j = row[furthest], column[furthest]
         raise ValueError(
-            f"X[{row[at]}, {column[at]}] and X[{column[at]}, {row[at]}] differ by {apart[at]:.3g}: "
+            f"X[{i}, {j}] and X[{j}, {i}] differ by {apart[furthest]:.3g}: "
             "a distance is the same in both directions. Give one of the two."
         )
     i, j, data = link // n, link % n, values[first]
@@ -222,9 +223,9 @@ def nearest_column(X: Any, columns: Ints | None) -> Ints:
     X = sparse.csr_array(X)
     X = sparse.csr_array(X if columns is None else X[:, columns])
     X.sort_indices()
-    found = np.full(X.shape[0], -1, dtype=np.int64)
+    nearest = np.full(X.shape[0], -1, dtype=np.int64)
     for i in range(X.shape[0]):
         stored = slice(X.indptr[i], X.indptr[i + 1])
         if stored.stop > stored.start:
-            found[i] = X.indices[stored][X.data[stored].argmin()]
-    return found
+            nearest[i] = X.indices[stored][X.data[stored].argmin()]
+    return nearest

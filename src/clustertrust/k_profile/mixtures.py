@@ -179,8 +179,8 @@ def _merge(plane: Plane, labels: Ints, covariance: str, k: int) -> Ints:
             _volumes(covariance, own.sizes, own.covariances, prior) / 2 - np.log(own.sizes)
         )
         merged = both * (_volumes(covariance, both, C, prior) / 2 - np.log(both))
-        at = int(np.argmin(merged - each[i] - each[j]))
-        labels = np.unique(np.where(labels == j[at], i[at], labels), return_inverse=True)[1]
+        pair = int(np.argmin(merged - each[i] - each[j]))
+        labels = np.unique(np.where(labels == j[pair], i[pair], labels), return_inverse=True)[1]
     return labels
 
 

@@ -96,8 +96,8 @@ class KProfile:
         As few as have a probability of 0.8 together; they held the right one in 95 % of the
         generated sets that the weights come from. 1 is among them if no k stands out.
         """
-        found = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
-        return (1, *found) if self.structured is False else found
+        numbers = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
+        return (1, *numbers) if self.structured is False else numbers
 
     @property
     def choices(self) -> dict[str, int]:
