@@ -64,7 +64,7 @@ def memberships(labels: Ints, names: Ints) -> Floats:
 
 
 def row_blocks(n: int, D: int, k: int) -> Iterator[slice]:
-    """Yield blocks of rows, of the same sizes in a fit and in a prediction."""
+    """Yield blocks of rows, small enough for a few arrays of D and of k columns."""
     return blocks(n, 8 * (3 * D + 3 * k))
 
 
