@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -29,7 +29,6 @@ __all__ = [
     "COVARIANCES",
     "Components",
     "Moments",
-    "Points",
     "PointsByDifference",
     "PointsByTerm",
     "common_covariance",
@@ -46,16 +45,6 @@ class Moments(NamedTuple):
     sizes: Floats
     means: Floats
     covariances: Floats
-
-
-class Points(Protocol):
-    """Points that EM runs on."""
-
-    def moments(self, P: Floats) -> Moments:
-        """Return the moments of clusters with memberships P (k, n)."""
-
-    def squares(self, means: Floats, covariances: Floats) -> Floats:
-        """Return squared distances to every mean in units of its covariance, (k, n)."""
 
 
 def memberships(labels: Ints, names: Ints) -> Floats:
@@ -228,7 +217,8 @@ class Components(NamedTuple):
     def log_joint(self, squares: Floats, freedom: float | None = None) -> Floats:
         """log(share_j f_j(z)), (k, n), of Gaussians or Student's t with degrees of `freedom`.
 
-        `squares` (k, n) are the distances of the points to the means, see `Points.squares`.
+        `squares` (k, n) are the squared distances of the points to the means, in units of the
+        covariances.
         """
         p = self.means.shape[1]
         constant = np.log(self.shares) + self.peaks
