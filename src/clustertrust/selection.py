@@ -231,13 +231,13 @@ def select_adaptive(
     geometry = options.resolved(*X.shape)
     order = _ranking(scores, seeds[0])
     by_restart = np.empty((len(grid), len(seeds)))
-    for at, size in enumerate(sizes):
+    for row, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
         recipe.warn_of(runs, scored=False)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=geometry, n_jobs=n_jobs)
-        by_restart[at] = [
+        by_restart[row] = [
             AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)
         ]
     means = by_restart.mean(axis=1)

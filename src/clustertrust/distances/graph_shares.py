@@ -120,9 +120,10 @@ class GraphShares(Dissimilarity):
         """
         low, high = self.cells.start[runs.start], self.cells.start[runs.stop]
         members = self.cells.members[:, low:high].toarray()
-        known: dict[bytes, int] = {}
+        number_of: dict[bytes, int] = {}
         column = np.array(
-            [known.setdefault(part.tobytes(), len(known)) for part in members.T], dtype=np.int64
+            [number_of.setdefault(part.tobytes(), len(number_of)) for part in members.T],
+            dtype=np.int64,
         )
         _, once = np.unique(column, return_index=True)
         ends = members[:, once][self.cells.of]

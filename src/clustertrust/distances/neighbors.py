@@ -90,7 +90,7 @@ class Neighbors:
             .fit(self.among)
             .kneighbors(X, return_distance=False)
         )
-        points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
+        points, among = (sparse.csr_array(rows, dtype=np.float64) for rows in (X, self.among))
         squares = [(points - among[kth]).power(2).sum(axis=1) for kth in near.T]
         return np.asarray(np.sqrt(np.max(squares, axis=0)))
 

@@ -36,10 +36,10 @@ class EuclideanOnGpu(Euclidean):
         """Silhouettes and nearest other clusters in one job on the card."""
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
-        found: tuple[Floats, Ints] = _card("silhouettes").exact_silhouettes(
+        result: tuple[Floats, Ints] = _card("silhouettes").exact_silhouettes(
             self.X, self.cells, own, X, precision=self.precision
         )
-        return found
+        return result
 
 
 class CentersOnGpu(Centers):
@@ -54,10 +54,10 @@ class CentersOnGpu(Centers):
         points = self.X if X is None else X
         noise = self.noise_of(X, len(own))
         means = self.centers, self.spread
-        found: tuple[Floats, Ints] = card.center_silhouettes(
+        result: tuple[Floats, Ints] = card.center_silhouettes(
             points, means, self.cells, own, noise, self.rules(training)
         )
-        return found
+        return result
 
 
 class KernelMeansOnGpu(KernelMeans):
@@ -78,10 +78,10 @@ class KernelMeansOnGpu(KernelMeans):
             points = self._moved(X)
             scale, itself = self._scale_of(points), self._with_itself(points)
         noise = self.noise_of(X, len(own))
-        found: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
+        result: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
             self._pairs, own, points, scale, (self.within, itself, noise)
         )
-        return found
+        return result
 
     @property
     def _fits(self) -> bool:
@@ -99,5 +99,5 @@ class KernelMeansOnGpu(KernelMeans):
         defaults = {"coef0": 1, "degree": 3} if self.kernel == "polynomial" else {}
         params = defaults | self.params
         self._pairs = _card("sums").KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
-        found: Floats = self._pairs.within()
-        return found
+        within: Floats = self._pairs.within()
+        return within

@@ -43,11 +43,11 @@ class Pairwise(Dissimilarity):
             n, lambda rows: self._matrix_means(self._own_distances(rows)), reduce, 24 * n
         )
 
-    def to_points(self, at: Ints) -> Floats | None:
+    def to_points(self, positions: Ints) -> Floats | None:
         """Return the distances (n, L) of all points to those at some positions; None: not known."""
         if not self.metric.is_precomputed:
-            return np.asarray(self.metric.between(self.X, self.X[at]), dtype=np.float64)
-        return np.asarray(self.X[:, at], dtype=np.float64) if self.X.shape[1] else None
+            return np.asarray(self.metric.between(self.X, self.X[positions]), dtype=np.float64)
+        return np.asarray(self.X[:, positions], dtype=np.float64) if self.X.shape[1] else None
 
     def _distances(self, X: Any) -> Array:
         return np.asarray(X) if self.metric.is_precomputed else self.metric.between(X, self.X)

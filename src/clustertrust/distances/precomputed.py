@@ -138,7 +138,7 @@ def _check_symmetric(X: Array, tolerance: float) -> None:
         there = X[right : right + TILE, low : low + TILE].T
         apart = np.abs(here - there)
         if float(apart.max(initial=0.0)) > tolerance:
-            i, j = (int(at) for at in np.argwhere(apart > tolerance)[0])
+            i, j = (int(position) for position in np.argwhere(apart > tolerance)[0])
             p, q = low + i, right + j
             raise ValueError(
                 f"X[{p}, {q}] = {here[i, j]} and X[{q}, {p}] = {there[i, j]}: a distance is the "

@@ -92,8 +92,8 @@ class SampledMeans(Dissimilarity):
                 self.X,
                 self.cells,
                 members=self.members,
-                seed=self.seed + 1 + at,
+                seed=self.seed + 1 + draw,
                 n_jobs=self.n_jobs,
             )
-            for at in range(times)
+            for draw in range(times)
         ]

@@ -213,8 +213,8 @@ def explain(plane: Plane, labels: Ints, larger: Explained | None = None) -> Expl
 
 def explain_all(plane: Plane, partitions: Iterable[Ints]) -> list[Explained]:
     """Explain partitions of more and more clusters; return the best mixture of each."""
-    found: list[Explained] = []
+    best: list[Explained] = []
     with one_thread():
         for labels in reversed(list(partitions)):
-            found.append(explain(plane, labels, found[-1] if found else None))
-    return found[::-1]
+            best.append(explain(plane, labels, best[-1] if best else None))
+    return best[::-1]

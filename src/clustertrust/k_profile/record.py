@@ -187,7 +187,7 @@ class KProfile:
             "geometry_error": self.geometry_error,
         }
         columns |= {
-            f"score_{100 * q:.0f}%": self.quantiles[:, at] for at, q in enumerate(QUANTILES)
+            f"score_{100 * q:.0f}%": self.quantiles[:, column] for column, q in enumerate(QUANTILES)
         }
         columns |= {
             "weakest_cluster": self.weakest_label,
