@@ -21,9 +21,9 @@ from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
-from clustertrust.distances.metrics import has_no_points, is_name
+from clustertrust.distances.metrics import is_coordinate_free, is_name
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
-from clustertrust.distances.precomputed import check_given, check_given_rows
+from clustertrust.distances.precomputed import check_precomputed, check_precomputed_rows
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.by_distance import TAKES_GRAPH
 from clustertrust.ensemble.labels import check_rows
@@ -373,7 +373,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         frame, names = frame_of(X), list(X.columns) if is_frame(X) else []
         X = self._check(X, settings)
         settings.check_points(X)
-        if not has_no_points(self.metric):
+        if not is_coordinate_free(self.metric):
             warn_of_columns(X, names)
             warn_of_distances(X)
         ensemble, known = self._build(X, settings)
@@ -386,7 +386,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _check(self, X: Any, settings: Settings) -> Any:
         """Return the data of a fit, checked: points, encoded rows of a table, or distances."""
         if settings.recipe.is_precomputed:
-            return check_given(X, self)
+            return check_precomputed(X, self)
         if not settings.scoring.geometry.is_mixed:
             return check_matrix(X, estimator=self)
         columns, encoded = as_mixed(X, self.metric_params)
@@ -398,7 +398,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Return unseen points in the form of the data of the fit."""
         geometry = self.model_.scoring.geometry
         if geometry.is_precomputed:
-            return check_given_rows(X, self)
+            return check_precomputed_rows(X, self)
         if geometry.is_mixed:
             check_table(X, self, reset=False)
             return self.mixed_columns_.encode(X)
@@ -604,7 +604,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        without_points = has_no_points(self.metric)
+        without_points = is_coordinate_free(self.metric)
         if X is None and embedding is None and without_points:
             embedding = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:

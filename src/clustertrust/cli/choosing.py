@@ -30,7 +30,7 @@ from clustertrust.cli.printing import (
 from clustertrust.cli.request import Request
 from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
-from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.metrics import is_coordinate_free
 from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -54,7 +54,7 @@ class Asked:
 
 def check_null(method: Method, null: bool, *, typed: bool) -> bool:
     """Return whether there are surrogates to compare with: not without points with coordinates."""
-    if not has_no_points(method.metric):
+    if not is_coordinate_free(method.metric):
         return null
     if null and typed:
         raise click.UsageError(

@@ -31,7 +31,7 @@ from clustertrust.displays.shared import (
     scatter_look,
     written,
 )
-from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.metrics import is_coordinate_free
 from clustertrust.results import Confidence
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class ScoreScatterDisplay(Display):
         """
         confidence = confidence_of(cake)
         names = None
-        if X is None and embedding is None and has_no_points(cake.metric):
+        if X is None and embedding is None and is_coordinate_free(cake.metric):
             embedding = cake.model_.view()
         elif X is None and embedding is None:
             X, names = cake.X_fit_, getattr(cake, "feature_names_in_", None)

@@ -26,7 +26,7 @@ __all__ = [
     "as_truths",
     "fitted_metric",
     "fixed_parameters",
-    "has_no_points",
+    "is_coordinate_free",
     "is_name",
 ]
 
@@ -36,7 +36,7 @@ def is_name(value: Any, name: str) -> bool:
     return isinstance(value, str) and value == name
 
 
-def has_no_points(metric: Any) -> bool:
+def is_coordinate_free(metric: Any) -> bool:
     """Return whether rows are no coordinates: given distances, or tables with categories."""
     return is_name(metric, "precomputed") or is_name(metric, "gower")
 

@@ -21,10 +21,10 @@ __all__ = [
     "among",
     "check_distances",
     "check_entries",
-    "check_given",
-    "check_given_rows",
     "check_graph",
     "check_new_distances",
+    "check_precomputed",
+    "check_precomputed_rows",
     "nearest_column",
 ]
 
@@ -44,7 +44,7 @@ def check_entries(matrix: Array, first: int, fine: Array, what: str) -> None:
         )
 
 
-def check_given(X: Any, estimator: Any = None) -> Any:
+def check_precomputed(X: Any, estimator: Any = None) -> Any:
     """Return given distances (n, n) as floats, checked; with `estimator`, it learns their number.
 
     Whole numbers and lists are copied; arrays of floats are not, memory-mapped or in memory.
@@ -60,7 +60,7 @@ def check_given(X: Any, estimator: Any = None) -> Any:
     return check_distances(X)
 
 
-def check_given_rows(X: Any, estimator: Any) -> Any:
+def check_precomputed_rows(X: Any, estimator: Any) -> Any:
     """Return rows of distances to the points that `estimator` was fitted on."""
     check_columns(X)
     n = estimator.n_features_in_

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from clustertrust._types import Ints
 from clustertrust._validation import warn_user
-from clustertrust.distances.metrics import Metric, has_no_points, is_name
+from clustertrust.distances.metrics import Metric, is_coordinate_free, is_name
 from clustertrust.distances.precomputed import among
 from clustertrust.ensemble.graphs import NeighbourSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
@@ -63,7 +63,7 @@ def check_methods(methods: tuple[tuple[str, Any], ...], metric: Any) -> None:
     Distances that are given, and Gower's, are no coordinates: a clusterer that needs points cannot
     go with them. Functions get what `fit` gets.
     """
-    no_points = has_no_points(metric)
+    no_points = is_coordinate_free(metric)
     for name, estimator in methods:
         if wants_distances(estimator):
             if getattr(estimator, "affinity", None) == "precomputed":

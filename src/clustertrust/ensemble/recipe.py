@@ -29,9 +29,9 @@ from clustertrust._validation import (
     is_dask,
     warn_user,
 )
-from clustertrust.distances.metrics import Metric, fitted_metric, has_no_points, is_name
+from clustertrust.distances.metrics import Metric, fitted_metric, is_coordinate_free, is_name
 from clustertrust.distances.mixed import as_mixed
-from clustertrust.distances.precomputed import check_given
+from clustertrust.distances.precomputed import check_precomputed
 from clustertrust.ensemble.by_distance import (
     BY_DISTANCE,
     TAKES_GRAPH,
@@ -169,7 +169,7 @@ class Recipe:
     @property
     def needs_all(self) -> bool:
         """Return whether rows are read all at once: of distances, and of tables with categories."""
-        return has_no_points(self.metric)
+        return is_coordinate_free(self.metric)
 
     def check_place(self, X: Any) -> None:
         """Raise if X is where runs by this metric cannot be fitted: Dask, a file, a GPU."""
@@ -194,7 +194,7 @@ class Recipe:
     def check_points(self, X: Any) -> Any:
         """Return X as the runs need it: points, encoded rows of a table, or distances."""
         if self.is_precomputed:
-            X = check_given(X)
+            X = check_precomputed(X)
             self.check_graph(X)
             return X
         if is_name(self.metric, "gower"):

@@ -30,7 +30,7 @@ from clustertrust.k_profile.signals import explain_partitions, find_signals, why
 from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
 from clustertrust.null.surrogates import (
-    check_has_points,
+    check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
@@ -154,7 +154,7 @@ def choose_k(
     level = check_level(level, B)
     cake = check_open_template(cake)
     if families is not None:
-        check_has_points(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
+        check_has_coordinates(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))

@@ -30,7 +30,7 @@ from clustertrust.null.families import DEFAULT, FAMILIES, VERDICT, build_draws, 
 from clustertrust.null.surrogates import (
     Surrogates,
     build_seeded,
-    check_has_points,
+    check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
@@ -314,7 +314,9 @@ def null_reference(
     B = check_count("n_surrogates", n_surrogates, at_least=1, at_most=MOST)
     level = check_level(level, B)
     cake = check_template(cake)
-    check_has_points(cake, "cluster the points themselves, or coordinates made from the distances")
+    check_has_coordinates(
+        cake, "cluster the points themselves, or coordinates made from the distances"
+    )
     entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy, cake)
     settings = Settings.of(cake).on(resolve_device(cake.device, X))

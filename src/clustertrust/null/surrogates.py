@@ -18,7 +18,7 @@ from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust._validation import check_count
-from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.metrics import is_coordinate_free
 from clustertrust.distances.precomputed import among
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
@@ -33,7 +33,7 @@ __all__ = [
     "Surrogate",
     "Surrogates",
     "build_seeded",
-    "check_has_points",
+    "check_has_coordinates",
     "check_template",
     "draw_entropy",
     "draw_sample",
@@ -53,9 +53,9 @@ _SAMPLE = 0
 # What surrogates are drawn from
 
 
-def check_has_points(cake: CAKE, remedy: str) -> None:
+def check_has_coordinates(cake: CAKE, remedy: str) -> None:
     """Raise if the metric of a template leaves no points to draw surrogates from."""
-    if has_no_points(cake.metric):
+    if is_coordinate_free(cake.metric):
         raise ValueError(
             f"Surrogates are points without clusters, and there are no points with coordinates "
             f"where metric={cake.metric!r}; {remedy}."

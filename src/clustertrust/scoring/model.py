@@ -16,7 +16,7 @@ from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
-from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.metrics import is_coordinate_free
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
 from clustertrust.ensemble.recipe import all_alike
@@ -130,7 +130,7 @@ class Model:
     def view(self) -> View | None:
         """Return where to draw the training points, if they have distances but no coordinates."""
         by = self.dissimilarity
-        if not isinstance(by, Pairwise) or not has_no_points(by.metric.name):
+        if not isinstance(by, Pairwise) or not is_coordinate_free(by.metric.name):
             return None
         n = len(self.cells.of)
         landmarks = landmark_positions(n)
