@@ -17,7 +17,6 @@ from clustertrust.answers.deciding import spent_on_learning
 from clustertrust.answers.drawing import draw_p_value
 from clustertrust.answers.posterior import covariance
 from clustertrust.answers.teaching import most_instructive
-from clustertrust.calibration import suggest
 from clustertrust.evaluation import auroc, correctness
 
 
@@ -96,23 +95,15 @@ def test_points_that_teach_lower_the_variance_as_the_docstring_says():
         known.append(int(found))
 
 
-def test_suggest_to_learn_spreads_over_clusters_and_avoids_what_is_known(cancer):
-    cake, _, _ = cancer
-    sample = suggest(cake.scores_, 20, "learn", labels=cake.labels_, X=cake.X_fit_)
-    assert (sample.purpose, sample.design, sample.guaranteed) == ("learn", "instructive", False)
-    assert len(np.unique(sample.positions)) == 20
-    assert np.bincount(cake.labels_[sample.positions], minlength=2).min() >= 5
-    assert_allclose(sample.weights, 1)
-    more = suggest(
-        cake.scores_, 20, "learn", labels=cake.labels_, X=cake.X_fit_, exclude=sample.positions
-    )
-    assert not set(more.positions) & set(sample.positions)
-    with pytest.raises(ValueError, match="labels must be given"):
-        suggest(cake.scores_, 5, "learn")
-    with pytest.raises(ValueError, match="labels and X are for purpose='learn'"):
-        suggest(cake.scores_, 5, labels=cake.labels_)
-    with pytest.raises(ValueError, match="design='stratified' is for"):
-        suggest(cake.scores_, 5, "learn", labels=cake.labels_, design="stratified")
+def test_questions_that_teach_spread_over_clusters_and_avoid_what_is_known(cancer):
+    cake, right, _ = cancer
+    questions = ask(cake, 20, n_random=0)
+    positions = questions.positions
+    assert not questions.drawn.any()
+    assert len(np.unique(positions)) == 20
+    assert np.bincount(cake.labels_[positions], minlength=2).min() >= 5
+    more = ask(cake, 20, n_random=0, answers=questions.answered(right[positions]))
+    assert not set(more.positions) & set(positions)
 
 
 def test_chosen_questions_teach_more_than_random_ones(cancer):

@@ -334,7 +334,7 @@ def test_places_are_principal_coordinates():
 
 
 def test_some_landmarks_place_all_points(monkeypatch):
-    monkeypatch.setattr("clustertrust.scoring.model.LANDMARKS", 30)
+    monkeypatch.setattr("clustertrust._views.LANDMARKS", 30)
     plane = X[:, :2]
     places = cake().fit(cdist(plane, plane)).model_.view().xy
     assert_allclose(cdist(places, places), cdist(plane, plane), atol=1e-8)

@@ -21,6 +21,7 @@ __all__ = [
     "data_view",
     "distance_view",
     "given_view",
+    "landmark_positions",
     "principal_components",
     "principal_view",
     "round_range",
@@ -29,6 +30,8 @@ __all__ = [
 
 # Extra directions and iterations, which make the first two accurate
 _MORE, _STEPS = 10, 7
+# Points whose distances place all others in a picture
+LANDMARKS = 400
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
         (columns[0], beside_name),
         f"The data have one column: it is drawn against the {beside_name}.",
     )
+
+
+def landmark_positions(n: int) -> Ints:
+    """Return positions of the points, evenly spaced, whose distances place all others."""
+    return np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
 
 
 def distance_view(distances: Floats, landmarks: Ints) -> View:

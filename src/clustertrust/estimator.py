@@ -23,7 +23,7 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
-from clustertrust.distances.precomputed import check_given, check_given_rows
+from clustertrust.distances.precomputed import check_precomputed, check_precomputed_rows
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer
 from clustertrust.ensemble.labels import in_order_of
@@ -348,7 +348,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _check(self, X: Any, settings: Settings) -> Any:
         """Return the data of a fit, checked: points, encoded rows of a table, or distances."""
         if settings.recipe.is_precomputed:
-            return check_given(X, self)
+            return check_precomputed(X, self)
         if not settings.scoring.geometry.is_mixed:
             return check_matrix(X, estimator=self)
         columns, encoded = as_mixed(X, settings.recipe.metric.params)
@@ -360,7 +360,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Return unseen points in the form of the data of the fit."""
         geometry = self.model_.scoring.geometry
         if geometry.is_precomputed:
-            return check_given_rows(X, self)
+            return check_precomputed_rows(X, self)
         if geometry.is_mixed:
             check_table(X, self, reset=False)
             return self.mixed_columns_.encode(X)
@@ -578,8 +578,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        by = self.model_.scoring.geometry.used_metric
-        without_points = by.is_precomputed or by.is_mixed
+        without_points = self.model_.scoring.geometry.used_metric.is_coordinate_free
         if X is None and embedding is None and without_points:
             embedding = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:

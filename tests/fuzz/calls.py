@@ -379,14 +379,7 @@ def _measuring(v: Valid) -> dict[str, Any]:
         "subsample_stability": (b.subsample_stability, lambda: {"labels": v.labels}),
         "fuzzy_confidence": (
             b.fuzzy_confidence,
-            lambda: {
-                "X": v.X,
-                **mixture,
-                "signal": "maximum",
-                "fuzziness": 2.0,
-                "max_iter": 5,
-                "tol": 0.1,
-            },
+            lambda: {"X": v.X, **mixture, "signal": "maximum", "fuzziness": 2.0},
         ),
         "fuzzy_memberships": (
             b.fuzzy_memberships,
@@ -452,7 +445,7 @@ def _measuring(v: Valid) -> dict[str, Any]:
 def _counting(v: Valid) -> dict[str, Any]:
     t = theory
     rates = {"threshold": 0.8, "n_clusters": 3, "expected_agreement": None, "form": "paper"}
-    noise = {"n_points": 100, "noise_share": 0.1}
+    noise = {"n_noise": 10}
     return {
         "expected_false_positives": (
             t.expected_false_positives,

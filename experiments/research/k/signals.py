@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust import CAKE, choose_k
-from clustertrust.k_profile import committee
-from clustertrust.k_profile.chance import any_k_p_value
+from clustertrust.k_profile import combine
+from clustertrust.k_profile.null_test import any_k_p_value
 from experiments.paper.runs import hushed
 from experiments.research import folder
 from experiments.research.heldout import Set
@@ -49,13 +49,13 @@ def rows_of(group: str, made: Set) -> pd.DataFrame:
     began = time.process_time()
     with hushed():
         profile = choose_k(made.X, KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
-    assert profile.chance is not None
-    chance = profile.chance
+    assert profile.null_test is not None
+    null_test = profile.null_test
     columns: dict[str, Any] = {"group": group, "set": made.name, "classes": made.k}
     columns |= {"seconds": round(time.process_time() - began, 2), "n_clusters": profile.n_clusters}
     columns |= {
-        f"p_{name}": any_k_p_value(chance.data, chance.means[name])
-        if name in chance.means
+        f"p_{name}": any_k_p_value(null_test.data, null_test.means[name])
+        if name in null_test.means
         else np.nan
         for name in ("box", "gaussian", "hull")
     }
@@ -80,7 +80,7 @@ def answer(of: pd.DataFrame, rule: Rule, *, hull: bool = True) -> dict[str, Any]
     families = ["p_box", "p_gaussian", "p_hull"] if hull else ["p_box", "p_gaussian"]
     p_value = float(of[families].iloc[0].max())
     structured = p_value <= LEVEL + 1e-9
-    held = [int(k) for k in ks[committee.plausible(p)]]
+    held = [int(k) for k in ks[combine.plausible(p)]]
     return {
         "k": strongest if structured else 1,
         "strongest": strongest,

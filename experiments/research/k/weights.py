@@ -1,4 +1,4 @@
-"""The weights of the committee in `choose_k`, and the mass of its plausible sets: from development sets alone.
+"""The weights of the signals in `choose_k`, and the mass of its plausible sets: from development sets alone.
 
 What each signal says is stored for the generated development families, the development sets of the ranking and the paper's
 sets. The weights are those of largest likelihood, fitted to both groups with equal weight: the generated sets, and all
@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from clustertrust import CAKE, choose_k
-from clustertrust.k_profile import committee
+from clustertrust.k_profile import combine
 from experiments.paper import data
 from experiments.paper.runs import hushed
 from experiments.research import development, folder
@@ -116,7 +116,7 @@ def share_covered(
     covered, sizes, weights = [], [], []
     for case in cases:
         p = np.exp(case.logs(w, prior))
-        found = committee.plausible(p / p.sum(), mass)
+        found = combine.plausible(p / p.sum(), mass)
         covered.append(case.right in found)
         sizes.append(len(found))
         weights.append(case.weight)

@@ -34,7 +34,7 @@ BLOCK = 2**20  # numbers in a temporary array
 
 def too_many(kept: Ints, alpha: float) -> Ints:
     """⌊alpha K⌋ + 1: the fewest wrong points that make the error of K kept points exceed alpha."""
-    return np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept)
+    return np.asarray(np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept))
 
 
 def binomial_p(errors: Ints, labelled: Ints, alpha: float) -> Floats:
@@ -103,9 +103,8 @@ def weighted_p(
 def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: float) -> Floats:
     """`weighted_p` of some sets at once; arrays are (T, λ, G)."""
     K = kept[:, None, :]
-    pi = np.where(
-        K > 0, inclusion, 1.0
-    )  # groups that are not in a set: any value, it is multiplied by 0
+    # Groups that are not in a set: any value, it is multiplied by 0.
+    pi = np.where(K > 0, inclusion, 1.0)
     tilt = TILTS[:, None] * pi.min(axis=2, keepdims=True)
     right_term, wrong_term = (
         pi * np.expm1(tilt * alpha / pi),
@@ -119,7 +118,7 @@ def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: 
         axis=2
     )
     exponent = (worst - tilt[:, :, 0] * total[:, None]).min(axis=1)
-    return np.exp(np.minimum(exponent, 0.0))
+    return np.asarray(np.exp(np.minimum(exponent, 0.0)))
 
 
 def in_sequence(p: Floats, shares: Floats, delta: float) -> tuple[Bools, Floats]:

@@ -357,7 +357,7 @@ def report(
     "--effort",
     cls=TableOption,
     metavar="NAME",
-    type=TableChoice("k_profile.chance:EFFORTS"),
+    type=TableChoice("k_profile.null_test:EFFORTS"),
     default="quick",
     show_default=True,
     help="How they are compared. full: scored as the data are, which takes some forty times as"

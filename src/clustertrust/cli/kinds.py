@@ -63,7 +63,7 @@ TABLES = {
         "sampled",
     ),
     "geometry.component:NORMALIZATIONS": ("affine", "clip"),
-    "k_profile.chance:EFFORTS": ("full", "quick"),
+    "k_profile.null_test:EFFORTS": ("full", "quick"),
     "stability:AGREEMENTS": ("jaccard", "matching", "reference"),
     "stability:UNASSIGNED": ("disagree", "skip"),
 }

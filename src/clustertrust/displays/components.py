@@ -117,8 +117,6 @@ class StabilityGeometryDisplay(PointsDisplay):
         self.points_ = self._scatter(np.c_[self.geometry, self.stability], self.shown_, look)
         fusion = None if self.fusion is None else FUSIONS[self.fusion]()
         self.contours_ = None if fusion is None else self._draw_contours(fusion)
-            None if self.fusion is None else self._draw_contours(FUSIONS[self.fusion]())
-        )
         self.colorbar_ = self._add_colorbar(self.points_)
         if self.colorbar_ is not None and self.colorbar_.solids is not None:
             self.colorbar_.solids.set_alpha(1)

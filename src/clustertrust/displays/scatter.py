@@ -23,7 +23,6 @@ from clustertrust.displays.shared import (
     push_apart,
     written,
 )
-from clustertrust.distances.metrics import has_no_points
 from clustertrust.results import Confidence
 
 
@@ -130,7 +129,7 @@ class ScoreScatterDisplay(PointsDisplay):
         """
         confidence, column_names = confidence_of(cake), None
         if X is None and embedding is None:
-            if has_no_points(cake.metric):
+            if cake.fitted_geometry_.used_metric.is_coordinate_free:
                 embedding = cake.model_.view()
             else:
                 X, column_names = cake.X_fit_, getattr(cake, "feature_names_in_", None)

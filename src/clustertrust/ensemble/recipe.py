@@ -32,7 +32,7 @@ from clustertrust._validation import (
 )
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
 from clustertrust.distances.mixed import as_mixed
-from clustertrust.distances.precomputed import check_given
+from clustertrust.distances.precomputed import check_precomputed
 from clustertrust.ensemble.by_distance import (
     DistanceData,
     cached_distances,
@@ -156,7 +156,7 @@ class Recipe:
     @property
     def needs_all(self) -> bool:
         """Return whether rows are read all at once: of distances, and of tables with categories."""
-        return self.metric.is_precomputed or self.metric.is_mixed
+        return self.metric.is_coordinate_free
 
     def check_place(self, X: Any) -> None:
         """Raise if X is where runs by this metric cannot be fitted: Dask, a file, a GPU."""
@@ -185,7 +185,7 @@ class Recipe:
     def check_points(self, X: Any) -> Any:
         """Return X as the runs need it: points, encoded rows of a table, or distances."""
         if self.is_precomputed:
-            X = check_given(X)
+            X = check_precomputed(X)
             self.check_graph(X)
             return X
         if self.metric.is_mixed:
@@ -362,7 +362,7 @@ def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
                     "{clusterer='spectral'} makes a graph of them",
                     metric=metric.given,
                 )
-        elif (metric.is_precomputed or metric.is_mixed) and not method.is_function:
+        elif (metric.is_coordinate_free) and not method.is_function:
             raise ParameterError(
                 "clusterer",
                 method.name,

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-import joblib
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._parallel import count_threads, one_blas_thread, stop
-from clustertrust._progress import progress
-from clustertrust._types import Floats, Ints
+from clustertrust._parallel import one_blas_thread
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import meet
 from clustertrust.ensemble import assemble
 from clustertrust.ensemble.recipe import run_all
 from clustertrust.geometry.measuring import measure
-from clustertrust.null.families import FAMILIES, VERDICT, Draw, build_draws
+from clustertrust.null.families import VERDICT, build_draws
 from clustertrust.null.reference import p_value
-from clustertrust.null.surrogates import mean_score, score_surrogates
+from clustertrust.null.surrogates import Surrogates, mean_score, score_surrogates, seeded
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["EFFORTS", "Chance", "Comparison", "any_k_p_value"]
+__all__ = ["EFFORTS", "Comparison", "NullTest", "any_k_p_value"]
 
-QUICK_POINTS, QUICK_KS = 400, 4  # of a quick comparison: points, and numbers of clusters
-_KEY = 100  # first number of the spawn keys here; those of the null reference are below
+# Of a quick comparison: points, and numbers of clusters
+QUICK_POINTS, QUICK_KS = 400, 4
+# First number of the spawn keys here; those of the null reference are below
+_KEY = 100
 
 
 def any_k_p_value(data: Floats, null: Floats) -> float:
@@ -49,7 +49,7 @@ def any_k_p_value(data: Floats, null: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Chance:
+class NullTest:
     """The data beside surrogates without clusters.
 
     Attributes
@@ -76,8 +76,8 @@ class Chance:
         families = [values for name, values in self.means.items() if name in VERDICT]
         means = np.array([values.mean(axis=0) for values in families])
         stds = np.array([values.std(axis=0, ddof=1) for values in families])
-        higher, at = means.argmax(axis=0), np.arange(means.shape[1])
-        return means[higher, at], stds[higher, at]
+        highest = means.argmax(axis=0), np.arange(means.shape[1])
+        return means[highest], stds[highest]
 
     @property
     def null(self) -> Floats:
@@ -93,7 +93,7 @@ class Chance:
     def excess_error(self) -> Floats:
         """(q,) s √(1 + 1/B), s the spread over surrogates: error of the data and the mean of B."""
         B = len(next(iter(self.means.values())))
-        return self._rivals()[1] * np.sqrt(1 + 1 / B)
+        return np.asarray(self._rivals()[1] * np.sqrt(1 + 1 / B))
 
     @property
     def adjusted(self) -> Floats:
@@ -116,23 +116,30 @@ class Chance:
 class Comparison(NamedTuple):
     """What a comparison needs: checked points, settings at each k, and how many surrogates."""
 
-    X: NDArray
+    X: Array
     ks: Ints
     plans: Sequence[Settings]
-    scores: Floats  # (q,) mean scores of the data
+    # (q,) mean scores of the data
+    scores: Floats
     families: Sequence[str]
     n_surrogates: int
     entropy: int
 
+    def surrogates(self, X: Array) -> tuple[Surrogates, dict[str, str]]:
+        """Return surrogates of these points, and by family why it is not drawn."""
+        draws, left_out = build_draws(X, self.families)
+        return Surrogates(X, draws, self.n_surrogates, self.entropy), left_out
 
-def compare_in_full(given: Comparison) -> Chance:
+
+def compare_in_full(comparison: Comparison) -> NullTest:
     """Score every surrogate as the data are."""
-    draws, left_out = build_draws(given.X, given.families)
-    found = score_surrogates(given.X, given.plans, draws, given.n_surrogates, given.entropy)
+    surrogates, left_out = comparison.surrogates(comparison.X)
     means = {
-        name: np.array([[of.mean for of in by_k] for by_k in by]) for name, by in found.items()
+        name: np.array([[one.mean for one in by_k] for by_k in family])
+        for name, family in score_surrogates(surrogates, comparison.plans).items()
     }
-    return Chance("full", given.ks, "mean score", given.scores, means, len(given.X), left_out)
+    X, ks, _, scores, *_ = comparison
+    return NullTest("full", ks, "mean score", scores, means, len(X), left_out)
 
 
 def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
@@ -144,72 +151,47 @@ def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
     return np.unique(np.abs(np.log(ks)[:, None] - np.log(wanted)).argmin(axis=0))
 
 
-def compare_quickly(given: Comparison) -> Chance:
+def compare_quickly(comparison: Comparison) -> NullTest:
     """Cluster a part of the data, and surrogates of its size, once for some of the k."""
-    rng = np.random.default_rng(np.random.SeedSequence(given.entropy, spawn_key=(_KEY, 0)))
-    n = len(given.X)
-    part = np.sort(rng.choice(n, QUICK_POINTS, replace=False)) if n > QUICK_POINTS else slice(None)
-    X = given.X[part]
-    chosen = spread_out(given.ks)
-    plans = [given.plans[at].alone() for at in chosen]
-    draws, left_out = build_draws(X, given.families)
-    first = {name: at for at, name in enumerate(FAMILIES, _KEY + 2)}
-    jobs: list[tuple[Draw | None, tuple[int, int]]] = [(None, (_KEY + 1, 0))]
-    jobs += [(draws[name], (first[name], b)) for name in draws for b in range(given.n_surrogates)]
-    recipe = given.plans[0].recipe
-    parallel = joblib.Parallel(
-        n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
-    )
-    work = joblib.delayed(_cut)
-    results = parallel(work(draw, X, plans, given.entropy, key) for draw, key in jobs)
-    done: list[Floats] = []
+    entropy, n = comparison.entropy, len(comparison.X)
+    X = comparison.X
+    if n > QUICK_POINTS:
+        rng = seeded(entropy, _KEY, 0)
+        X = X[np.sort(rng.choice(n, QUICK_POINTS, replace=False))]
+    chosen = spread_out(comparison.ks)
+    plans = [comparison.plans[position].alone() for position in chosen]
+    surrogates, left_out = comparison.surrogates(X)
+    work = partial(_mean_silhouettes, plans)
     with one_blas_thread:  # set once for all of them: each run alone would set and lift it
-        for result in progress(results, len(jobs), "surrogates", verbose=recipe.verbose):
-            if isinstance(result, Exception):
-                stop(results)
-                raise result
-            done.append(result)
-    B = given.n_surrogates
-    means = {name: np.array(done[1 + at * B : 1 + (at + 1) * B]) for at, name in enumerate(draws)}
-    return Chance("quick", given.ks[chosen], "mean silhouette", done[0], means, len(X), left_out)
+        data = work(X, seeded(entropy, _KEY + 1, 0))
+        by_family = surrogates.map(work, comparison.plans[0].recipe, _KEY + 2)
+    means = {name: np.array(family) for name, family in by_family.items()}
+    ks = comparison.ks[chosen]
+    return NullTest("quick", ks, "mean silhouette", data, means, len(X), left_out)
 
 
-def _cut(
-    draw: Draw | None,
-    like: NDArray,
-    plans: Sequence[Settings],
-    entropy: int,
-    key: tuple[int, int],
-) -> Any:
-    """Return the mean silhouette of one run for each k, (q,); or the failure, to raise in order.
-
-    Of a surrogate, or of the data themselves if there is no `draw`.
-    """
-    try:
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
-        X = like if draw is None else draw(rng).astype(like.dtype, copy=False)
-        seeds = rng.integers(2**32, size=len(plans))
-        runs = [
-            run
-            for plan, seed in zip(plans, seeds, strict=True)
-            for run in run_all(X, plan.recipe, [(0, int(seed))])
-        ]
-        if len(runs) < len(plans):
-            raise ValueError(
-                f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
-                "effort='full', which takes several runs for each k, or null=None."
-            )
-        ensemble = assemble(runs)
-        cells = meet(ensemble.labels)
-        scoring = plans[0].scoring
-        _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
-        s = dissimilarity.silhouettes(cells.rows[cells.of], None)[0]
-        return np.array([mean_score(run) for run in s.T])
-    except Exception as error:
-        return error
+def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Generator) -> Floats:
+    """Return the mean silhouette of one run for each k, (q,)."""
+    seeds = rng.integers(2**32, size=len(plans))
+    runs = [
+        run
+        for plan, seed in zip(plans, seeds, strict=True)
+        for run in run_all(X, plan.recipe, [(0, int(seed))])
+    ]
+    if len(runs) < len(plans):
+        raise ValueError(
+            f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
+            "effort='full', which takes several runs for each k, or null=None."
+        )
+    ensemble = assemble(runs)
+    cells = meet(ensemble.labels)
+    scoring = plans[0].scoring
+    _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
+    s = dissimilarity.silhouettes(cells.rows[cells.of], None)[0]
+    return np.array([mean_score(run) for run in s.T])
 
 
-EFFORTS: dict[str, Callable[[Comparison], Chance]] = {
+EFFORTS: dict[str, Callable[[Comparison], NullTest]] = {
     "full": compare_in_full,
     "quick": compare_quickly,
 }

@@ -20,13 +20,15 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["Neighbours", "smallest"]
+__all__ = ["SCALE_NEIGHBOR", "Neighbors", "drop_self", "smallest"]
+
+# The scale of a point in the self-tuning kernel is its distance to this neighbor.
+SCALE_NEIGHBOR = 7
+# Beyond these a tree looks at nearly all points, as scikit-learn has it.
+_TREE_FEATURES = 15
 
 
-_TREE_FEATURES = 15  # beyond these a tree looks at nearly all points, as scikit-learn has it
-
-
-class Neighbours:
+class Neighbors:
     """The points `among` which neighbours are sought: (n, d), dense or CSR."""
 
     def __init__(self, among: Any, n_jobs: int | None = None) -> None:
@@ -88,8 +90,17 @@ class Neighbours:
             .fit(self.among)
             .kneighbors(X, return_distance=False)
         )
-        points, among = (sparse.csr_array(given, dtype=np.float64) for given in (X, self.among))
-        return np.sqrt(np.max([(points - among[of]).power(2).sum(axis=1) for of in near.T], axis=0))
+        points, among = (sparse.csr_array(rows, dtype=np.float64) for rows in (X, self.among))
+        squares = [(points - among[kth]).power(2).sum(axis=1) for kth in near.T]
+        return np.asarray(np.sqrt(np.max(squares, axis=0)))
+
+
+def drop_self(away: Floats, near: Ints) -> tuple[Floats, Ints]:
+    """Leave each point out of its neighbors (n, k + 1); where copies crowd it out, the last one."""
+    itself = near == np.arange(len(near))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = len(near), near.shape[1] - 1
+    return away[~itself].reshape(shape), near[~itself].reshape(shape)
 
 
 def smallest(values: Floats, k: int) -> tuple[Floats, Ints]:
