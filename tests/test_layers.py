@@ -23,6 +23,7 @@ LAYERS = (
         "storage",
         "fusion",
     ),
+    ("records",),
     ("_devices", "_views", "cells", "notes", "reasons", "datasets", "tables", "theory"),
     ("matching", "distances"),
     ("ensemble", "consensus"),

@@ -17,6 +17,7 @@ from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.neighbours import smallest
 from clustertrust.kernels import backend
+from clustertrust.records import Record
 
 FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}  # metrics that take a parameter from the data
 
@@ -65,7 +66,7 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Record):
     """A distance between rows of points.
 
     Attributes

@@ -11,10 +11,10 @@ import numpy as np
 
 from clustertrust._devices import check_device, refuse_gpu, resolve_device, to_host
 from clustertrust._validation import is_dask
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.ensemble.record import Ensemble, assemble
-from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.storage import hash_data
 
 __all__ = ["build_ensemble", "build_runs", "check_enough"]

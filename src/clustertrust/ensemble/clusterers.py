@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,18 @@ from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.ensemble.lloyd import Ready
-from clustertrust.ensemble.placing import Nearest, Placer, Predict, Training
+from clustertrust.ensemble.placing import STORED_MODELS, Nearest, Placer, Predict, Training
+from clustertrust.records import Record, can_be_stored
 
-__all__ = ["CLUSTERERS", "Run", "ShuffledBirch", "fit_run", "prepare"]
+__all__ = [
+    "CLUSTERERS",
+    "Run",
+    "ShuffledBirch",
+    "fit_run",
+    "prepare",
+    "runs_can_be_stored",
+    "with_data",
+]
 
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
@@ -83,7 +92,7 @@ DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Record):
     """The record of one fit.
 
     Attributes
@@ -96,9 +105,9 @@ class Run:
     warnings : warnings of the method
     """
 
-    labels: Ints
+    labels: Annotated[Ints, "i n"]
     placer: Placer | None = field(repr=False)
-    centers: NDArray | None = field(repr=False)
+    centers: Annotated[NDArray, "f! k d"] | None = field(repr=False)
     method: str
     seed: int | None
     params: dict[str, Any]
@@ -106,6 +115,22 @@ class Run:
     iterations: float = np.nan
     seconds: float = np.nan
     warnings: tuple[str, ...] = ()
+
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields; a placer that cannot be stored is left out, parameters are text."""
+        params = {
+            name: value if can_be_stored(value) else repr(value)
+            for name, value in self.params.items()
+        }
+        placer = self.placer if can_be_stored(self.placer) else None
+        return super()._to_stored() | {"placer": placer, "params": params}
+
+
+def with_data(run: Run, X: Any) -> Run:
+    """Return the run with these training data, if it needs them to place points; None: without."""
+    if not isinstance(run.placer, Training):
+        return run
+    return replace(run, placer=run.placer.on(X))
 
 
 def cluster_parameter(estimator: Any) -> str | None:
@@ -291,6 +316,24 @@ def _sample(n: int, resample: float | str | None, rng: np.random.Generator | Non
     return np.sort(rng.choice(n, int(np.floor(float(resample) * n + 1e-9)), replace=False))
 
 
+def _is_round(model: Any) -> bool:
+    """Return whether a cluster is what is nearest to its centre."""
+    by_distance = isinstance(model, KMedoids) and is_name(model.metric, "euclidean")
+    return by_distance or isinstance(model, KMeans | MiniBatchKMeans)
+
+
+def runs_can_be_stored(estimator: Any) -> bool:
+    """Return whether runs of an estimator or function, fitted or not, can be stored.
+
+    All can that place points by centres or by the nearest training point; those that place them by
+    a model of their own can if files can hold that model.
+    """
+    if _is_round(estimator) or isinstance(estimator, Birch | ShuffledBirch):
+        return True
+    by_model = hasattr(estimator, "predict") and not wants_distances(estimator)
+    return not by_model or type(estimator) in STORED_MODELS
+
+
 def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None, NDArray | None]:
     """Fit; return labels, the placer of unseen points (None: the method has none), and centres.
 
@@ -301,9 +344,7 @@ def _fit(model: Any, X: Any, shared: Ready | None) -> tuple[Ints, Placer | None,
     if shared is not None and shared.fit(model):
         centers = np.asarray(model.cluster_centers_, dtype=np.float64)
         return shared.nearest(centers), Nearest(centers, np.arange(len(centers))), centers
-    if isinstance(model, KMeans | MiniBatchKMeans) or (
-        isinstance(model, KMedoids) and is_name(model.metric, "euclidean")
-    ):
+    if _is_round(model):
         centers = np.asarray(model.fit(X).cluster_centers_, dtype=np.float64)
         by_center = Nearest(centers, np.arange(len(centers)))
         return by_center(X), by_center, centers

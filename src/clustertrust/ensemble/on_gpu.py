@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.clusterers import Run
 from clustertrust.ensemble.placing import Nearest
 from clustertrust.ensemble.recipe import Recipe
-from clustertrust.ensemble.run_files import Checkpoint
 
 __all__ = ["fit_on_gpu", "suits_gpu"]
 

@@ -7,6 +7,7 @@ memory grows with the runs and clusters, not with the points.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,13 @@ from sklearn.utils.extmath import row_norms
 from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
+from clustertrust.records import Record
 
 __all__ = ["Totals", "total"]
 
 
 @dataclass(frozen=True)
-class Totals(Clusters):
+class Totals(Clusters, Record):
     """Sums over some points.
 
     Attributes
@@ -33,11 +35,20 @@ class Totals(Clusters):
     tables : (R, R, k, k) points by cluster of one run and of another, Eq. (4)
     """
 
-    names: tuple[Ints, ...]
-    sizes: Floats
-    means: Floats
-    squares: Floats
-    tables: Ints
+    names: tuple[Annotated[Ints, "i k"], ...]
+    sizes: Annotated[Floats, "f! K"]
+    means: Annotated[Floats, "f! K d"]
+    squares: Annotated[Floats, "f! K"]
+    tables: Annotated[Ints, "i R R k k"]
+
+    def _from_stored(self) -> Totals:
+        """Return it; raise if its sums are not those of its clusters."""
+        lengths = [len(np.unique(names[names >= 0])) for names in self.names]
+        R, widest = len(lengths), max([1, *map(len, self.names)])
+        fits = self.tables.shape == (R, R, widest, widest) and self.tables.min(initial=0) >= 0
+        if not fits or sum(lengths) != len(self.sizes) or lengths != [*map(len, self.names)]:
+            raise ValueError("its totals are not those of its clusters")
+        return self
 
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
         """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run,
