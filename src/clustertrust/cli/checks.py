@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-import numpy as np
 
 from clustertrust.cli.options import Columns, Method
 from clustertrust.files import FORMATS, format_of
@@ -46,8 +45,7 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
 
 def check_method(method: Method, *, for_model: bool) -> None:
     """Raise if a number of clusters is missing or unwanted, or if a model cannot be saved."""
-    from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter, fit_run
-    from clustertrust.ensemble.run_files import can_be_stored
+    from clustertrust.ensemble.clusterers import CLUSTERERS, cluster_parameter, runs_can_be_stored
 
     takes = [
         name for name in method.clusterer if cluster_parameter(CLUSTERERS[name](2)) is not None
@@ -57,14 +55,8 @@ def check_method(method: Method, *, for_model: bool) -> None:
     finds = [name for name in method.clusterer if name not in takes]
     if finds and method.n_clusters is not None:
         raise click.UsageError(f"{finds[0]} finds the number of clusters; leave out -k.")
-    if not for_model:
-        return
-    sample = np.random.default_rng(0).normal(
-        size=(24, 2)
-    )  # what a run can store does not depend on the data
-    for name in method.clusterer:
-        run = fit_run(sample, name, CLUSTERERS[name](2), 0, vary={}, resample=None, left_out="skip")
-        if not can_be_stored(run.placer):
+    for name in method.clusterer if for_model else ():
+        if not runs_can_be_stored(CLUSTERERS[name](2)):
             raise click.UsageError(
                 f"--model: runs of {name} cannot be saved; use another --clusterer."
             )
