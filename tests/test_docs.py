@@ -278,6 +278,7 @@ def test_the_api_pages_have_every_public_module():
         "kernels",
         "model_files",
         "notes",
+        "records",
         "scoring",
         "storage",
         "totals",

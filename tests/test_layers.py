@@ -23,6 +23,7 @@ LAYERS = (
         "storage",
         "fusion",
     ),
+    ("records",),
     (
         "_devices",
         "_mixtures",

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 
 from clustertrust._shares import percents
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
-from clustertrust.columns import COLUMNS, Column
-from clustertrust.ensemble.record import Ensemble
+from clustertrust._validation import (
+    check_mapping,
+    check_same_length,
+    is_dask,
+    is_frame,
+    only_counts,
+    with_nothing,
+)
+from clustertrust.columns import COLUMNS, FIELDS, Column
+from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
 from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
+from clustertrust.records import Record
 from clustertrust.report import write_report
 from clustertrust.summary import summarize
 
@@ -228,7 +236,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Confidence:
+class Confidence(Record):
     """How far each assignment of an ensemble can be trusted. Arrays have one entry per point.
 
     Attributes
@@ -258,17 +266,17 @@ class Confidence:
     unassigned : "skip": only runs that assign a point count for it; "disagree": all count
     """
 
-    scores: Floats
-    stability: Floats
-    geometry: Floats
-    silhouette_mean: Floats
-    silhouette_std: Floats
-    standard_errors: Floats
-    labels: Ints
-    label_names: NDArray
-    consensus_strength: Floats
-    votes: Floats
-    rival: Ints
+    scores: Annotated[Floats, "f n"]
+    stability: Annotated[Floats, "f n"]
+    geometry: Annotated[Floats, "f n"]
+    silhouette_mean: Annotated[Floats, "f n"]
+    silhouette_std: Annotated[Floats, "f n"]
+    standard_errors: Annotated[Floats, "f n"]
+    labels: Annotated[Ints, "i n"]
+    label_names: Annotated[NDArray, "iufbUM names"]
+    consensus_strength: Annotated[Floats, "f n"]
+    votes: Annotated[Floats, "f n k"]
+    rival: Annotated[Ints, "i n"]
     reference_run: int
     geometry_method: str
     ensemble: Ensemble = field(repr=False)
@@ -276,10 +284,40 @@ class Confidence:
     sampling_error: float = 0.0
     agreement: str = "matching"
     unassigned: str = "skip"
-    persistence: Floats | None = None
-    frame: Any = field(
-        default=None, repr=False
-    )  # an empty frame of the kind that came in, with its index
+    persistence: Annotated[Floats, "f n"] | None = None
+    # An empty frame of the kind that came in, with its index.
+    frame: Any = field(default=None, repr=False)
+
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields; of a frame the index, in pandas, or else its kind."""
+        frame: Any = None if self.frame is None or is_dask(self.frame) else "polars"
+        if isinstance(self.frame, pd.DataFrame):
+            index = self.frame.index.to_numpy()
+            frame = index if index.dtype.kind in "iuf" else index.astype(str)
+        names = plain_names(self.label_names)
+        return super()._to_stored() | {"frame": frame, "label_names": names}
+
+    def _from_stored(self) -> Self:
+        """Return it with its frame; raise for values that no scoring gives."""
+        k, R = self.votes.shape[1], self.ensemble.n_runs
+        ranges = {name: (-1, k - 1) if type_ == "i8" else (0, 1) for name, type_ in FIELDS.items()}
+        ranges |= {"silhouette_mean": (-1, 1), "standard_errors": (0, R)}
+        ranges |= {"sampling_error": (0, 1), "reference_run": (0, R - 1)}
+        for name, (low, high) in ranges.items():
+            values = getattr(self, name)
+            values = np.nan if values is None else values
+            # Rounding may take a share out of its range; NaN is allowed for points without a score.
+            if np.any(np.less(values, low - 1e-6) | np.greater(values, high + 1e-6)):
+                raise ValueError(f"its {name} are not all between {low} and {high}")
+        if k != max(1, len(self.label_names)) or self.agreement not in _STABILITY:
+            raise ValueError(f"it has votes for {k} of {len(self.label_names)} clusters")
+        frame = self.frame
+        if isinstance(frame, np.ndarray):
+            check_same_length("frame", frame, "scores", self.scores)
+            frame = pd.DataFrame(index=frame)
+        elif frame is not None:
+            frame = importlib.import_module("polars").DataFrame()
+        return replace(self, frame=frame)
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""

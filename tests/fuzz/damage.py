@@ -15,6 +15,7 @@ import sklearn
 from scipy import sparse
 
 from clustertrust import CAKE, Ensemble, build_ensemble
+from clustertrust.storage import checksum
 
 # Valid files to begin with
 
@@ -179,9 +180,22 @@ def change_archive(data: bytes, rng: np.random.Generator) -> bytes:
         members[name] = _packed(change_array(np.load(io.BytesIO(members[name])), rng))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
-        for member, body in members.items():
+        for member, body in (_resealed(members) if rng.random() < 0.9 else members).items():
             new.writestr(member, body)
     return file.getvalue()
+
+
+def _resealed(members: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the same with a checksum that fits, so that the reader sees the change."""
+    try:
+        arrays = {name: np.load(io.BytesIO(body)) for name, body in members.items()}
+        meta = json.loads(bytes(arrays.pop("meta.json.npy")))
+        named = {name.removesuffix(".npy"): array for name, array in arrays.items()}
+        meta["sha256"] = checksum(meta["content"], named)
+    except Exception:  # what cannot be read has no checksum
+        return members
+    text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    return members | {"meta.json.npy": _packed(text)}
 
 
 def _packed(array: np.ndarray) -> bytes:

@@ -18,6 +18,7 @@ from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.neighbors import smallest
 from clustertrust.kernels import backend
+from clustertrust.records import Record
 
 # Means of clusters, or mean directions, give these mean distances.
 CLOSED = ("sqeuclidean", "cosine")
@@ -64,7 +65,7 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Record):
     """A distance between rows of points, with its parameters.
 
     Attributes

@@ -39,6 +39,7 @@ from clustertrust.ensemble.by_distance import (
     check_memory,
     wants_distances,
 )
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.fitting import (
     DEFAULT_CLUSTERS,
@@ -50,11 +51,10 @@ from clustertrust.ensemble.fitting import (
     is_random,
     parameter,
     prepare,
+    with_data,
 )
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
-from clustertrust.ensemble.placing import NearestTrainingPoint
-from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
 
@@ -526,7 +526,7 @@ def run_all(
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
         warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
-    return [_with_data(run, X) for run in done if isinstance(run, Run)]
+    return [with_data(run, X) for run in done if isinstance(run, Run)]
 
 
 def _threads(X: Any, recipe: Recipe) -> int:
@@ -562,20 +562,11 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
     # Outside of the try: a full disk or a damaged file is not a failure of the run.
     run = None if kept is None else kept.load(r, X)
     if run is not None:
-        return _with_data(run, None)
+        return with_data(run, None)
     try:
         run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
         return Failure(recipe.describe(r, seed, error), error)
     if kept is not None:
         kept.save(r, run)
-    return _with_data(run, None)
-
-
-def _with_data(run: Run, X: Any) -> Run:
-    """Return the run with these training data, if it needs them to place points."""
-    return (
-        replace(run, placer=replace(run.placer, X=X))
-        if isinstance(run.placer, NearestTrainingPoint)
-        else run
-    )
+    return with_data(run, None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,16 @@ from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
 from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
+from clustertrust.records import Record, load_record, save_record
 from clustertrust.totals import total_of_labels
 
-__all__ = ["Ensemble", "as_ensemble", "assemble"]
+__all__ = ["Ensemble", "as_ensemble", "assemble", "plain_names"]
+
+_A_COLUMN = np.empty(0, dtype=np.int32)  # stands for the labels of a run
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Ensemble(Record):
     """R runs on the same n points.
 
     Attributes
@@ -44,7 +47,7 @@ class Ensemble:
         How often each given label that was taken as noise occurs.
     """
 
-    labels: Ints
+    labels: Annotated[Ints, "i n R"]
     label_names: tuple[NDArray | None, ...] = field(repr=False)
     centers: tuple[NDArray, ...] | None = field(default=None, repr=False)
     runs: tuple[Run, ...] | None = field(default=None, repr=False)
@@ -267,14 +270,12 @@ class Ensemble:
         ----------
         path : the file to write; an existing file is replaced
         """
-        from clustertrust.ensemble.ensemble_files import save_ensemble  # here: it reads this module
-
         if is_dask(self.labels):
             raise ValueError(
                 "The labels are in a Dask array; ensemble.compute().save(path) loads them into "
                 "memory first."
             )
-        save_ensemble(path, self)
+        save_record(path, self)
 
     @classmethod
     def load(cls, path: str | Path) -> Ensemble:
@@ -293,9 +294,34 @@ class Ensemble:
         ValueError
             If the file is damaged, of another version, or not an ensemble.
         """
-        from clustertrust.ensemble.ensemble_files import load_ensemble
+        return load_record(path, Ensemble, lambda ensemble: ensemble)
 
-        return load_ensemble(path)
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields, without the labels of its runs, which are columns of its own."""
+        runs = self.runs and tuple(replace(run, labels=_A_COLUMN) for run in self.runs)
+        names = tuple(None if names is None else plain_names(names) for names in self.label_names)
+        labels = np.asarray(self.labels)
+        return super()._to_stored() | {"labels": labels, "label_names": names, "runs": runs}
+
+    def _from_stored(self) -> Ensemble:
+        """Return it with the labels of its runs; raise if its parts misfit."""
+        R = self.n_runs
+        if not self.labels.size or len(self.label_names) != R or len(self.runs or range(R)) != R:
+            raise ValueError(
+                f"it has labels {self.labels.shape}, names of {len(self.label_names)} runs and "
+                f"records of {len(self.runs or ())}"
+            )
+        for names, highest in zip(self.label_names, self.labels.max(axis=0), strict=True):
+            if names is not None and (names.ndim != 1 or len(names) <= highest):
+                raise ValueError(f"a run has labels up to {highest}, and names {names.tolist()}")
+        ensemble = self.with_labels(self.labels)
+        return ensemble if self.centers is None else ensemble.with_centers(self.centers)
+
+
+def plain_names(names: NDArray) -> NDArray:
+    """Return names of clusters or rows as numbers or text; files hold no Python objects."""
+    plain = np.array(names.tolist()) if names.dtype.hasobject else names
+    return np.array([str(name) for name in names]) if plain.dtype.hasobject else plain
 
 
 def _nmi(tables: Ints) -> Floats:
