@@ -14,11 +14,14 @@ from scipy import sparse
 from clustertrust._types import Arrays
 from clustertrust._validation import warn_user
 from clustertrust.columns import FIELDS
+from clustertrust.distances.metrics import Metric
 from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.ensemble_files import ensemble_from_arrays, ensemble_to_arrays
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.run_files import can_be_stored
-from clustertrust.geometry.measuring import as_geometry
+from clustertrust.ensemble.runs import Runs
+from clustertrust.fusion import FUSIONS
+from clustertrust.geometry.measuring import GEOMETRIES, as_geometry
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model, match_ensemble, with_geometry
@@ -48,6 +51,7 @@ __all__ = [
 ]
 
 
+_OBJECT = "object"  # the key of a parameter that is an object: which one it is
 SLACK = 1e-6  # how far rounding may take a share or a silhouette out of its range
 # Fields of `Confidence` that are one number per point, by the kind of array in a file.
 _KINDS = {name: dtype[0] for name, dtype in FIELDS.items() if name not in {"persistence", "votes"}}
@@ -122,10 +126,10 @@ def load_model(path: str | Path) -> StoredModel:
     """Read what `save_model` wrote."""
     meta, arrays = read_arrays(Path(path), "model")
     try:
-        params = meta["params"]
-        metric = params.get("metric")
-        X = _data_from_arrays(arrays, gaps=metric == "gower")
-        _check_about(meta["about"], X.shape[0] if metric == "precomputed" else X.shape[1])
+        params = {name: _restored(value) for name, value in meta["params"].items()}
+        geometry = Scoring.from_params(params).geometry
+        X = _data_from_arrays(arrays, gaps=geometry.is_mixed)
+        _check_about(meta["about"], X.shape[0] if geometry.is_precomputed else X.shape[1])
         part = {
             name.removeprefix("ensemble/"): a
             for name, a in arrays.items()
@@ -289,12 +293,37 @@ def _storable(name: str, value: Any, ensemble: Ensemble) -> Any:
         return list(ensemble.seeds or ())  # what came of it
     if isinstance(value, list | tuple | range | np.ndarray):
         return [_storable(name, item, ensemble) for item in value]
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, dict):
         return {key: _storable(name, item, ensemble) for key, item in value.items()}
+    kind = next((kind for kind, own in _objects().items() if type(value) is own), None)
+    if kind is not None:
+        parts = vars(value) if isinstance(value, Metric) else value.get_params(deep=False)
+        return {_OBJECT: kind} | {
+            part: _storable(part, item, ensemble) for part, item in parts.items()
+        }
     raise ValueError(
         f"This model cannot be stored: {name}={value!r} is not a name or plain value. Give "
         "clusterer, metric and kernel by name, or store only the labels: cake.ensemble_.save(path)."
     )
+
+
+def _restored(value: Any) -> Any:
+    """Return the parameter that `_storable` wrote."""
+    if isinstance(value, dict):
+        parts = {name: _restored(item) for name, item in value.items() if name != _OBJECT}
+        return _objects()[value[_OBJECT]](**parts) if _OBJECT in value else parts
+    return value
+
+
+def _objects() -> dict[str, type[Any]]:
+    """Return the objects that a parameter can be, by the names that they have in files."""
+    tables = {"geometry": GEOMETRIES, "fusion": FUSIONS}
+    named = {
+        f"{table} {name}": own for table, kinds in tables.items() for name, own in kinds.items()
+    }
+    return named | {"metric": Metric, "runs": Runs}
 
 
 def _data_to_arrays(X: Any) -> Arrays:
