@@ -319,11 +319,9 @@ def _restored(value: Any) -> Any:
 
 def _objects() -> dict[str, type[Any]]:
     """Return the objects that a parameter can be, by the names that they have in files."""
-    tables = {"geometry": GEOMETRIES, "fusion": FUSIONS}
-    named = {
-        f"{table} {name}": own for table, kinds in tables.items() for name, own in kinds.items()
-    }
-    return named | {"metric": Metric, "runs": Runs}
+    geometries = {f"geometry {name}": own for name, own in GEOMETRIES.items()}
+    fusions = {f"fusion {name}": own for name, own in FUSIONS.items()}
+    return {**geometries, **fusions, "metric": Metric, "runs": Runs}
 
 
 def _data_to_arrays(X: Any) -> Arrays:
