@@ -441,7 +441,12 @@ def test_a_damaged_file_is_refused(found, tmp_path, name):
         (Y, {"n_runs": 3}, ValueError, "n_runs=3"),
         (Y, {"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
         (Y, {"fusion": "sum"}, ValueError, "fusion='sum' is not known"),
-        (Y, {"metric": "manhattan", "geometry": "rms"}, ValueError, "metric is used only by"),
+        (
+            Y,
+            {"metric": "manhattan", "geometry": "rms"},
+            ValueError,
+            "metric='manhattan' is not used by geometry='rms'",
+        ),
     ],
 )
 def test_what_cannot_be_audited_is_told(labels, given, error, told):
@@ -452,7 +457,9 @@ def test_what_cannot_be_audited_is_told(labels, given, error, told):
 def test_a_clusterer_needs_points():
     with pytest.raises(ValueError, match="clusterer='kmeans' needs points with coordinates"):
         audit(cdist(X, X), Y, metric="precomputed", clusterer="kmeans")
-    with pytest.raises(ValueError, match="X is a precomputed kernel; leave clusterer out"):
+    with pytest.raises(
+        ValueError, match="needs points or distances, and X holds similarities; leave clusterer out"
+    ):
         audit(X @ X.T, Y, geometry=Kernel("precomputed"), clusterer="kmeans")
 
 

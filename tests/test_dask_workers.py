@@ -215,7 +215,7 @@ def test_what_cannot_be_built_is_told_before_a_pass(points):
     X = da.from_array(points, chunks=(ROWS, 3)).map_blocks(fail, dtype=float, meta=np.empty((0, 0)))
     for options, what in [
         ({"clusterer": "k-means"}, "is not known"),
-        ({"resample": 0.5}, "Set left_out='predict'"),
+        ({"resample": 0.5}, "set left_out='predict'"),
         ({"n_runs": Runs(3, on_failure="ignore")}, "on_failure='ignore' is not known"),
         ({"n_runs": Runs(3, checkpoint="runs"), "random_state": None}, "give a number"),
         ({"n_runs": "auto"}, "n_runs='auto' needs all points at once"),

@@ -272,7 +272,6 @@ def test_confidence_takes_a_graph():
     [
         ({"geometry": Graph(n_neighbors=0)}, "n_neighbors=0 must be at least 1"),
         ({"geometry": Graph(n_steps=0)}, "n_steps=0 must be at least 1"),
-        ({"geometry": Graph(weights="yes")}, "weights='yes' must be True or False"),
         (
             {"geometry": Graph(weights=True), "metric": "manhattan"},
             r"metric='manhattan' is not used where X holds weights \(weights=True\)",
@@ -292,6 +291,11 @@ def test_confidence_takes_a_graph():
 def test_options_that_do_not_fit(options, message):
     with pytest.raises(ValueError, match=message):
         confidence(X, FULL, **{"geometry": "graph"} | options)
+
+
+def test_weights_are_given_or_not():
+    with pytest.raises(TypeError, match="weights='yes' must be True or False"):
+        confidence(X, FULL, geometry=Graph(weights="yes"))
 
 
 def test_bad_graphs():

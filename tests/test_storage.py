@@ -15,7 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from clustertrust import CAKE, Ensemble, Runs, build_ensemble
+from clustertrust import CAKE, Ensemble, Metric, Runs, build_ensemble
+from clustertrust.fusion import Product
+from clustertrust.geometry import Exact, Graph, Kernel, Sampled
 from clustertrust.storage import read_arrays, write_arrays
 
 # Neighbours alone do not link the setosas with the rest, of which spectral clustering warns.
@@ -315,6 +317,40 @@ def test_meta_is_json_and_arrays_are_plain(tmp_path):
 
 
 # --- fitted models ---
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"geometry": Kernel("rbf", gamma=0.3)},
+        {"geometry": Graph(9, n_steps=2, metric="manhattan")},
+        {"geometry": Exact(), "metric": Metric("minkowski", {"p": 3})},
+        {"geometry": Sampled(40), "fusion": Product()},
+        {"n_runs": Runs(3, left_out="predict", on_failure="drop"), "resample": 0.8},
+    ],
+    ids=str,
+)
+def test_a_model_keeps_the_objects_it_was_given(tmp_path, options):
+    how = {"clusterer": "kmedoids", "n_runs": 3, "random_state": 0} | options
+    cake = CAKE(3, **how).fit(X)
+    cake.save(tmp_path / "model")
+    again = CAKE.load(tmp_path / "model")
+    assert repr(again.get_params()) == repr(cake.get_params())
+    assert repr(again.fitted_geometry_) == repr(cake.fitted_geometry_)
+    assert_array_equal(again.score_samples(X + 0.1), cake.score_samples(X + 0.1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"geometry": Kernel(lambda x, y: float(x @ y))},
+        {"metric": Metric(lambda x, y: float(np.abs(x - y).sum()))},
+    ],
+)
+def test_functions_in_objects_cannot_be_stored(tmp_path, options):
+    cake = CAKE(3, n_runs=2, random_state=0, **options).fit(X[:40])
+    with pytest.raises(ValueError, match=r"=<function .* is not a name or plain value"):
+        cake.save(tmp_path / "model")
 
 
 @pytest.mark.parametrize("geometry", ["exact", "centroid", "rms", "kernel"])
