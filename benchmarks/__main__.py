@@ -33,7 +33,6 @@ FULL = [
     "crash",
     "kill",
     "soak",
-    "fuzz",
     "fashion",
 ]
 FULL += ["dask_kill", "growth", "scale", "plan"]

@@ -57,8 +57,8 @@ CLAIMS = {
     ),
     "Memory": Claim("What is held at most.", (), r"\b[MG]iB\b|\bpeak\b"),
     "Endurance": Claim(
-        "What is left after kills, random damage and long runs.",
-        ("crash", "kill", "dask_kill", "soak", "fuzz"),
+        "What is left after kills and long runs.",
+        ("crash", "kill", "dask_kill", "soak"),
     ),
     "Quality": Claim(
         "How near cheaper ways come to the exact score, and our numbers to the printed ones.",

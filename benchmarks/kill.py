@@ -75,8 +75,8 @@ def _digest(path: Path) -> str:
     from clustertrust.storage import read_arrays
 
     meta, arrays = read_arrays(path, "model")
-    for run in meta["ensemble"]["runs"]:
-        run.pop("seconds")
+    for run in meta["confidence"]["Confidence"]["ensemble"]["Ensemble"]["runs"]["tuple"]:
+        run["Run"].pop("seconds")
     total = hashlib.sha256(repr(sorted(meta.items())).encode())
     for name in sorted(arrays):
         total.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())

@@ -253,9 +253,19 @@ def arrays() -> dict[str, np.ndarray]:
 
 def same(one: np.ndarray, other: np.ndarray, tolerance: float = 0.0) -> bool:
     """Return whether two results are equal, or within a relative tolerance."""
+    if tolerance and one.dtype.kind == "U" and one.shape == other.shape:
+        pairs = zip(one.ravel().tolist(), other.ravel().tolist(), strict=True)
+        return all(_same_text(*pair, tolerance) for pair in pairs)
     if one.dtype.kind != "f" or not tolerance:
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     return one.shape == other.shape and np.allclose(one, other, tolerance, 1e-12, equal_nan=True)
+
+
+def _same_text(one: str, other: str, tolerance: float) -> bool:
+    try:
+        return bool(np.isclose(float(one), float(other), tolerance, 1e-12, equal_nan=True))
+    except ValueError:
+        return one == other
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def main() -> None:
     axes[0].set_title("types", fontsize=10)
     axes[0].legend(fontsize=6, frameon=False, markerscale=1.5)
     for ax, (name, how) in zip(axes[1:], WAYS.items(), strict=True):
-        clustertrust.anndata.score(adata, n_runs=RUNS, **how)
+        clustertrust.anndata.score(adata, n_runs=RUNS, threshold=0.5, **how)
         drawn = ax.scatter(*xy.T, s=8, c=adata.obs["cake_score"], vmin=0, vmax=1, cmap="viridis")
         isolated = (adata.obs["cake_reason"] == "stable but isolated").mean()
         ax.set_title(f"scores, {name}", fontsize=10)

@@ -40,7 +40,7 @@ def main() -> None:
     """Score, draw and print."""
     X = data()
     cake = CAKE(4, clusterer="kmeans-random", random_state=0).fit(X)
-    reasons = cake.to_frame()["reason"]
+    reasons = cake.to_frame(0.5)["reason"]
     figure, axes = plt.subplots(
         1, 2, figsize=(11, 4), layout="constrained", sharex=True, sharey=True
     )

@@ -1,1 +1,1 @@
-"""The paper's tables and figures, made anew and set beside the printed ones: `python -m experiments --help`."""
+"""What was measured: the paper, reproduced (`python -m experiments --help`), and research of our own."""

@@ -3,10 +3,19 @@
 import pytest
 import sklearn
 from browsing import chromium_or_skip
+from skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
 from clustertrust.streaming import stream
+
+# Folders and output
+
+
+@pytest.fixture(autouse=True)
+def no_width_from_outside(monkeypatch):
+    """Let no width of the caller's terminal wrap what the command prints."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture

@@ -95,8 +95,10 @@ def in_use() -> dict[str, object]:
     }
 
 
+# The source distribution has no experiments.
+PRINTED = [name for name in ("tests", "experiments/tests") if (ROOT / name).exists()]
 PARTS = {
-    "printed": ["-n", "auto", "--dist", "loadgroup", "-m", "printed", "tests"],
+    "printed": ["-n", "auto", "--dist", "loadgroup", "-m", "printed", *PRINTED],
     "doctests": ["-n", "0", "src"],
 }
 

@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 import clustertrust.anndata
-from clustertrust import CAKE, audit, build_ensemble, confidence
+from clustertrust import CAKE, Ensemble, audit, build_ensemble, confidence
 from clustertrust.cell_data import RESOLUTIONS
 from clustertrust.cli import cli
 from clustertrust.distances.links import as_distances
@@ -165,6 +165,42 @@ def test_a_file_that_stays_on_disk(adata, tmp_path):
     backed.file.close()
 
 
+@pytest.mark.parametrize(
+    "values", [np.arange(150) * 7 % 61, np.arange(150) / 7, np.arange(150) * 1000.0]
+)
+def test_a_column_of_counts_or_measurements_is_refused(adata, values):
+    adata.obs["n_genes"] = values
+    told = r"'n_genes', a column of numbers with \d+ different values in 150 cells: a count or a"
+    with pytest.raises(ValueError, match=told):
+        clustertrust.anndata.score(adata, labels="n_genes")
+    with pytest.raises(ValueError, match=r"\.astype\('category'\)"):
+        clustertrust.anndata.score(adata, labels=["km3", "n_genes"])
+
+
+def test_many_clusters_of_numbers_are_scored_as_categories(adata):
+    adata.obs["fine"] = pd.Categorical(np.arange(150) // 5)
+    clustertrust.anndata.score(adata, labels="fine", n_runs=4)
+    adata.obs["three"] = adata.obs["km3"].astype(float)  # as a column with a gap would be
+    clustertrust.anndata.score(adata, labels="three", n_runs=4)
+
+
+def test_noise_in_a_column_is_said_and_can_be_a_cluster(adata):
+    adata.obs["topic"] = ["-1_the_of"] * 50 + ["0_cat"] * 50 + ["1_dog"] * 50
+    with pytest.warns(UserWarning, match=r"noise, not as a cluster: label '-1_the_of' \(50 times"):
+        clustertrust.anndata.score(adata, labels="topic", n_runs=4)
+    assert adata.obs["cake_score"].isna().sum() == 50
+    assert adata.uns["cake"]["taken_as_noise"] == "label '-1_the_of' (50 times)"
+    given = Ensemble.from_labels(adata.obs["topic"], noise=None)
+    clustertrust.anndata.score(adata, labels=given, n_runs=4)
+    assert adata.obs["cake_score"].notna().all()
+    assert adata.uns["cake"]["labels"] == "an Ensemble of 1 runs"
+    several = Ensemble.from_labels(adata.obs[["topic", "km3"]], noise=None)
+    clustertrust.anndata.score(adata, labels=several)
+    assert adata.obs["cake_label"].notna().all()
+    with pytest.raises(ValueError, match="labels has 149 points and adata has 150"):
+        clustertrust.anndata.score(adata, labels=Ensemble.from_labels(adata.obs["topic"][1:]))
+
+
 def test_cells_without_a_cluster_have_a_missing_label(adata):
     adata.obs["a"] = [-1, -1] + [0] * 74 + [1] * 74
     adata.obs["b"] = [-1, -1] + [0] * 75 + [1] * 73
@@ -245,7 +281,7 @@ def weights_of(cells):
 
 
 def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
-    cells = clustertrust.anndata.score(blood, n_runs=6, copy=True)
+    cells = clustertrust.anndata.score(blood, n_runs=6, threshold=0.5, copy=True)
     settings = cells.uns["cake"]
     assert settings["geometry"] == "graph"
     assert settings["neighbors_key"] == "neighbors"
@@ -259,7 +295,8 @@ def test_the_graph_of_neighbours_is_used_where_it_is_there(blood):
     assert_array_equal(cells.obs["cake_score"], confidence(W, runs, **how).scores)
     # Half of the cells were called isolated by straight distances.
     assert (cells.obs["cake_reason"] == "stable but isolated").mean() < 0.1
-    straight = clustertrust.anndata.score(blood, n_runs=6, use_rep="X_pca", copy=True)
+    how = {"n_runs": 6, "threshold": 0.5, "copy": True}
+    straight = clustertrust.anndata.score(blood, use_rep="X_pca", **how)
     assert straight.uns["cake"]["geometry"] == "exact"
     assert (straight.obs["cake_reason"] == "stable but isolated").mean() > 0.3
 

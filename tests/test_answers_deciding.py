@@ -14,9 +14,9 @@ from test_answers import table_of
 from clustertrust import CAKE, LearnedConfidence
 from clustertrust.answers import Answers, ask, decide
 from clustertrust.answers.deciding import spent_on_learning
+from clustertrust.answers.drawing import draw_p_value
 from clustertrust.answers.posterior import covariance
 from clustertrust.answers.teaching import most_instructive
-from clustertrust.calibration import suggest
 from clustertrust.evaluation import auroc, correctness
 
 
@@ -95,23 +95,15 @@ def test_points_that_teach_lower_the_variance_as_the_docstring_says():
         known.append(int(found))
 
 
-def test_suggest_to_learn_spreads_over_clusters_and_avoids_what_is_known(cancer):
-    cake, _, _ = cancer
-    sample = suggest(cake.scores_, 20, "learn", labels=cake.labels_, X=cake.X_fit_)
-    assert (sample.purpose, sample.design, sample.guaranteed) == ("learn", "instructive", False)
-    assert len(np.unique(sample.positions)) == 20
-    assert np.bincount(cake.labels_[sample.positions], minlength=2).min() >= 5
-    assert_allclose(sample.weights, 1)
-    more = suggest(
-        cake.scores_, 20, "learn", labels=cake.labels_, X=cake.X_fit_, exclude=sample.positions
-    )
-    assert not set(more.positions) & set(sample.positions)
-    with pytest.raises(ValueError, match="labels must be given"):
-        suggest(cake.scores_, 5, "learn")
-    with pytest.raises(ValueError, match="labels and X are for purpose='learn'"):
-        suggest(cake.scores_, 5, labels=cake.labels_)
-    with pytest.raises(ValueError, match="design='stratified' is for"):
-        suggest(cake.scores_, 5, "learn", labels=cake.labels_, design="stratified")
+def test_questions_that_teach_spread_over_clusters_and_avoid_what_is_known(cancer):
+    cake, right, _ = cancer
+    questions = ask(cake, 20, n_random=0)
+    positions = questions.positions
+    assert not questions.drawn.any()
+    assert len(np.unique(positions)) == 20
+    assert np.bincount(cake.labels_[positions], minlength=2).min() >= 5
+    more = ask(cake, 20, n_random=0, answers=questions.answered(right[positions]))
+    assert not set(more.positions) & set(positions)
 
 
 def test_chosen_questions_teach_more_than_random_ones(cancer):
@@ -258,6 +250,54 @@ def test_the_error_exceeds_the_risk_in_no_more_draws_than_allowed(kind):
         violated += found.kept.any() and (~right[found.kept]).mean() > 0.15
     assert kept > 15
     assert violated < 25
+
+
+# Whether points can have been drawn at random
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 12), (200, 100), (500, 40), (500, 480), (3000, 60)])
+def test_honest_draws_are_hardly_ever_refused(n, m):
+    """More than 8 of 2,000 at a rate of 0.001 would happen with a probability of 0.0002."""
+    scores, _ = table_of(n)
+    scores = scores["score"].round(1 if n == 500 else 6).to_numpy()  # tenths have many ties
+    rng = np.random.default_rng(n + m)
+    p = [draw_p_value(scores, rng.permutation(n)[:m]) for _ in range(2000)]
+    assert np.less(p, 0.001).sum() <= 8
+    assert 0.02 < np.less(p, 0.05).mean() < 0.08  # and it is a p-value, not always 1
+
+
+def chosen_sets(cake):
+    """Points that people answer first, by what they go by."""
+    order = np.argsort(cake.scores_, kind="stable")
+    rng = np.random.default_rng(0)
+    return {
+        "surest": order[-60:],
+        "least sure": order[:60],
+        "both ends": np.concatenate([order[:30], order[-30:]]),
+        "middle": order[255:315],
+        "those that teach": ask(cake, 60, n_random=0).positions,
+        "upper half": rng.permutation(order[284:])[:60],
+    }
+
+
+def test_chosen_points_are_refused_as_drawn_ones(cancer):
+    cake, right, _ = cancer
+    for name, at in chosen_sets(cake).items():
+        assert draw_p_value(cake.scores_, at) < 0.001, name
+        with pytest.raises(ValueError, match=r"drawn=True: the scores of these 60 .* force=True"):
+            Answers.of(cake, at, right=right[at], drawn=True)
+        assert Answers.of(cake, at, right=right[at], drawn=True, force=True).drawn.all()
+        assert not Answers.of(cake, at, right=right[at]).drawn.any()
+    with pytest.raises(TypeError, match="force='yes'"):
+        Answers.of(cake, at, right=right[at], drawn=True, force="yes")
+
+
+def test_draws_of_everything_of_few_or_of_equal_scores_are_not_refused(cancer):
+    cake, right, _ = cancer
+    assert Answers.of(cake, np.arange(569), right=right, drawn=True).drawn.all()
+    few = np.argsort(cake.scores_)[:9]
+    assert Answers.of(cake, few, right=right[few], drawn=True).drawn.all()
+    assert draw_p_value(np.ones(100), np.arange(50)) == 1
 
 
 # Edges

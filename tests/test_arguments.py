@@ -1,14 +1,13 @@
 """Arguments of the wrong type, or beyond any use, are refused with an error that names them."""
 
 import itertools
-import json
-import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.fuzz_arguments import calls, strangers
-from matplotlib.figure import Figure
+from extras import extra
+from fuzz.arguments import strangers
+from fuzz.calls import calls
 from templates import choose_k, null_reference
 
 from clustertrust import (
@@ -33,6 +32,9 @@ from clustertrust.files import Reading, open_source, read_table, write_table
 from clustertrust.geometry import Graph, Kernel
 from clustertrust.report import build_report
 from clustertrust.selection import select_adaptive
+from clustertrust.storage import read_arrays, write_arrays
+
+figure = extra("matplotlib.figure")
 
 rng = np.random.default_rng(0)
 TRUTH = np.arange(20) % 2
@@ -83,7 +85,7 @@ def test_valid_arguments_of_the_fuzzer_are_taken(tmp_path, monkeypatch):
     ],
 )
 def test_axes_that_are_none(draw, kind, cake):
-    ax = {"ax array": Figure().subplots(2, 2), "text": "here", "number": 1}[kind]
+    ax = {"ax array": figure.Figure().subplots(2, 2), "text": "here", "number": 1}[kind]
     with pytest.raises(TypeError, match=r"ax is .*give the axes of one plot"):
         draw(cake, ax)
 
@@ -92,11 +94,11 @@ def test_options_that_scatter_does_not_take(cake):
     for given, kind in (({"colour": "red"}, ValueError), (["red"], TypeError), ({1: 2}, TypeError)):
         with pytest.raises(kind, match="scatter_kw"):
             displays.ScoreScatterDisplay.from_estimator(
-                cake, X, ax=Figure().add_subplot(), scatter_kw=given
+                cake, X, ax=figure.Figure().add_subplot(), scatter_kw=given
             )
         with pytest.raises(kind, match="scatter_kw"):
             displays.StabilityGeometryDisplay.from_estimator(
-                cake, ax=Figure().add_subplot(), scatter_kw=given
+                cake, ax=figure.Figure().add_subplot(), scatter_kw=given
             )
 
 
@@ -256,7 +258,7 @@ def test_flags_that_are_none(value, cake):
         build_ensemble(X, n_clusters=2, verbose=value, **FEW)
     with pytest.raises(TypeError, match="references="):
         displays.RiskCoverageDisplay.from_estimator(
-            cake, TRUTH, references=value, ax=Figure().add_subplot()
+            cake, TRUTH, references=value, ax=figure.Figure().add_subplot()
         )
 
 
@@ -297,18 +299,12 @@ def model(tmp_path_factory):
 
 def change(path, name, value):
     """Write a value into the first place of an array of a model, or into its JSON."""
-    with np.load(path) as old:
-        arrays = dict(old)
+    content, arrays = read_arrays(path, "model")
     if name == "sampling_error":
-        meta = json.loads(bytes(arrays["meta.json"]))
-        meta[name] = value
-        arrays["meta.json"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+        content["confidence"]["Confidence"][name] = value
     else:
-        arrays[f"confidence/{name}"] = arrays[f"confidence/{name}"].copy()
         arrays[f"confidence/{name}"].flat[0] = value
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
-    assert zipfile.is_zipfile(path)
+    write_arrays(path, "model", content, arrays)
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, np.inf, -np.inf, 1.5e9, -1.01])

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from calibrating import drawn
+from extras import extra
 from hypothesis import given
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 from sklearn.base import clone
@@ -45,6 +45,8 @@ from clustertrust.calibration.calibrator import ENOUGH
 from clustertrust.calibration.sampling import deal
 from clustertrust.displays import ReliabilityDisplay
 from clustertrust.evaluation import correctness
+
+figure = extra("matplotlib.figure")
 
 labelled = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=40)
 
@@ -254,7 +256,7 @@ def test_the_display_draws_the_bins():
     s, right = drawn(900)
     calibrator = Calibrator().fit(s[:300], right[:300])
     display = ReliabilityDisplay.from_calibrator(
-        calibrator, s[300:], right[300:], n_bins=5, ax=Figure().add_subplot()
+        calibrator, s[300:], right[300:], n_bins=5, ax=figure.Figure().add_subplot()
     )
     line = display.points_.lines[0]
     found = reliability(calibrator.predict(s[300:]), right[300:], n_bins=5)

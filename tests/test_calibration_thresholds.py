@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from calibrating import drawn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from clustertrust.calibration import (
     risk_threshold,
     suggest,
 )
-from clustertrust.calibration.evidence import hypergeometric_p, in_sequence, too_many, weighted_p
+from clustertrust.calibration.evidence import (
+    highest_share,
+    hypergeometric_p,
+    in_sequence,
+    too_many,
+    weighted_p,
+)
 
 # P-values, by enumeration of all that can happen
 
@@ -401,3 +407,18 @@ def test_bad_input_to_a_threshold_is_named(arguments, options, message):
 def test_a_sample_must_be_one():
     with pytest.raises(TypeError, match="must be what suggest"):
         risk_threshold([0.1, 0.2], [True], sample=[0])
+
+
+def test_the_upper_limit_of_a_share_is_that_of_all_cases_counted():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        size = int(rng.integers(1, 80))
+        labelled = int(rng.integers(0, size + 1))
+        right = int(rng.integers(0, labelled + 1))
+        tail = rng.choice([0.005, 0.025, 0.1])
+        possible = range(right, size - (labelled - right) + 1)
+        believed = [K for K in possible if hypergeom.cdf(right, size, K, labelled) > tail]
+        assert highest_share(right, labelled, size, tail) == pytest.approx(max(believed) / size)
+    assert highest_share(7, 7, 10**6, 0.025) == 1
+    assert highest_share(0, 0, 10, 0.025) == 1
+    assert highest_share(3, 10, 10, 0.025) == 0.3

@@ -1,6 +1,7 @@
 """What displays draw is what the numbers say: artists against records, by hand or by another route."""
 
 import importlib.util
+import inspect
 import subprocess
 import sys
 import warnings
@@ -146,6 +147,48 @@ def test_what_is_no_fitted_cake_is_turned_away(display):
         FROM_ESTIMATOR[display](make_pipeline(CAKE(3)), y)
     with pytest.raises(TypeError, match="from_estimator"):
         FROM_CONFIDENCE[display](CAKE(3), IRIS.data, y)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+def test_methods_show_and_describe_the_arguments_that_they_take(display):
+    of_plot = set(inspect.signature(display.plot).parameters)
+    assert {"self", "ax"} <= of_plot
+    for make, first in ((display.from_estimator, "cake"), (display.from_confidence, "confidence")):
+        names = inspect.signature(make).parameters
+        assert next(iter(names)) == first
+        assert of_plot - {"self"} <= set(names)
+        described = make.__doc__ + display.plot.__doc__
+        assert all(name in described for name in set(names) - {first, "ax"})
+
+
+def test_arguments_of_a_display_are_those_of_its_numbers_and_its_drawing():
+    shown = inspect.signature(CoverageAccuracyDisplay.from_estimator).parameters
+    assert set(shown) == {"cake", "y", "coverages", "alignment", "ax", "name", "references"}
+    assert "X" not in inspect.signature(ConvergenceDisplay.from_estimator).parameters
+    assert list(inspect.signature(DecileDisplay).parameters) == [
+        "accuracies",
+        "highest",
+        "accuracy",
+        "missing",
+    ]
+
+
+@pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
+def test_options_that_a_display_does_not_have_are_errors(display, iris):
+    message = rf"{display.__name__}\.(from_estimator|from_confidence|plot): .*colour"
+    for make, source in ((display.from_estimator, iris), (display.from_confidence, GAPPY)):
+        y = [IRIS.target] if "y" in inspect.signature(make).parameters else []
+        with pytest.raises(TypeError, match=message):
+            make(source, *y, colour="red")
+    with pytest.raises(TypeError, match=message):
+        FROM_ESTIMATOR[display](iris, IRIS.target, new_ax()).plot(colour="red")
+    assert plt.get_fignums() == []
+
+
+def test_a_figure_that_cannot_be_drawn_is_closed(iris):
+    with pytest.raises(ValueError, match="scatter_kw"):
+        ScoreScatterDisplay.from_estimator(iris, scatter_kw={"colour": "red"})
     assert plt.get_fignums() == []
 
 

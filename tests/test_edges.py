@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import oracles
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
@@ -18,6 +18,8 @@ from clustertrust import CAKE, audit, build_ensemble, confidence
 from clustertrust.fusion import harmonic
 from clustertrust.geometry import Centroid, silhouettes
 from clustertrust.stability import pairwise_stability
+
+pl = extra("polars")
 
 X = np.array([[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]])
 RUN = [0, 0, 0, 1, 1, 1]

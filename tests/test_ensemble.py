@@ -1,16 +1,23 @@
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from clustertrust import CAKE, Ensemble, align_labels, build_ensemble, confidence
+from clustertrust import CAKE, Ensemble, Runs, build_ensemble, confidence
+from clustertrust.ensemble.fitting import RunWarning
+from clustertrust.ensemble.leiden import Leiden
 from clustertrust.geometry import Centroid
 from clustertrust.stability import pairwise_stability
+
+pl = extra("polars")
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 RUNS = [[0, 0, 1, -1], [4, 2, 2, 2], [0, 1, 0, 1]]
@@ -68,26 +75,6 @@ def test_from_labels_numbers_names_by_first_appearance(kind):
     assert_array_equal(ensemble.labels[:, 1], [3, 3, 1, 1])
     assert list(ensemble.label_names[0]) == ["x", "y"]
     assert ensemble.label_names[1] is None
-
-
-@pytest.mark.parametrize("text", ["-1", " -1", "-1.0", "-2"])
-def test_text_that_looks_like_a_negative_number_is_a_cluster_and_is_warned_of(text):
-    with pytest.warns(
-        UserWarning, match=rf"labels has the text '{text}', which is taken as the name of a cluster"
-    ) as caught:
-        ensemble = Ensemble.from_labels([["0", text, "0"], [text, text, "1"]])
-    assert len(caught) == 1  # once, not once a run
-    assert (ensemble.labels >= 0).all()
-    with pytest.warns(
-        UserWarning, match=r"source has the text '-.'.*give the number -1, None or NaN"
-    ):
-        align_labels(["a", "b"], ["-1", "b"])
-
-
-def test_other_text_with_a_minus_is_not_warned_of():
-    Ensemble.from_labels(
-        [["a-1", "-", "1-2"], ["-x", "b", "--1"]]
-    )  # pytest turns a warning into an error
 
 
 @pytest.mark.parametrize(
@@ -313,6 +300,41 @@ def test_fewer_clusters_than_asked_for_are_told_once():
     assert [warning.category for warning in caught] == [ConvergenceWarning]
     message = str(caught[0].message)
     assert "6 of 6 runs found fewer than the 5 clusters asked for (run 0 found 3)" in message
+
+
+class Changing(KMeans):
+    """A clusterer that calls something that will change."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        warnings.warn("this will change", FutureWarning, stacklevel=2)
+        return super().fit(X)
+
+
+def test_a_warning_of_a_run_keeps_its_kind(tmp_path):
+    for _ in range(2):  # fitted, and then read from the checkpoint
+        with pytest.warns(FutureWarning, match=r"^this will change \(runs \[0, 1, 2\]\)$"):
+            build_ensemble(
+                X, Changing(3, n_init=1), n_runs=Runs(3, checkpoint=tmp_path), random_state=0
+            )
+
+
+@pytest.mark.parametrize("kind", ["", "os:system", "no.such:Warning"])
+def test_a_stored_warning_of_no_known_kind_is_for_users(kind):
+    assert RunWarning("old", kind).category is UserWarning
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "drop"])
+@pytest.mark.parametrize("last", [Leiden(), make_pipeline(StandardScaler(), Leiden()), "leiden"])
+def test_a_missing_package_is_told_before_any_run(monkeypatch, last, on_failure):
+    monkeypatch.setitem(sys.modules, "leidenalg", None)
+
+    def first(X, rng):
+        raise AssertionError("a run was started")
+
+    with pytest.raises(
+        ImportError, match=r'^clusterer="leiden" needs .* pip install "clustertrust'
+    ):
+        build_ensemble(X, [first, last], n_runs=Runs(2, on_failure=on_failure))
 
 
 @pytest.mark.parametrize(

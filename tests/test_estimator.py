@@ -8,9 +8,9 @@ from unittest import SkipTest
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
+from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -28,6 +28,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clustertrust import CAKE, Ensemble, Runs, confidence
 from clustertrust.estimator import EXPECTED_FAILED_CHECKS
 from clustertrust.geometry import Kernel
+
+pl = extra("polars")
 
 # --- scikit-learn's conventions ---
 

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from fits import NEW, X, assert_same_fit, every_geometry, fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 from clustertrust import CAKE, audit, confidence
 from clustertrust.geometry import Kernel
+
+pl = extra("polars")
 
 # --- numbers that are asked for ---
 

@@ -1,7 +1,6 @@
-"""CAKE among threads, in forked children, and without numba."""
+"""CAKE among threads, and in forked children."""
 
 import functools
-import json
 import multiprocessing
 import os
 import subprocess
@@ -11,8 +10,8 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import GEOMETRIES, NEW, X, assert_same_fit, fitted
-from numpy.testing import assert_allclose, assert_array_equal
+from fits import X, assert_same_fit, fitted
+from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
@@ -256,37 +255,3 @@ print([name for name in ("numba", "llvmlite", "matplotlib", "polars", "hypothesi
 """
     done = run_python(code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
-
-
-WITHOUT_NUMBA = """
-import json, sys, warnings
-import numpy as np
-sys.modules["numba"] = None  # `import numba` raises ImportError
-from clustertrust import CAKE
-X, NEW = (np.load(path) for path in sys.argv[1:3])
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    scores = []
-    for options in json.loads(sys.argv[3]):
-        cake = CAKE(4, n_runs=6, random_state=0, n_jobs=4, **options).fit(X)
-        scores.append([cake.scores_.tolist(), cake.score_samples(NEW).tolist()])
-print(json.dumps([scores, [f"{w.category.__name__}: {w.message}" for w in caught]]))
-"""
-
-
-def test_without_numba_the_same_scores_and_one_warning(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "NEW.npy", NEW)
-    done = run_python(
-        WITHOUT_NUMBA, tmp_path / "X.npy", tmp_path / "NEW.npy", json.dumps(GEOMETRIES)
-    )
-    assert done.returncode == 0, done.stderr
-    scores, told = json.loads(done.stdout)
-    for options, (train, new) in zip(GEOMETRIES, scores, strict=True):
-        cake = fitted(**options)
-        assert_allclose(train, cake.scores_, atol=1e-12, err_msg=str(options))
-        assert_allclose(new, cake.score_samples(NEW), atol=1e-12, err_msg=str(options))
-    told = [one for one in told if "clusters by coordinates" not in one]  # with another metric
-    assert len(told) == 1
-    assert told[0].startswith("RuntimeWarning: Numba cannot be imported")
-    assert "pip install" in told[0]

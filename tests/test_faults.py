@@ -234,7 +234,7 @@ def test_bytes_that_are_not_utf8(folder, how, at):
 @pytest.mark.parametrize("exponent", ["999999999999", "99985289539473"])
 def test_exponents_without_end_are_told(folder, exponent):
     """pandas' default parser and `to_numeric` die of them, and the process with them: a find of
-    benchmarks/fuzz.py.
+    `make test-fuzz`.
     """
     Path("x.csv").write_text(f"a,b\n1,2\n3.7e-{exponent},4\n")
     (block,) = open_source("x.csv").read(10)
@@ -258,7 +258,7 @@ def test_parquet_file_cut_short_or_overwritten(folder, how, damage):
 
 
 def test_parquet_text_that_is_no_text(folder):
-    """A find of benchmarks/fuzz.py: Arrow has a kind of error of its own for it."""
+    """A find of `make test-fuzz`: Arrow has a kind of error of its own for it."""
     import pyarrow as pa
     import pyarrow.parquet
 

@@ -16,6 +16,8 @@ from clustertrust import CAKE, Ensemble, Runs, build_ensemble
 from clustertrust.files import TableError, read_table
 from clustertrust.storage import read_arrays, write_arrays
 
+NAMES = ("model", "blocks", "sparse", "resampled")
+
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
@@ -29,92 +31,115 @@ def stored(tmp_path_factory):
     CAKE(2, n_runs=3, random_state=0).fit(sparse.csr_array(np.maximum(X[:60], 0))).save(
         folder / "sparse"
     )
-    return {name: read_arrays(folder / name, "model") for name in ("model", "blocks", "sparse")}
+    made = {"clusterer": ["kmeans", "gmm", "spectral"], "n_runs": 3, "random_state": 0}
+    CAKE(2, resample=0.9, left_out="predict", **made).fit(X[:60]).save(folder / "resampled")
+    return {name: read_arrays(folder / name, "model") for name in NAMES}
 
 
 def changed(stored, name, change):
-    """Write the stored model with one thing changed."""
+    """Write the stored model with one thing changed, and a checksum that fits."""
     meta, arrays = json.loads(json.dumps(stored[name][0])), dict(stored[name][1])
     change(meta, arrays)
-    write_arrays(
-        Path("bad"),
-        "model",
-        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
-        arrays,
-    )
+    write_arrays(Path("bad"), "model", meta, arrays)
 
 
 def put(*path, value):
-    """Change a value of the JSON."""
+    """Change a value of the JSON; the tags of records, tuples and dicts need not be named."""
+
+    def untagged(at):
+        while isinstance(at, dict) and len(at) == 1 and next(iter(at)) in TAGS:
+            (at,) = at.values()
+        return at
 
     def change(meta, _):
         at = meta
         for key in path[:-1]:
-            at = at[key]
+            at = untagged(at[key])
         at[path[-1]] = value
 
     return change
 
 
+TAGS = {
+    "Confidence",
+    "Ensemble",
+    "Run",
+    "Nearest",
+    "Training",
+    "Predict",
+    "Metric",
+    "tuple",
+    "dict",
+}
+TAGS |= {"GaussianMixture"}
+RUNS = "confidence/ensemble/runs"
 CHANGES = {
-    "labels of text": ("model", other("ensemble/labels", lambda a: a.astype(str))),
-    "labels of another length": ("model", other("ensemble/labels", lambda a: a[:-1])),
-    "labels in a line": ("model", other("ensemble/labels", lambda a: a.ravel())),
+    "labels of text": ("model", other("confidence/ensemble/labels", lambda a: a.astype(str))),
+    "labels of another length": ("model", other("confidence/ensemble/labels", lambda a: a[:-1])),
+    "labels in a line": ("model", other("confidence/ensemble/labels", lambda a: a.ravel())),
     "centres of fewer columns": (
         "model",
-        other("ensemble/0/run/nearest_centers", lambda a: a[:, :1]),
+        other(f"{RUNS}/0/placer/centers", lambda a: a[:, :1]),
     ),
     "fewer centres than labels": (
         "model",
-        other("ensemble/0/run/nearest_centers", lambda a: a[:1]),
+        other(f"{RUNS}/0/placer/centers", lambda a: a[:1]),
     ),
     "labels of centres as floats": (
         "model",
-        other("ensemble/0/run/nearest_labels", lambda a: a + 0.5),
+        other(f"{RUNS}/0/placer/labels", lambda a: a + 0.5),
     ),
     "mixture of another shape": (
         "model",
-        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a[:, :1]),
+        other(f"{RUNS}/1/placer/model/precisions_cholesky_", lambda a: a[:, :1]),
     ),
     "mixture of other columns": (
         "model",
-        other("ensemble/1/run/mixture_means_", lambda a: a[:, :1]),
+        other(f"{RUNS}/1/placer/model/means_", lambda a: a[:, :1]),
     ),
-    "fewer training labels": ("model", other("ensemble/2/run/training_labels", lambda a: a[:5])),
-    "training rows beyond": (
-        "model",
-        lambda _, a: a.update({"ensemble/2/run/training_rows": np.array([0, 10**6])}),
-    ),
+    "fewer training labels": ("model", other(f"{RUNS}/2/placer/labels", lambda a: a[:5])),
+    "training rows beyond": ("resampled", other(f"{RUNS}/2/placer/rows", lambda a: a + 10**6)),
     "data of three axes": ("model", other("X", lambda a: a[..., None])),
     "data of text": ("model", other("X", lambda a: a.astype(str))),
     "votes in a line": ("model", other("confidence/votes", lambda a: a.ravel())),
     "scores of another length": ("model", other("confidence/scores", lambda a: a[1:])),
     "labels without votes": ("model", other("confidence/labels", lambda a: a + 7)),
     "no scores": ("model", lambda _, a: a.pop("confidence/scores")),
-    "no runs": ("model", put("ensemble", "runs", value=[])),
-    "runs of another kind": ("model", put("ensemble", "runs", value=7)),
-    "names of fewer runs": ("model", put("ensemble", "names", value=[None])),
-    "names that are too few": ("model", put("ensemble", "names", value=[["a"], None, None])),
-    "unknown covariance": ("model", put("ensemble", "runs", 1, "covariance_type", value="round")),
-    "reference run beyond": ("model", put("reference_run", value=3)),
-    "negative reference run": ("model", put("reference_run", value=-1)),
-    "unknown geometry": ("model", put("geometry_method", value="flat")),
+    "no runs": ("model", put("confidence", "ensemble", "runs", value=[])),
+    "runs of another kind": ("model", put("confidence", "ensemble", "runs", value=7)),
+    "names of fewer runs": ("model", put("confidence", "ensemble", "label_names", value=[None])),
+    "names that are too few": (
+        "model",
+        put("confidence", "ensemble", "label_names", value={"tuple": [{"array": "X"}, None, None]}),
+    ),
+    "unknown covariance": (
+        "model",
+        put(
+            "confidence", "ensemble", "runs", 1, "placer", "model", "covariance_type", value="round"
+        ),
+    ),
+    "reference run beyond": ("model", put("confidence", "reference_run", value=3)),
+    "negative reference run": ("model", put("confidence", "reference_run", value=-1)),
+    "unknown geometry": ("model", put("confidence", "geometry_method", value="flat")),
     "unknown fusion": ("model", put("params", "fusion", value="sum")),
     "unknown parameter": ("model", put("params", "shape", value=1)),
-    "centres at infinity": ("model", other("ensemble/0/run/nearest_centers", lambda a: a + np.inf)),
-    "centres beyond bounds": ("model", other("ensemble/0/run/centers", lambda a: a + 1e300)),
-    "weights below 0": ("model", other("ensemble/1/run/mixture_weights_", lambda a: -a)),
+    "centres at infinity": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a + np.inf)),
+    "centres beyond bounds": ("model", other(f"{RUNS}/0/placer/centers", lambda a: a + 1e300)),
+    "weights below 0": ("model", other(f"{RUNS}/1/placer/model/weights_", lambda a: -a)),
     "precisions below 0": (
         "model",
-        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: -a),
+        other(f"{RUNS}/1/placer/model/precisions_cholesky_", lambda a: -a),
     ),
     "precisions that are missing": (
         "model",
-        other("ensemble/1/run/mixture_precisions_cholesky_", lambda a: a * np.nan),
+        other(f"{RUNS}/1/placer/model/precisions_cholesky_", lambda a: a * np.nan),
     ),
     "data that are missing": ("model", other("X", lambda a: a * np.nan)),
-    "no points": ("model", other("ensemble/labels", lambda a: a[:0])),
-    "parameters of a run as text": ("model", put("ensemble", "runs", 0, "params", value="x")),
+    "no points": ("model", other("confidence/ensemble/labels", lambda a: a[:0])),
+    "parameters of a run as text": (
+        "model",
+        put("confidence", "ensemble", "runs", 0, "params", value="x"),
+    ),
     "means at infinity": ("blocks", other("totals/means", lambda a: a + np.inf)),
     "no parameters": ("model", put("params", value=None)),
     "other number of columns": ("model", put("about", "n_features_in", value=3)),
@@ -122,23 +147,43 @@ CHANGES = {
     "names that are no text": ("model", put("about", "feature_names", value=[1, 2])),
     "means of other columns": (
         "model",
-        put("about", "preparation", value={"means": [1], "scales": None, "impute": False}),
+        put(
+            "about", "preparation", value={"dict": {"means": [1], "scales": None, "impute": False}}
+        ),
     ),
     "scales that are lists": (
         "model",
-        put("about", "preparation", value={"means": [1, 2], "scales": [[1], [2, 3]]}),
+        put("about", "preparation", value={"dict": {"means": [1, 2], "scales": [[1], [2, 3]]}}),
     ),
-    "clusters that do not add up": ("blocks", other("totals/clusters", lambda a: a + 1)),
-    "negative clusters": ("blocks", other("totals/clusters", lambda a: np.array([-2, 4, 4]))),
-    "clusters named twice": ("blocks", other("totals/names", lambda a: a * 0)),
+    "clusters that do not add up": ("blocks", other("totals/names/0", lambda a: a[:1])),
+    "negative clusters": ("blocks", other("totals/names/0", lambda a: a - 2)),
+    "clusters named twice": ("blocks", other("totals/names/0", lambda a: a * 0)),
     "negative tables": ("blocks", other("totals/tables", lambda a: a - 10**6)),
     "narrow tables": ("blocks", other("totals/tables", lambda a: a[..., :1])),
     "means of fewer columns": ("blocks", other("totals/means", lambda a: a[:, :1])),
-    "exact from totals": ("blocks", put("geometry_method", value="exact")),
+    "exact from totals": ("blocks", put("confidence", "geometry_method", value="exact")),
     "columns beyond the matrix": ("sparse", other("X/indices", lambda a: a + 10**6)),
     "negative columns": ("sparse", other("X/indices", lambda a: a - 10)),
     "rows that go back": ("sparse", other("X/indptr", lambda a: np.r_[a[0], a[1:-1][::-1], a[-1]])),
-    "a shape of three": ("sparse", other("X/shape", lambda a: np.append(a, 1))),
+    "a shape of three": ("sparse", put("X", "csr", "shape", value={"tuple": [60, 2, 1]})),
+    "a shape that is no tuple": ("sparse", put("X", "csr", "shape", value=[60, 2])),
+    "a record that no file holds": ("model", put("confidence", value={"Popen": {"args": "ls"}})),
+    "an estimator that is not registered": (
+        "model",
+        put("confidence", "ensemble", "runs", 1, "placer", "model", value={"KMeans": {}}),
+    ),
+    "a parameter that its estimator lacks": (
+        "model",
+        put("confidence", "ensemble", "runs", 1, "placer", "model", "shape", value=1),
+    ),
+    "another record in place of one": (
+        "model",
+        put("confidence", "ensemble", value={"Metric": {"name": "l1", "params": {"dict": {}}}}),
+    ),
+    "an object with two tags": ("model", put("confidence", value={"dict": {}, "tuple": []})),
+    "an array that is not there": ("model", put("X", value={"array": "Y"})),
+    "a tuple of nothing": ("model", put("confidence", "ensemble", "runs", value={"tuple": 3})),
+    "a truth value for a number": ("model", put("confidence", "n_runs", value=True)),
 }
 
 
@@ -150,7 +195,7 @@ def test_models_whose_parts_do_not_fit_are_refused(folder, stored, case):
         CAKE.load("bad")
 
 
-@pytest.mark.parametrize("name", ["model", "blocks", "sparse"])
+@pytest.mark.parametrize("name", NAMES)
 def test_models_whose_parts_fit_are_read(folder, stored, name):
     changed(stored, name, lambda *_: None)
     assert CAKE.load("bad").predict(X[:5]).shape == (5,)
@@ -159,37 +204,37 @@ def test_models_whose_parts_fit_are_read(folder, stored, name):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (other("labels", lambda a: a.astype(float)), "'labels' is float64"),
-        (other("labels", lambda a: a[:, 0]), "'labels' is int"),
-        (lambda _, a: a.pop("labels"), "KeyError"),
-        (put("names", value=[None] * 9), "names of 9 runs"),
-        (other("0/centers", lambda a: a * np.nan), "finite"),
-        (lambda m, _: m.pop("runs"), "KeyError"),
+        (other("labels", lambda a: a.astype(float)), r"Ensemble.labels is .* of float64"),
+        (other("labels", lambda a: a[:, 0]), r"Ensemble.labels is an array \(50,\) of int"),
+        (lambda _, a: a.pop("labels"), "holds array 'labels', which is unknown or not in the file"),
+        (put("label_names", value={"tuple": [None] * 9}), "names of 9 runs"),
+        (other("centers/0", lambda a: a * np.nan), "finite"),
+        (lambda m, _: m.pop("runs"), "lacks, or should not have, runs"),
+        (put("runs", 0, "placer", value={"Metric": {"name": "l1", "params": {"dict": {}}}}), "Run"),
     ],
 )
 def test_ensembles_whose_parts_do_not_fit_are_refused(folder, change, told):
     build_ensemble(X[:50], n_clusters=2, n_runs=3, random_state=0).save("e")
     meta, arrays = read_arrays(Path("e"), "ensemble")
     change(meta, arrays)
-    write_arrays(
-        Path("e"),
-        "ensemble",
-        {key: meta[key] for key in meta if key not in {"format", "kind", "version"}},
-        arrays,
-    )
+    write_arrays(Path("e"), "ensemble", meta, arrays)
     with pytest.raises(ValueError, match=f"'e' is damaged.*{told}"):
         Ensemble.load("e")
 
 
-def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: {"labels": a["labels"][:9]},
+        lambda a: {"placer/centers": a["placer/centers"][:, :1]},
+        lambda a: {"placer/labels": a["placer/labels"][:1]},
+    ],
+)
+def test_runs_of_a_checkpoint_that_do_not_fit_are_refused(folder, change):
     build_ensemble(X[:50], n_clusters=2, n_runs=Runs(3, checkpoint="runs"), random_state=0)
-    meta, arrays = read_arrays(Path("runs/run-00001.npz"), "run")
-    write_arrays(
-        Path("runs/run-00001.npz"),
-        "run",
-        {"placer": meta["placer"]},
-        arrays | {"labels": arrays["labels"][:9]},
-    )
+    path = Path("runs/run-00001.npz")
+    meta, arrays = read_arrays(path, "run")
+    write_arrays(path, "run", meta, arrays | change(arrays))
     with pytest.raises(ValueError, match=r"run-00001\.npz' is damaged.*Remove it"):
         build_ensemble(
             X[:50],

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from extras import need_format
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -22,6 +23,7 @@ SUFFIXES = [s for name, kind in FORMATS.items() if name != "h5ad" for s in kind.
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_table_comes_back_to_the_last_digit(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"scores{suffix}"
     write_table(TABLE, path)
     back = read_table(path, Reading(text=("name",))).data
@@ -38,6 +40,7 @@ APPENDED = [s for kind in FORMATS.values() if kind.append is not None for s in k
 
 @pytest.mark.parametrize("suffix", APPENDED)
 def test_frames_written_one_below_the_other_are_one_table(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"scores{suffix}"
     reasons = pd.Categorical(
         ["core", "fringe", "core", "core", "core"], categories=["core", "fringe", "boundary"]
@@ -71,13 +74,12 @@ def test_suffixes_in_capital_letters_are_known(tmp_path):
 
 @pytest.mark.parametrize("write", ["to_parquet", "to_feather_stream"])
 def test_names_of_rows_that_a_file_carries_are_kept(tmp_path, write):
+    pa = pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index(["b", "a"], name="cell"))
     if write == "to_parquet":
         path = tmp_path / "t.parquet"
         frame.to_parquet(path)
     else:
-        import pyarrow as pa
-
         path, table = tmp_path / "t.arrow", pa.Table.from_pandas(frame)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -88,8 +90,8 @@ def test_names_of_rows_that_a_file_carries_are_kept(tmp_path, write):
 
 
 def test_a_file_written_by_polars_is_read(tmp_path):
-    import polars as pl
-
+    pytest.importorskip("pyarrow")
+    pl = pytest.importorskip("polars")
     pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_parquet(tmp_path / "t.parquet")
     pl.DataFrame({"x": [1.5, 2.5], "t": ["u", "v"]}).write_ipc(tmp_path / "t.arrow")
     for name in ("t.parquet", "t.arrow"):
@@ -182,6 +184,7 @@ def test_a_separator_can_be_given():
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npy", ".npz", ".csv.gz", ".h5ad"])
 def test_damaged_files_are_told(tmp_path, suffix):
+    need_format(suffix)
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(b"\x93no such thing" * 5)
     with pytest.raises(
@@ -218,3 +221,34 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(ImportError, match=rf'need {module}: pip install "clustertrust\[{extra}\]"'):
         read_table(tmp_path / f"t{suffix}")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "written", "first"),
+    [
+        ("in.csv", "x;y;z\n1,5;a;1\n2,5;b;2\n", "out.csv", "1,5;a;1"),
+        ("in.csv", "x;y\n1.5;a\n2.5;b\n", "out.csv", "1.5;a"),
+        ("in.csv", 'x,y\n"1,5",a\n"2,5",b\n', "out.csv", '"1,5",a'),
+        ("in.csv", "x\ty\n1.5\ta\n2.5\tb\n", "out.csv", "1.5\ta"),
+        ("in.csv", "x;y;z\n1,5;a;1\n2,5;b;2\n", "out.tsv", "1,5\ta\t1"),
+        ("in.tsv", "x\ty\n1.5\ta\n2.5\tb\n", "out.csv", "1.5,a"),
+        ("in.tsv", "x\ty\tz\n1,5\ta\t1\n2,5\tb\t2\n", "out.csv", "1,5;a;1"),
+        ("in.txt", "x y\n1.5 a\n2.5 b\n3.5 c\n", "out.txt", "1.5\ta"),
+    ],
+)
+def test_text_is_written_in_the_dialect_that_was_read(read, text, written, first, tmp_path):
+    (tmp_path / read).write_text(text, encoding="utf-8")
+    table = read_table(tmp_path / read)
+    write_table(table.data, tmp_path / written, dialect=table.dialect)
+    assert (tmp_path / written).read_text(encoding="utf-8").splitlines()[1] == first
+    assert read_table(tmp_path / written).data.equals(table.data)
+
+
+def test_a_dialect_is_one_of_text(tmp_path):
+    (tmp_path / "in.csv").write_text("x;y;z\n1,5;a;1\n2,5;b;2\n", encoding="utf-8")
+    table = read_table(tmp_path / "in.csv")
+    write_table(table.data, tmp_path / "out.json", dialect=table.dialect)
+    assert read_table(tmp_path / "out.json").data.equals(table.data)
+    assert read_table(tmp_path / "out.json").dialect is None
+    with pytest.raises(TypeError, match="dialect=';'"):
+        write_table(table.data, tmp_path / "out.csv", dialect=";")

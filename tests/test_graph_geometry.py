@@ -318,3 +318,13 @@ def test_bad_graphs():
         dense = wrong.toarray()
         with pytest.raises(ValueError, match="not a valid distance"):
             confidence(dense, FULL, **options)
+
+
+def test_a_small_cluster_apart_scores_high():
+    """Six points have their 7th neighbours elsewhere, and their walks stay among them still."""
+    rng = np.random.default_rng(0)
+    points = np.vstack(
+        [rng.normal((x, y), 0.5, (n, 2)) for x, y, n in ((0, 0, 80), (8, 0, 80), (4, 20, 6))]
+    )
+    labels = np.repeat([0, 1, 2], [80, 80, 6])
+    assert confidence(points, [labels] * 3, geometry="graph").scores[-6:].min() > 0.9

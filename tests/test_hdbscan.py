@@ -66,7 +66,7 @@ def test_the_tree_is_the_least_one(points, k):
     k = min(k, len(points))
     expected = least_tree(points, k)
     for kernels in (_numba, _numpy):
-        ends, weights, lengths = kernels.reachability_tree(np.ascontiguousarray(points.T), k)
+        ends, weights, lengths = kernels.reachability_tree(np.ascontiguousarray(points.T), k, False)
         assert sorted(map(tuple, ends)) == sorted(edge[2:] for edge in expected)
         assert_allclose(np.sort(weights), [edge[0] for edge in expected], rtol=1e-9)
         assert_allclose(np.sort(lengths), np.sort([edge[1] for edge in expected]), rtol=1e-9)
@@ -75,16 +75,17 @@ def test_the_tree_is_the_least_one(points, k):
 @pytest.mark.parametrize("data", [BLOBS, IRIS, DIGITS], ids=["blobs", "iris", "digits"])
 def test_both_kernels_have_the_same_bits(data):
     columns = np.ascontiguousarray(data[:150].T)
-    for one, other in zip(
-        _numba.reachability_tree(columns, 5), _numpy.reachability_tree(columns, 5), strict=True
-    ):
-        assert_array_equal(one, other)
+    distances = cdist(data[:150], data[:150])
+    for arguments in ((columns, 5, False), (distances, 5, True)):
+        trees = _numba.reachability_tree(*arguments), _numpy.reachability_tree(*arguments)
+        for one, other in zip(*trees, strict=True):
+            assert_array_equal(one, other)
 
 
 def test_distances_keep_nine_digits_and_are_equal_where_rounding_alone_differs():
     columns = np.array([[0.0, 0.1 + 0.2, 0.3, 1e-130, 1e130]])
     out = np.empty(5)
-    _numba.rounded_distances(columns, 0, out)
+    _numba.rounded_distances(columns, False, 0, out)
     assert_allclose(out, columns[0], rtol=2**-33)
     assert columns[0, 1] != columns[0, 2]
     assert out[1] == out[2]
@@ -95,7 +96,7 @@ def test_distances_keep_nine_digits_and_are_equal_where_rounding_alone_differs()
 def test_what_scikit_learn_gets_has_no_ties_and_the_order_of_the_tree(points, k):
     expected = least_tree(points, min(k, len(points)))
     found = tree_as_distances(
-        *_numba.reachability_tree(np.ascontiguousarray(points.T), min(k, len(points)))
+        *_numba.reachability_tree(np.ascontiguousarray(points.T), min(k, len(points)), False)
     )
     n = len(points)
     off_diagonal = found.tocoo()

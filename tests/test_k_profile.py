@@ -14,8 +14,8 @@ from templates import choose_k, null_reference
 from clustertrust import CAKE, build_ensemble, confidence
 from clustertrust.displays import KProfileDisplay
 from clustertrust.k_profile import QUANTILES, Signal
-from clustertrust.k_profile.chance import EFFORTS, any_k_p_value, spread_out
-from clustertrust.k_profile.committee import WEIGHTS
+from clustertrust.k_profile.combine import WEIGHTS
+from clustertrust.k_profile.null_test import EFFORTS, any_k_p_value, spread_out
 
 BLOBS = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
 SQUARE = np.random.default_rng(3).uniform(size=(150, 2))
@@ -211,11 +211,11 @@ def test_the_summary_says_which_signals_count(blobs):
 
 def test_where_the_higher_family_explains_it_no_k_is_recommended(blobs):
     wave = np.where(np.arange(20) % 2, 0.03, -0.03)[:, None] + np.full((20, 4), 0.4)
-    chance = replace(
-        blobs.chance, data=np.full(4, 0.41), means={"box": wave, "gaussian": wave - 0.05}
+    null_test = replace(
+        blobs.null_test, data=np.full(4, 0.41), means={"box": wave, "gaussian": wave - 0.05}
     )
-    profile = replace(blobs, chance=chance)
-    assert any_k_p_value(chance.data, chance.means["gaussian"]) <= 0.05
+    profile = replace(blobs, null_test=null_test)
+    assert any_k_p_value(null_test.data, null_test.means["gaussian"]) <= 0.05
     assert profile.p_value > 0.05
     assert (profile.best, profile.strongest) == (1, 3)
     assert profile.plausible == (1, 3)
@@ -229,7 +229,7 @@ def test_of_many_k_four_are_compared():
     profile = choose_k(BLOBS, range(2, 10), **FEW)
     compared = np.isfinite(profile.to_frame()["adjusted"])
     assert compared.sum() == 4
-    assert_array_equal(profile.n_clusters[compared], profile.chance.n_clusters)
+    assert_array_equal(profile.n_clusters[compared], profile.null_test.n_clusters)
 
 
 def test_one_cloud_is_called_structured_no_more_often_than_the_level_allows():

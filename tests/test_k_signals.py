@@ -1,4 +1,4 @@
-"""Signals for a number of clusters: mixtures beside scikit-learn's and SciPy's, errors, the committee."""
+"""Signals for a number of clusters: mixtures beside scikit-learn's and SciPy's, errors, the probabilities."""
 
 import warnings
 
@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from templates import choose_k
 
 from clustertrust.k_profile import mixtures
-from clustertrust.k_profile.committee import plausible, probabilities
+from clustertrust.k_profile.combine import plausible, probabilities
 from clustertrust.k_profile.signals import Signal, behind
 
 FEW = {"n_runs": 4, "random_state": 0, "null": None}
@@ -38,12 +38,12 @@ def clusters(rng, n=800):
 def test_a_fit_is_that_of_scikit_learn(covariance):
     X, y = clusters(np.random.default_rng(0))
     plane = mixtures.reduce(X)
-    found = mixtures._fit(plane, mixtures._Moments.of_labels(plane, y), covariance)
+    found = mixtures._fit(plane, mixtures._moments(plane, y), covariance)
     other = GaussianMixture(
         2, covariance_type=SIDES[covariance], reg_covar=1e-9, tol=1e-6, max_iter=500
     )
-    other.means_init = np.array([plane.Z[y == j].mean(axis=0) for j in (0, 1)])
-    other.fit(plane.Z)
+    other.means_init = np.array([plane.points.Z[y == j].mean(axis=0) for j in (0, 1)])
+    other.fit(plane.points.Z)
     of = {
         "spherical": lambda j: other.covariances_[j] * np.eye(2),
         "diag": lambda j: np.diag(other.covariances_[j]),
@@ -51,7 +51,8 @@ def test_a_fit_is_that_of_scikit_learn(covariance):
         "full": lambda j: other.covariances_[j],
     }[SIDES[covariance]]
     joint = [
-        np.log(other.weights_[j]) + multivariate_normal(other.means_[j], of(j)).logpdf(plane.Z)
+        np.log(other.weights_[j])
+        + multivariate_normal(other.means_[j], of(j)).logpdf(plane.points.Z)
         for j in (0, 1)
     ]
     n = len(X)
@@ -60,7 +61,7 @@ def test_a_fit_is_that_of_scikit_learn(covariance):
     assert found.parameters == other._n_parameters()
     expected = found.contributions.mean() - found.parameters * np.log(n) / (2 * n)
     assert found.icl == pytest.approx(expected)
-    assert adjusted_rand_score(found.labels, other.predict(plane.Z)) > 0.98
+    assert adjusted_rand_score(found.labels, other.predict(plane.points.Z)) > 0.98
 
 
 def test_heavy_tails_are_students():
@@ -139,7 +140,7 @@ def test_columns_past_the_tenth_axis_are_left_out_and_said():
     X = np.random.default_rng(0).standard_normal((60, 15))
     plane = mixtures.reduce(X)
     assert plane.dropped
-    assert plane.Z.shape == (60, 10)
+    assert plane.points.Z.shape == (60, 10)
     assert "first 10 principal axes of 15 columns" in choose_k(X, [2, 3], **FEW).summary()
     assert not mixtures.reduce(X[:, :10]).dropped
 
@@ -246,7 +247,7 @@ def test_runs_that_all_agree_say_nothing():
     assert_array_equal(profile.to_frame()["stability"], 1)
 
 
-# The committee
+# The probabilities
 
 
 @given(st.lists(st.floats(0, 50), min_size=2, max_size=6))

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from clustertrust.cells import meet
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, rounds, sums_by_cell
 from clustertrust.kernels import _numba, _numpy
+from clustertrust.kernels.rules import Rules
 
 BACKENDS = pytest.mark.parametrize("kernel", [_numba, _numpy], ids=["numba", "numpy"])
 
@@ -165,7 +166,8 @@ def test_silhouettes_equal_plain_ones(leaves_out, lone_zero, root):
     own = np.array([rng.integers(-1, k, size=200) for k in (3, 1, 5)], dtype=np.int32)
     sizes = np.array([1.0, 2, 7, 9, 1, 2, 3, 4, 5])
     itself, noise = rng.random(200) * 0.1, np.full(200, 0.01)
-    arguments = means, own, start, sizes, itself, noise, leaves_out, lone_zero, root
+    rules = Rules(leaves_out, lone_zero, root)
+    arguments = means, own, (start, sizes), itself, noise, rules
     s, nearest = _numba.silhouettes(*arguments)
     plain_s, plain_nearest = _numpy.silhouettes(*arguments)
     assert_allclose(s, plain_s, rtol=1e-12, atol=1e-15)
@@ -205,7 +207,6 @@ def test_kernels_of_both_modules_are_the_same():
         "distances",
         "distances_from",
         "nearest_two",
-        "rounded_row",
         "grow_tree",
     }
     assert names - inner == plain

@@ -11,7 +11,7 @@ ROOT = Path(clustertrust.__file__).parent
 
 # From the ground up. Modules of one layer do not import each other, unless they share a folder.
 LAYERS = (
-    ("_types",),
+    ("_types", "_shares"),
     (
         "_validation",
         "_parallel",
@@ -23,7 +23,18 @@ LAYERS = (
         "storage",
         "fusion",
     ),
-    ("_devices", "_views", "cells", "notes", "reasons", "datasets", "tables", "theory"),
+    ("records",),
+    (
+        "_devices",
+        "_mixtures",
+        "_views",
+        "cells",
+        "notes",
+        "reasons",
+        "datasets",
+        "tables",
+        "theory",
+    ),
     ("matching", "distances"),
     ("ensemble", "consensus"),
     ("stability", "geometry", "persistence", "results"),
@@ -46,7 +57,6 @@ UPWARDS = {
         "streaming",
     ): "runs and contingencies of Dask data come from passes over their blocks",
     ("files", "anndata"): "an H5AD file is read by the module that knows AnnData",
-    ("calibration", "answers"): "suggest(purpose='learn') asks the model which answers teach it",
     ("results", "report"): "Confidence.report writes the page, as a method where users look for it",
     ("results", "summary"): "Confidence.summary, likewise",
 }

@@ -127,7 +127,7 @@ def test_empty_clusters_are_told_in_the_words_of_kmeans():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 20, axis=0)
     with pytest.warns(ConvergenceWarning, match="found fewer than the 3 clusters"):
         ensemble = build_ensemble(X, n_clusters=3, n_runs=3, random_state=0)
-    assert all("distinct clusters" in run.warnings[0] for run in ensemble.runs)
+    assert all("distinct clusters" in run.warnings[0].message for run in ensemble.runs)
 
 
 def test_data_made_ready_stay_in_their_process():

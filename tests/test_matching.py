@@ -5,8 +5,8 @@ import hypothesis.strategies as st
 import numpy as np
 import oracles
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
@@ -15,6 +15,8 @@ from strategies import few, labelings, unique_runs
 from clustertrust import align_labels, matching
 from clustertrust.cells import meet
 from clustertrust.matching import best_match, contingency_tables, match_runs
+
+pl = extra("polars")
 
 shapes = st.tuples(st.integers(1, 4), st.integers(1, 4))
 tables = shapes.flatmap(lambda shape: arrays(np.int64, shape, elements=st.integers(0, 6)))

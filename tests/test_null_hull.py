@@ -179,7 +179,7 @@ def test_the_hull_is_left_out_in_more_than_three_dimensions():
     X = make_blobs(100, centers=3, n_features=4, random_state=0)[0]
     profile = choose_k(X, [2, 3], n_runs=2, random_state=0)
     assert set(profile.null_means) == {"box", "gaussian"}
-    assert profile.chance.left_out == {"hull": "it is drawn in at most 3 dimensions, not in 4"}
+    assert profile.null_test.left_out == {"hull": "it is drawn in at most 3 dimensions, not in 4"}
     with pytest.warns(UserWarning, match="family 'hull': it is drawn in at most 3 dimensions, not"):
         null = null_reference(X, 3, families=("box", "hull"), **FEW)
     assert null.families == ("box",)
@@ -194,7 +194,7 @@ def test_the_hull_is_left_out_if_most_points_are_corners():
     angle = np.concatenate([np.linspace(0, 1, 50) + 2.1 * j for j in range(3)])
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     profile = choose_k(X, range(2, 5), n_runs=3, random_state=0)
-    assert profile.chance.left_out == {"hull": "150 of the 150 points are its corners"}
+    assert profile.null_test.left_out == {"hull": "150 of the 150 points are its corners"}
     assert profile.best == 3
 
 

@@ -129,6 +129,11 @@ def test_against_plain_loops(case):
     assert_allclose(persistence(X, labels), plain(X, labels), atol=2e-5)
 
 
+def precision_roots(step):
+    roots = np.linalg.cholesky(step.components.covariances)
+    return np.array([np.linalg.inv(root).T for root in roots])
+
+
 def test_a_step_is_that_of_scikit_learns_mixture():
     X, labels = make_blobs(200, centers=3, n_features=5, cluster_std=3, random_state=0)
     found = refine(X, labels, 2, mistaken=0.0)
@@ -136,17 +141,20 @@ def test_a_step_is_that_of_scikit_learns_mixture():
     for t, step in enumerate(found.steps):
         assert step.noise == 0
         mixture = GaussianMixture(3)
-        mixture.weights_, mixture.means_ = step.shares, step.means
-        mixture.precisions_cholesky_ = np.array([np.linalg.inv(root).T for root in step.roots])
+        mixture.weights_, mixture.means_ = step.components.shares, step.components.means
+        mixture.precisions_cholesky_ = precision_roots(step)
         P = mixture.predict_proba(Z)
         if t + 1 < len(found.steps):
-            assert_allclose(found.steps[t + 1].means, P.T @ Z / P.sum(axis=0)[:, None], rtol=1e-9)
-            assert_allclose(found.steps[t + 1].shares, P.mean(axis=0), rtol=1e-9)
+            assert_allclose(
+                found.steps[t + 1].components.means, P.T @ Z / P.sum(axis=0)[:, None], rtol=1e-9
+            )
+            assert_allclose(found.steps[t + 1].components.shares, P.mean(axis=0), rtol=1e-9)
     first = refine(X, labels, 1, mistaken=0.0)
-    mixture.weights_, mixture.means_ = first.steps[0].shares, first.steps[0].means
-    mixture.precisions_cholesky_ = np.array(
-        [np.linalg.inv(root).T for root in first.steps[0].roots]
+    mixture.weights_, mixture.means_ = (
+        first.steps[0].components.shares,
+        first.steps[0].components.means,
     )
+    mixture.precisions_cholesky_ = precision_roots(first.steps[0])
     assert_allclose(
         first.persistence(X, labels), mixture.predict_proba(Z)[np.arange(200), labels], rtol=1e-9
     )
@@ -178,10 +186,11 @@ def test_noise_is_bounded_where_clusters_fill_the_box():
     X = make_moons(1000, noise=0.1, random_state=1)[0]
     found = refine(X, (X[:, 0] > 0.5).astype(int))
     free = refine(X, (X[:, 0] > 0.5).astype(int), mistaken=1.0)
-    for step in found.steps:
-        typical = step.shares * np.exp(step.peaks - chi2.median(2) / 2) * (1 - step.noise)
-        b = step.noise * np.exp(found.background)
-        assert step.shares @ (b / (b + typical)) == pytest.approx(MISTAKEN, rel=1e-6)
+    for components, noise in found.steps:
+        shares = components.shares
+        typical = shares * np.exp(components.peaks - chi2.median(2) / 2) * (1 - noise)
+        b = noise * np.exp(found.background)
+        assert shares @ (b / (b + typical)) == pytest.approx(MISTAKEN, rel=1e-6)
     assert free.steps[0].noise > 0.3 > 0.1 > found.steps[0].noise
 
 

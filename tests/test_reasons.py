@@ -7,9 +7,8 @@ import json
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from anndata import AnnData
+from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, labelings, noisy_runs
@@ -22,6 +21,8 @@ from clustertrust.report import build_report
 from clustertrust.report.packing import unpack
 from clustertrust.selection import select_above
 from clustertrust.summary import by_cluster, by_reason, not_kept, summarize
+
+pl, anndata = extra("polars"), extra("anndata")
 
 NAN = float("nan")
 
@@ -246,15 +247,14 @@ def fitted():
 
 def test_frames_have_a_column_of_categories(fitted):
     X, cake = fitted
-    table = cake.to_frame()
+    table = cake.to_frame(0.5)
     assert list(table.columns[-3:]) == ["rival", "margin", "reason"]
     assert table["reason"].cat.categories.tolist() == list(REASONS)
     assert table["reason"].nunique() >= 4
-    assert_array_equal(table["reason"], cake.confidence_.reasons())
+    assert_array_equal(table["reason"], cake.confidence_.reasons(0.5))
     assert_array_equal(cake.to_frame(0.2)["reason"] == "core", cake.scores_ > 0.2)
-    polars = (
-        CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X)).to_frame()
-    )
+    same = CAKE(4, n_runs=8, random_state=0, clusterer="kmeans-random").fit(pl.DataFrame(X))
+    polars = same.to_frame(0.5)
     assert polars.schema["reason"] == pl.Enum(list(REASONS))
     assert polars["reason"].to_list() == table["reason"].tolist()
 
@@ -292,7 +292,7 @@ def test_a_stored_model_judges_alike(fitted, tmp_path):
 
 def test_annotations_have_the_reason(fitted, tmp_path):
     X, cake = fitted
-    adata = AnnData(X.copy())
+    adata = anndata.AnnData(X.copy())
     clustertrust.anndata.score(
         adata,
         use_rep="X",

@@ -5,9 +5,8 @@ import re
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from matplotlib.figure import Figure
+from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
@@ -18,6 +17,8 @@ from clustertrust._views import principal_components
 from clustertrust.displays import ScoreScatterDisplay
 from clustertrust.report import build_report, details, write_report
 from clustertrust.report.packing import pack, pack_index, unpack, unpack_index
+
+pl, figure = extra("polars"), extra("matplotlib.figure")
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u2028&amp;"
 
@@ -209,7 +210,7 @@ def test_page_and_scatter_place_the_same_data_alike(cake, iris, kind):
     X = iris.to_numpy() + np.array([0.0, 0.0, 20.0, 0.0])
     data = sparse.csr_array(X) if kind == "sparse" else X
     contents = build_report(cake.to_frame(), data)
-    shown = ScoreScatterDisplay.from_estimator(cake, data, ax=Figure().add_subplot())
+    shown = ScoreScatterDisplay.from_estimator(cake, data, ax=figure.Figure().add_subplot())
     expected = PCA(2).fit_transform(X)
     assert_allclose(points(contents), expected, atol=1e-5)
     assert_allclose(shown.points, expected, atol=1e-9)

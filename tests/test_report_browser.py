@@ -1,5 +1,6 @@
 """The report in a real browser, offline: what a person clicks does what Python computes."""
 
+import re
 import time
 
 import numpy as np
@@ -196,6 +197,24 @@ def test_a_point_is_explained(visit, iris):
     page.keyboard.press("Escape")
     assert not page.locator("#point").is_visible()
     assert page.evaluate("document.activeElement.textContent") == "flower 50"
+
+
+def test_percentages_of_one_whole_add_up(visit, tmp_path):
+    """Each rounded alone, 133 and 67 of 200 gave 67 and 34 %, and 4, 1 and 1 of 6 runs 67, 17, 17."""
+    table = pd.DataFrame({"label": [0] * 100 + [1] * 100, "score": [0.9] * 133 + [0.1] * 67})
+    table["rival"], table["consensus_strength"], table["margin"] = 2, 4 / 6, 3 / 6
+    table["stability"], table["geometry"] = 0.4, 0.5
+    table["reason"] = "boundary"
+    votes = pd.DataFrame([[4 / 6, 1 / 6, 1 / 6]] * 100 + [[1 / 6, 4 / 6, 1 / 6]] * 100)
+    write_report(tmp_path / "r.html", table, votes=votes, threshold=0.5)
+    page = visit(tmp_path / "r.html")
+    shares = [page.locator(f"#{name}-share").inner_text() for name in ("kept", "dropped")]
+    assert shares in (["67 %", "33 %"], ["66 %", "34 %"])
+    page.locator("#points tbody tr").first.get_by_role("button").first.click()
+    listed = page.locator("#points tbody tr .shares").first.inner_text()
+    for text in (listed, page.locator("#point").inner_text().split("Votes of the runs")[1]):
+        found = [int(share) for share in re.findall(r"(\d+) %", text)][:3]
+        assert sorted(found, reverse=True) == [67, 17, 16]
 
 
 def test_the_users_own_columns_are_shown_searched_and_downloaded(visit, tmp_path):

@@ -352,10 +352,8 @@ def test_a_boundary_with_all_votes_speaks_of_distances(visit, tmp_path):
         page.locator("#points").get_by_role("button", name=name, exact=True).click()
         texts.append(page.locator("#point .why").inner_text())
         page.keyboard.press("Escape")
-    assert texts[0].endswith("all runs put it into 0, but 1 lies about as near.")
-    assert texts[1].endswith(
-        "95 % of the runs put it into 0, but another cluster lies about as near."
-    )
+    assert texts[0].endswith("all votes are for 0, but 1 lies about as near.")
+    assert texts[1].endswith("95 % of the votes are for 0, but another cluster lies about as near.")
     assert "50 % and 50 % of the votes" in texts[2]
 
 

@@ -1,14 +1,19 @@
+import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from extras import extra
 from numpy.testing import assert_array_equal
 
 from clustertrust import CAKE, Confidence, confidence
 from clustertrust._notebook import confidence_html
+from clustertrust._shares import percents
+from clustertrust.reasons import first_threshold
 from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
+
+pl = extra("polars")
 
 X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
 # Run 0 is the medoid. Point 3, halfway between the two clusters, is a matter of debate.
@@ -179,9 +184,10 @@ def test_explain_names_the_point_as_its_frame_does():
     frame = pd.DataFrame(X, index=list("abcdefg"))
     why = confidence(frame, RUNS).explain(3)
     assert (why.point, why.name) == (3, "d")
-    assert str(why).startswith("Point 3 (d): cluster 7, score ")
-    picked = confidence(frame.set_axis(range(10, 80, 10), axis=0).iloc[::-1], RUNS).explain(1)
-    assert str(picked).startswith("Point 1 (60): ")
+    assert str(why).startswith("Point 3 (its position; label d in the index): cluster 7, score ")
+    named = confidence(frame, RUNS).explain("d")
+    assert named == why
+    assert str(named).startswith("Point d (its label in the index; position 3): cluster 7, score ")
     counted = confidence(frame.reset_index(drop=True), RUNS).explain(3)
     assert counted.name is None
     assert str(counted).startswith("Point 3: ")
@@ -204,7 +210,10 @@ def test_explain_a_contested_point(result):
     assert why.score == result.scores[3]
     assert why.standard_error == result.standard_errors[3]
     words = str(why).splitlines()
-    assert words[0] == f"Point 3: cluster 7, score {why.score:.3f} ± {why.standard_error:.3f}."
+    assert words[0] == (
+        f"Point 3: cluster 7, score {why.score:.3f} ± {why.standard_error:.3f}, not above the "
+        f"threshold of {why.threshold:g}."
+    )
     assert words[1] == "Votes of the runs: 75% for 7, 25% for 3."
     assert words[2] == "Rival: cluster 3, the runner-up in the votes."
     assert words[3].startswith("Stability 0.500:")
@@ -219,7 +228,7 @@ def test_explain_a_point_on_which_all_agree(result):
     assert why.margin == 1.0
     assert (why.rival, why.weak) == (3, None)
     assert "Rival: cluster 3, the nearest other cluster." in str(why)
-    assert str(why).endswith("Core of 7: its score is above the threshold of 0.5.")
+    assert str(why).endswith(f"Core of 7: its score is above the threshold of {why.threshold:g}.")
     strict = result.explain(0, threshold=0.99)
     assert (strict.reason, strict.threshold, strict.weak) == ("fringe", 0.99, "geometry")
     assert "Fringe: the runs agree on it" in str(strict)
@@ -257,7 +266,7 @@ def test_votes_begin_with_the_label_also_in_a_tie():
             [[0, 0, 1, 1, 1]] * 3,
             2,
             "geometry",
-            "Boundary between 1 and 0: all runs put it into 1, but 0 lies about as near.",
+            "Boundary between 1 and 0: all votes are for 1, but 0 lies about as near.",
         ),
         (
             [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]],
@@ -283,16 +292,19 @@ SEVERAL_K = [
 @pytest.mark.parametrize(
     ("agreement", "words"),
     [
-        ("matching", "Stability 0.000: share of run pairs that put it into the same cluster."),
+        (
+            "matching",
+            "Stability 0.000: share of the 3 pairs of runs that put it into the same cluster.",
+        ),
         (
             "reference",
-            "Stability 0.000: share of run pairs that put it into the same cluster of the run that "
-            "agrees most",
+            "Stability 0.000: share of the 3 pairs of runs that put it into the same cluster of the "
+            "run that agrees most",
         ),
         # Overlaps of {0, 1, 2, 3}, {3, 4, 5, 6} and {2, 3}: 1/7, 1/5 and 2/4.
         (
             "jaccard",
-            "Stability 0.281: how far its clusters in two runs overlap, on average over the pairs "
+            "Stability 0.281: how far its clusters in two runs overlap, on average over the 3 pairs "
             "of runs.",
         ),
     ],
@@ -304,13 +316,73 @@ def test_explain_says_what_stability_is(agreement, words):
     assert words in str(result.explain(3))
 
 
+def test_a_whole_number_is_an_index_label_if_the_frame_has_it():
+    frame = pd.DataFrame(X).iloc[[4, 2, 6, 0, 1, 5, 3]]  # a permutation of 0, 1, …
+    result = confidence(frame, RUNS)
+    why = result.explain(6)
+    assert why.point == 2
+    assert why.score == result.to_frame().loc[6, "score"]
+    assert str(why).startswith("Point 6 (its label in the index; position 2): ")
+    last = result.explain(-1)  # no row has this label
+    assert (last.point, last.name) == (6, 3)
+    assert str(last).startswith("Point 6 (its position; label 3 in the index): ")
+    far = confidence(frame.set_axis(range(100, 107), axis=0), RUNS)
+    assert far.explain(np.int64(104)).point == far.explain(4).point == 4
+    twice = confidence(frame.set_axis([0, 1, 1, 2, 3, 4, 5], axis=0), RUNS)
+    with pytest.raises(ValueError, match=r"point=1 names 2 rows.*reset_index\(drop=True\)"):
+        twice.explain(1)
+
+
+def test_explain_says_why_votes_and_pairs_of_runs_differ():
+    """All vote alike, each matched to the reference run; in pairs some clusters have no partner."""
+    # The reference is run 1. Runs 0 and 2 halve one cluster each, not at the same place.
+    runs = [[0, 0, 0, 1, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 0, 0, 2, 2, 2, 2]]
+    runs += [[0, 0, 0, 0, 1, 1, 2, 2, 2, 2], [3, 1, 1, 1, 1, 0, 2, 2, 2, 2]]
+    points = np.array([[0.0], [1], [2], [3], [4], [5], [20], [21], [22], [23]])
+    with pytest.warns(UserWarning, match="The runs have between"):
+        result = confidence(points, runs)
+    found = [result.explain(i) for i in range(len(points))]
+    at_odds = [why for why in found if max(why.votes.values()) == 1 and why.stability < 1]
+    assert at_odds
+    for why in at_odds:
+        told = str(why)
+        assert "share of the 6 pairs of runs that put it into the same cluster." in told
+        assert "Votes compare each run with one reference run" in told
+        assert "where a cluster has no partner in the other" in told
+    assert "Votes compare" not in str(found[-1])  # all agree, however it is counted
+
+
+def test_explain_says_which_runs_and_pairs_count():
+    runs = np.array([[0, 0, 0, 0, 1, 1, 1]] * 5)
+    runs[1, 3] = 1
+    runs[3:, 3] = -1
+    told = str(confidence(X, runs.T).explain(3))
+    assert "Votes of the 3 of 5 runs that assign it: 67% for 0, 33% for 1.\n" in told
+    assert "Stability 0.333: share of the 3 pairs of runs that assign it that put it" in told
+    told = str(confidence(X, runs.T, unassigned="disagree").explain(3))
+    assert "Votes of all 5 runs, of which 3 assign it: 40% for 0, 20% for 1, 40% for none." in told
+    assert "Stability 0.100: share of the 10 pairs of runs, those without it included," in told
+
+
+def test_a_point_is_core_everywhere_or_nowhere(result):
+    """Without a threshold, the table, the words, the page and the command take the same one."""
+    at = first_threshold(result.scores)
+    assert at != 0.5
+    table = result.to_frame()
+    assert_array_equal(table["reason"] == "core", result.scores > at)
+    assert [result.explain(i).reason for i in range(len(X))] == table["reason"].tolist()
+    assert list(result.reasons()) == table["reason"].tolist()
+    assert f"By reason (core: a score above {at:g}, half of the median)" in result.summary()
+    assert result.explain(3).threshold == at
+
+
 def test_explain_tells_of_runs_without_a_vote():
     # Points 0 and 1 of run 2 are the partner of the reference's first cluster, 4 to 6 of its
     # second.
     result = confidence(X, SEVERAL_K, agreement="jaccard")
     assert result.reference_run == 0
     assert result.votes[3].tolist() == pytest.approx([1 / 3, 1 / 3])
-    assert "Votes of the runs: 33% for 0, 33% for 1, 33% for none.\n" in str(result.explain(3))
+    assert "Votes of the runs: 34% for 0, 33% for 1, 33% for none.\n" in str(result.explain(3))
     assert "Votes of the runs: 100% for 0.\n" in str(result.explain(0))
 
 
@@ -409,7 +481,8 @@ def test_summary_text():
     assert parts[0] == "7 points, 2 clusters, 4 runs, exact silhouettes"
     assert parts[1].startswith("Scores (0: ambiguous, 1: sure)\n")
     assert parts[2].startswith("By cluster\n")
-    assert parts[3] == "By reason (core: a score above 0.5)\ncore 6, boundary 1"
+    assert parts[3].startswith("By reason (core: a score above 0.")
+    assert parts[3].endswith(", half of the median)\ncore 6, boundary 1")
     assert parts[4].startswith("Most ambiguous points\n")
     assert parts[4].splitlines()[-1].startswith("d ")  # by the index that was given
 
@@ -444,7 +517,6 @@ def test_one_cluster_is_near_to_no_other():
     [
         (float("nan"), ValueError, "threshold=nan keeps nothing"),
         ("0.5", TypeError, "threshold='0.5' must be a number"),
-        (None, TypeError, "threshold=None must be a number"),
         (True, TypeError, "threshold=True must be a number"),
     ],
 )
@@ -466,3 +538,24 @@ def test_a_cluster_without_points_is_not_counted():
     assert found.summary().startswith("30 points, 2 clusters, 4 runs")
     assert "30 points, 2 clusters, 4 runs" in repr(found)
     assert "30 points in 2 clusters" in confidence_html(found)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_percentages_of_one_whole_add_up_to_100(seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.multinomial(rng.integers(2, 30), rng.dirichlet(np.ones(rng.integers(1, 7))))
+    shares = votes / votes.sum()
+    found = np.array([int(share.removesuffix("%")) for share in percents(shares)])
+    assert found.sum() == 100
+    assert (abs(found - 100 * shares) < 1 + 1e-6).all()
+    some = np.array([int(share.removesuffix("%")) for share in percents(shares[:-1])])
+    assert (some == found[:-1]).all()  # what is left is rounded with them
+
+
+def test_votes_in_an_explanation_add_up_to_100():
+    labels = np.array([[0] * 6] * 5 + [[1] * 6] * 5 + [[2] * 6] * 5)
+    labels[4, 4], labels[4, 5] = 1, 2  # 4, 1 and 1 of 6 runs: 67, 17 and 17 %
+    X = np.arange(15.0)[:, None]
+    text = str(confidence(X, labels).explain(4))
+    shares = [int(share) for share in re.findall(r"(\d+)% for", text)]
+    assert sorted(shares, reverse=True) == [67, 17, 16]

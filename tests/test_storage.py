@@ -103,7 +103,7 @@ def test_files_have_the_permissions_of_any_file(tmp_path):
 @pytest.mark.parametrize(
     "damage", ["cut", "flip", "text", "empty", "pickle", "foreign", "version", "kind"]
 )
-def test_damaged_and_foreign_files_are_refused(tmp_path, damage):
+def test_damaged_and_foreign_files_are_refused(tmp_path, monkeypatch, damage):
     path = tmp_path / "e.npz"
     Ensemble.from_labels(np.arange(60).reshape(30, 2) % 3).save(path)
     whole = path.read_bytes()
@@ -121,10 +121,17 @@ def test_damaged_and_foreign_files_are_refused(tmp_path, damage):
     elif damage == "foreign":
         np.savez(path, X=X)
     elif damage == "version":
-        write_arrays(path, "ensemble", {"version": 99}, {})
-    else:
+        monkeypatch.setattr("clustertrust.storage.VERSION", 99)
+        write_arrays(path, "ensemble", {}, {})
+        monkeypatch.undo()
+    elif damage == "kind":
         write_arrays(path, "run", {}, {})
-    with pytest.raises(ValueError, match=r"e\.npz"):
+    told = {
+        "version": "has version 99, and this clustertrust reads 2",
+        "kind": "does not hold a clustertrust ensemble",
+        "foreign": "not written by clustertrust",
+    }
+    with pytest.raises(ValueError, match=rf"e\.npz' .*{told.get(damage, 'is damaged')}"):
         Ensemble.load(path)
     with pytest.raises(FileNotFoundError, match=r"no file .*missing\.npz"):
         Ensemble.load(tmp_path / "missing.npz")

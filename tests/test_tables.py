@@ -43,8 +43,8 @@ def clouds(n=60, d=3):
     return X, which
 
 
-def results(path):
-    return pd.read_csv(path, **EXACT)
+def results(path, **dialect):
+    return pd.read_csv(path, **EXACT, **dialect)
 
 
 def uses(plan):
@@ -508,7 +508,9 @@ def test_separators_are_found(folder, separator, suffix):
     X, _ = clouds()
     X.to_csv(f"x{suffix}", index=False, sep=separator)
     run("score", f"x{suffix}", *FAST, "--out", "s.csv")
-    assert_array_equal(results("s.csv")["score"], CAKE(3, n_runs=4, random_state=0).fit(X).scores_)  # fmt: skip
+    written = separator if suffix == ".csv" and separator != " " else ","
+    found = results("s.csv", sep=written)["score"]
+    assert_array_equal(found, CAKE(3, n_runs=4, random_state=0).fit(X).scores_)
     name = {"\t": "tab", " ": "space"}.get(separator, separator)
     run("score", f"x{suffix}", *FAST, "--separator", name)
 
@@ -541,7 +543,8 @@ def test_decimal_commas_are_found_and_thousands_stay(folder):
     text.to_csv("x.csv", index=False, sep=";", decimal=",")
     run("score", "x.csv", *FAST, "--scale", "none", "--out", "s.csv")
     expected = CAKE(3, n_runs=4, random_state=0).fit(X.to_numpy())
-    assert_allclose(results("s.csv")["score"], expected.scores_, atol=1e-9)
+    found = results("s.csv", sep=";", decimal=",")["score"]
+    assert_allclose(found, expected.scores_, atol=1e-9)
 
 
 def test_titles_and_names_of_rows(folder):
@@ -631,3 +634,61 @@ def test_blanks_between_thousands_hide_no_decimal_comma(folder, blank):
     found = look(pd.DataFrame({"amount": texts, "b": X["b"]}))
     assert [column.name for column in found.used] == ["amount", "b"]
     assert_allclose(found.apply(pd.DataFrame({"amount": texts, "b": X["b"]}))["amount"], amounts)
+
+
+def test_columns_set_aside_for_further_reasons_are_counted_not_the_reasons(folder):
+    table, _ = clouds(60)
+    frame = table.set_axis(["x", "y", "z"], axis=1)
+    for j in range(13):  # 13 reasons: the value that a column repeats
+        for copy in range(3):
+            frame[f"c{j}_{copy}"] = float(j)
+    printed = str(look(frame))
+    assert printed.count("Set aside: ") == 12
+    assert "Set aside for other reasons: 3 more columns." in printed
+    one = str(look(frame.drop(columns=["c12_0", "c12_1"])))
+    assert "Set aside for other reasons: 1 more column." in one
+
+
+@pytest.mark.parametrize("names", ["numbers", "text"])
+def test_a_first_column_without_a_name_is_called_id_all_along(folder, names):
+    points, kinds = clouds(60)
+    frame = points.set_axis(["x", "y", "z"], axis=1).assign(kind=kinds)
+    if names == "text":
+        frame.index = [f"row {i}" for i in frame.index]
+    frame.to_csv("index.csv")
+    base = ("score", "index.csv", *FAST, "--drop", "kind")
+    printed = run(*base, "--out", "scores.csv", "--report", "page.html", "--model", "m").stdout
+    assert "Names the rows: id." in printed
+    assert "the first column, which has no name, is called id" in printed
+    run("ask", "index.csv", "scores.csv", "--n", 9, "--out", "q.csv")
+    asked = pd.read_csv("q.csv")
+    assert asked.columns[1] == "id"
+    assert asked["id"].tolist() == frame.index[asked["row"]].tolist()
+    asked.assign(answer="right").to_csv("q.csv", index=False)
+    said = run("decide", "scores.csv", "q.csv", "--out", "kept.csv", "--all-rows").stdout
+    new = run("predict", "m", "index.csv", "--out", "new.csv").stdout
+    assert pd.read_csv("new.csv")["id"].tolist() == frame.index.tolist()
+    pages = [Path(name).read_text(encoding="utf-8") for name in ("scores.csv", "kept.csv")]
+    for text in (printed, said, new, *pages, Path("page.html").read_text(encoding="utf-8")):
+        assert "Unnamed" not in text
+
+
+def test_a_first_column_without_a_name_that_names_nothing_keeps_its_place(folder):
+    points, _ = clouds(60)
+    frame = points.set_axis(["", "y", "z"], axis=1)
+    frame.to_csv("values.csv", index=False)  # the name of a column of values was forgotten
+    printed = json.loads(run("score", "values.csv", *FAST, "--json").stdout)
+    assert [column["use"] for column in printed["plan"]["columns"]] == ["number"] * 3
+    frame = points.set_axis(["x", "y", "id"], axis=1)  # the name is taken
+    frame.to_csv("taken.csv")
+    run("score", "taken.csv", *FAST, "--out", "scores.csv")
+    assert pd.read_csv("scores.csv").columns[:4].tolist() == ["Unnamed: 0", "x", "y", "id"]
+
+
+def test_it_is_said_that_rows_count_from_0(folder):
+    points, _ = clouds(60)
+    points.set_axis(["x", "y", "z"], axis=1).to_csv("table.csv", index=False)
+    printed = run("score", "table.csv", *FAST, "--out", "scores.csv").stdout
+    assert "Most ambiguous points (rows count from 0)" in printed
+    asked = run("ask", "table.csv", "scores.csv", "--n", 9, "--out", "q.csv").stdout
+    assert "The column row counts from 0" in asked

@@ -70,7 +70,7 @@ def test_values():
     assert false_stability_bound(20, 0.75, expected_agreement=0.5) == pytest.approx(
         math.exp(-10 / 16)
     )
-    assert expected_false_positives(20, 0.75, 1000, 0.2, n_clusters=4) == pytest.approx(
+    assert expected_false_positives(20, 0.75, 200, n_clusters=4) == pytest.approx(
         200 * math.exp(-2.5)
     )
     spread = 2 * math.log(80)
@@ -133,12 +133,12 @@ def test_runs_for_false_stability_is_the_first(error, tau, k, form):
 
 
 @few
-@given(st.floats(0.01, 2000), st.floats(0.7, 1), st.integers(1, 5000), st.floats(0.01, 1), forms)
-def test_runs_for_false_positives_is_the_first(number, tau, n, phi, form):
+@given(st.floats(0.01, 2000), st.floats(0.7, 1), st.floats(0.01, 5000), forms)
+def test_runs_for_false_positives_is_the_first(number, tau, n_noise, form):
     expected = count_up(
-        lambda R: expected_false_positives(R, tau, n, phi, n_clusters=3, form=form) <= number
+        lambda R: expected_false_positives(R, tau, n_noise, n_clusters=3, form=form) <= number
     )
-    assert runs_for_false_positives(number, tau, n, phi, n_clusters=3, form=form) == expected
+    assert runs_for_false_positives(number, tau, n_noise, n_clusters=3, form=form) == expected
 
 
 @few
@@ -227,7 +227,7 @@ def test_expected_number_of_false_positives_by_simulation():
     for tau in (0.4, 0.5, 0.6, 0.8):
         found = (c > tau).sum(axis=1).mean()
         for form in TAILS:
-            assert found <= expected_false_positives(R, tau, n, phi, n_clusters=k, form=form)
+            assert found <= expected_false_positives(R, tau, n * phi, n_clusters=k, form=form)
 
 
 def coupled(p, q, size, seed):
@@ -389,17 +389,12 @@ def test_one_value_can_move_the_std_by_about_2_over_root_r(R):
             r"form='joint' is not known",
         ),
         (
-            lambda: expected_false_positives(20, 0.5, 0, 0.2, n_clusters=4),
+            lambda: expected_false_positives(20, 0.5, 0.0, n_clusters=4),
             ValueError,
-            r"n_points=0",
+            r"n_noise=0.0 must be above",
         ),
         (
-            lambda: expected_false_positives(20, 0.5, 9, 0.0, n_clusters=4),
-            ValueError,
-            r"noise_share=0.0 must be above",
-        ),
-        (
-            lambda: runs_for_false_positives(0, 0.5, 9, 0.5, n_clusters=4),
+            lambda: runs_for_false_positives(0, 0.5, 9, n_clusters=4),
             ValueError,
             r"number=0 must be above 0\.",
         ),

@@ -6,11 +6,20 @@ A sentence is made of them where it is shown. Python writes ``metric='cosine'``,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Message", "ParameterError", "ParameterTypeError", "Wording", "as_python"]
+__all__ = [
+    "Message",
+    "ParameterError",
+    "ParameterTypeError",
+    "ParameterWarning",
+    "Wording",
+    "as_python",
+    "literal",
+]
 
 # (parameter, its value as Python writes it, or None for the name alone) → the words for it
 Wording = Callable[[str, str | None], str]
@@ -21,18 +30,13 @@ def as_python(parameter: str, value: str | None) -> str:
     return parameter if value is None else f"{parameter}={value}"
 
 
-class _Fields(dict[str, str]):
-    """Words for the fields of a template: `{metric}`, `{metric=}`, `{metric='cosine'}`."""
+def literal(text: object) -> str:
+    """Return a text that stands in a template as it is, braces included."""
+    return str(text).replace("{", "{{").replace("}", "}}")
 
-    def __init__(self, values: Mapping[str, Any], wording: Wording) -> None:
-        super().__init__()
-        self.values_by_name, self.wording = values, wording
 
-    def __missing__(self, key: str) -> str:
-        name, is_given, text = key.partition("=")
-        if not is_given:
-            return self.wording(name, None)
-        return self.wording(name, text or repr(self.values_by_name[name]))
+# A field of a template, or a doubled brace that stands for one.
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
@@ -44,14 +48,28 @@ class Message:
     template : the text; `{metric}` stands for the name of a parameter, `{metric=}` for the name
         with its value, `{metric='cosine'}` for the name with another value; `{{` for a brace
     values : the values of the parameters that are shown with them
+    subject : the parameter that the text begins with, if it does; its value is among the values
     """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    subject: str | None = None
 
     def render(self, wording: Wording = as_python) -> str:
         """Return the text with each parameter in these words."""
-        return self.template.format_map(_Fields(self.values, wording))
+
+        def words(field: re.Match[str]) -> str:
+            if field[1] is None:
+                return field[0][0]
+            name, is_given, text = field[1].partition("=")
+            if not is_given:
+                return wording(name, None)
+            return wording(name, text or repr(self.values[name]))
+
+        text = _FIELD.sub(words, self.template)
+        if self.subject is None:
+            return text
+        return f"{wording(self.subject, repr(self.values[self.subject]))} {text}"
 
     def __str__(self) -> str:
         return self.render()
@@ -77,7 +95,7 @@ class ParameterError(ValueError):
     """
 
     def __init__(
-        self, parameter: str, value: Any, problem: str, remedy: str, **others: Any
+        self, parameter: str, value: Any, problem: str, remedy: str = "", **others: Any
     ) -> None:
         self.parameter, self.value = parameter, value
         self.problem, self.remedy, self.others = problem, remedy, others
@@ -86,8 +104,9 @@ class ParameterError(ValueError):
     @property
     def message(self) -> Message:
         """The whole sentence, to be written for Python or for the command."""
-        template = f"{{{self.parameter}=}} {self.problem}; {self.remedy}."
-        return Message(template, {**self.others, self.parameter: self.value})
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        values = {**self.others, self.parameter: self.value}
+        return Message(f"{self.problem}{remedy}.", values, self.parameter)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with all parts: workers raise errors in other processes."""
@@ -97,6 +116,14 @@ class ParameterError(ValueError):
 
 class ParameterTypeError(ParameterError, TypeError):
     """A parameter has a value of a type that cannot be used."""
+
+
+class ParameterWarning(UserWarning):
+    """A warning that names parameters; `message` can be written for Python or for the command."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        super().__init__(str(message))
 
 
 def _rebuild(

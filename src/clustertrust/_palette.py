@@ -1,4 +1,4 @@
-"""The colours of report, plots and pictures: told apart with every kind of colour vision.
+"""The colours of report, plots and pictures: distinct with every kind of colour vision.
 
 Blue is kept and vermilion is not, categories take the eight colours of Okabe and Ito (yellow
 darkened, so that it shows on white), numbers take viridis.

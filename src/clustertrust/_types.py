@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyFloats", "Arrays", "Bools", "Floats", "Ints", "Result"]
+__all__ = ["AnyFloats", "Array", "Arrays", "Bools", "Floats", "Ints", "Result"]
 
+Array = NDArray[Any]
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 AnyFloats = NDArray[np.floating]  # the kernels keep float32 where the data are float32
 Bools = NDArray[np.bool_]
-Arrays = dict[str, NDArray]
+Arrays = dict[str, Array]
 Result = TypeVar("Result")  # of a function that is called block by block

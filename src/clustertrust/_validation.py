@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._errors import Message, ParameterError, ParameterTypeError, ParameterWarning
 from clustertrust._types import Floats, Ints
 
 MATRIX_OPTIONS: dict[str, Any] = {
@@ -33,15 +34,22 @@ MATRIX_OPTIONS: dict[str, Any] = {
 MOST = 1_000_000
 
 
-NEGATIVE = re.compile(r"-\d+(\.0*)?")  # a whole number below 0, written out
+# A whole number below 0, written out; or -1 and a description, as topic tools name their outliers.
+NOISE = re.compile(r"-\d+(\.0*)?|-1_.*", re.DOTALL)
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the user's line, however deep inside the package the warning arises."""
+def warn_user(message: str | Message, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, however deep inside the package the warning arises.
+
+    A :class:`Message` names parameters, which the command shows as its options.
+    """
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clustertrust":
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    if isinstance(message, Message):
+        warnings.warn(ParameterWarning(message), stacklevel=level)
+    else:
+        warnings.warn(message, category, stacklevel=level)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -49,8 +57,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
         near = nearest_name(value, known) if isinstance(value, str) else None
-        hint = "" if near is None else f" Did you mean {near!r}?"
-        raise ValueError(f"{name}={value!r} is not known; choose one of {known}.{hint}")
+        hint = "" if near is None else f"did you mean {near!r}? Or "
+        raise ParameterError(name, value, "is not known", f"{hint}choose one of {known}")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
@@ -63,29 +71,29 @@ def nearest_name(name: str, names: Sequence[str]) -> str | None:
 def check_count(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
     """Return a whole number of at least `at_least` and at most `at_most`, if that is given."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} must be a whole number of at least {at_least}.")
+        raise ParameterTypeError(name, value, f"must be an integer of at least {at_least}")
     if value < at_least:
-        raise ValueError(f"{name}={value!r} must be at least {at_least}.")
+        raise ParameterError(name, value, f"must be at least {at_least}")
     if at_most is not None and int(value) > at_most:
-        raise ValueError(f"{name}={value!r} must be at most {at_most}.")
+        raise ParameterError(name, value, f"must be at most {at_most}")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return True or False; 0 and 1 are accepted."""
     if not isinstance(value, numbers.Integral | np.bool_):
-        raise TypeError(f"{name}={value!r} must be True or False.")
+        raise ParameterTypeError(name, value, "must be True or False")
     return bool(value)
 
 
 def check_number(name: str, value: Any) -> float:
     """Return one real number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} must be a number.")
+        raise ParameterTypeError(name, value, "must be a number")
     try:
         return float(value)
     except OverflowError as error:
-        raise ValueError(f"{name}={value!r} is too large for a float.") from error
+        raise ParameterError(name, value, "is too large for a float") from error
 
 
 def check_floats(name: str, values: Any, what: str) -> Floats:
@@ -104,25 +112,25 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
 def check_mapping(name: str, value: Any) -> dict[Any, Any]:
     """Return a dict of names and values; None: an empty one."""
     if value is not None and not isinstance(value, Mapping):
-        raise TypeError(f"{name}={value!r} must be a dict of names and values.")
+        raise ParameterTypeError(name, value, "must be a dict of names and values")
     return {} if value is None else dict(value)
 
 
 def check_names(name: str, value: Any, what: str) -> list[str]:
     """Return a sequence of names; `what` describes what they name."""
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | pd.Index):
-        raise TypeError(f"{name}={value!r} must be a list of {what}.")
+        raise ParameterTypeError(name, value, f"must be a list of {what}")
     names = list(value)
     if not all(isinstance(one, str) for one in names):
-        raise TypeError(f"{name}={value!r} must be a list of {what}, each of them text.")
+        raise ParameterTypeError(name, value, f"must be a list of {what}, each of them text")
     return names
 
 
 def check_list(name: str, values: Any, such_as: str) -> list[Any]:
     """Return the values of an iterable as a list, at most `MOST` of them."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(
-            f"{name}={values!r} must be a range or a list of values, such as {such_as}."
+        raise ParameterTypeError(
+            name, values, f"must be a range or a list of values, such as {such_as}"
         )
     found = list(itertools.islice(values, MOST + 1))
     if len(found) > MOST:
@@ -350,8 +358,46 @@ def only_counts(index: pd.Index) -> bool:
 
 def check_same_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) -> None:
     """Raise if two frames of equal length name their rows differently or in another order."""
-    if only_counts(index) or only_counts(row_names) or index.equals(row_names):
+    counted = only_counts(index) or only_counts(row_names)
+    if index.equals(row_names) or (counted and not _same_names(index, row_names)):
         return  # rows without names are known by their position
+    _raise_of_rows(name, index, of, row_names)
+
+
+def order_by_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) -> Ints | None:
+    """Return where the rows of `of` are in `name`; None if they go by position.
+
+    They do if both have the same index, or if one only counts its rows and they share no label. The
+    same labels in another order are put in order, with a warning. Raise if only some are shared.
+    """
+    if index.equals(row_names):
+        return None
+    if _same_names(index, row_names):
+        order = pd.Index(index.map(str)).get_indexer(pd.Index(row_names.map(str)))
+        if (order == np.arange(len(order))).all():
+            return None
+        warn_user(
+            f"{name} has the index of {of} in another order; it is put into the order of {of}. "
+            f"{name}.to_numpy() would go by position."
+        )
+        return np.asarray(order, dtype=np.int64)
+    if (only_counts(index) or only_counts(row_names)) and not index.isin(row_names).any():
+        return None
+    _raise_of_rows(name, index, of, row_names)
+    return None
+
+
+def _same_names(index: pd.Index, row_names: pd.Index) -> bool:
+    """Return whether two indexes hold the same labels, each once, in any order."""
+    whole = [pd.api.types.is_integer_dtype(names.dtype) for names in (index, row_names)]
+    if any(whole) and not all(whole):
+        return False  # text that looks like a number is no position
+    theirs, ours = (pd.Index(names.map(str)) for names in (index, row_names))
+    return bool(theirs.is_unique and ours.is_unique and theirs.isin(ours).all())
+
+
+def _raise_of_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) -> None:
+    """Raise if rows are named differently, with the first that is."""
     theirs, ours = (names.map(str).to_numpy(dtype=object) for names in (index, row_names))
     differ = np.flatnonzero(theirs != ours)
     if differ.size:
@@ -363,24 +409,31 @@ def check_same_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) ->
         )
 
 
-def warn_of_text_numbers(name: str, names: Iterable[Any]) -> None:
-    """Warn that text such as "-1" names a cluster, while the number would mean not assigned."""
-    negative = sorted(
-        {text for text in names if isinstance(text, str) and NEGATIVE.fullmatch(text.strip())}
-    )
-    if negative:
-        warn_user(
-            f"{name} has the text {negative[0]!r}, which is taken as the name of a cluster. For "
-            "points that are not assigned, give the number -1, None or NaN."
-        )
+def is_noise(label: Any) -> bool:
+    """Return whether a label means noise, so that its points are in no cluster.
+
+    This is the rule for all labels that are given: numbers below 0, the same as text, and -1 with
+    a description ("-1_the_of_and"), as topic tools write it. Missing values are no labels.
+    """
+    if isinstance(label, str):
+        return NOISE.fullmatch(label.strip()) is not None
+    return isinstance(label, numbers.Real) and bool(label < 0)
 
 
-def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[Ints, NDArray]:
-    """Return codes by first appearance (-1: not assigned) and the label behind each code.
+def check_label_vector(name: str, labels: Any) -> tuple[Ints, NDArray]:
+    """Return codes by first appearance (-1: not assigned) and the label behind each code."""
+    return read_label_vector(name, labels)[:2]
 
-    Labels may be of any kind: whole numbers (negative: not assigned), text, categories, truth
-    values; missing values mean not assigned. Text that looks like a negative number is a cluster,
-    with a warning unless `quiet`.
+
+def read_label_vector(
+    name: str, labels: Any, noise: Any = "auto"
+) -> tuple[Ints, NDArray, dict[str, int]]:
+    """Return codes by first appearance, the label behind each code, and how often noise occurs.
+
+    Labels may be of any kind: whole numbers, text, categories, truth values. Noise and missing
+    values have the code -1. `noise` is "auto", for what `is_noise`; a label or a list of labels,
+    for these alone; or None. A cluster whose label would be noise by that rule is then called
+    "cluster -1", since results use -1 for no cluster.
     """
     if hasattr(labels, "fit"):
         raise TypeError(
@@ -411,17 +464,31 @@ def check_label_vector(name: str, labels: Any, *, quiet: bool = False) -> tuple[
                 "numbers, text or categories."
             )
         names = names.astype(np.int64)
-    negative = np.array(
-        [isinstance(name, numbers.Real) and name < 0 for name in names.tolist()], dtype=bool
-    )
-    if negative.any():
-        keep = ~negative
-        new_code = np.where(keep, np.cumsum(keep) - 1, -1)
-        codes = np.append(new_code, -1)[codes]
-        names = names[keep]
-    if not quiet:
-        warn_of_text_numbers(name, names.tolist())
-    return codes.astype(np.int64), names
+    given = names.tolist()
+    usual = np.array([is_noise(label) for label in given], dtype=bool)
+    texts = {str(label) for label in noise_labels(noise)}
+    drop = usual if is_auto(noise) else np.array([str(label) in texts for label in given], bool)
+    counts: dict[str, int] = {}
+    if drop.any():
+        sizes = np.bincount(codes[codes >= 0], minlength=len(given))
+        counts = {str(given[code]): int(sizes[code]) for code in np.flatnonzero(drop)}
+        codes = np.append(np.where(drop, -1, np.cumsum(~drop) - 1), -1)[codes]
+        names = names[~drop]
+    if (usual & ~drop).any():
+        names = np.array([f"cluster {x}" if is_noise(x) else str(x) for x in names.tolist()])
+    return codes.astype(np.int64), names, counts
+
+
+def is_auto(noise: Any) -> bool:
+    """Return whether labels mean noise by the rule, not because they were named."""
+    return isinstance(noise, str) and noise == "auto"
+
+
+def noise_labels(noise: Any) -> list[Any]:
+    """Return the labels that `noise` names: none for "auto" and None."""
+    if noise is None or is_auto(noise):
+        return []
+    return list(noise) if isinstance(noise, list | tuple | set | np.ndarray) else [noise]
 
 
 def _check_label_range(name: str, names: NDArray, kind: str) -> None:

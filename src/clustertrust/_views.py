@@ -21,16 +21,17 @@ __all__ = [
     "data_view",
     "distance_view",
     "given_view",
+    "landmark_positions",
     "principal_components",
     "principal_view",
     "round_range",
 ]
 
 
-_MORE, _STEPS = (
-    10,
-    7,
-)  # extra directions and iterations, which make the first two accurate
+# Extra directions and iterations, which make the first two accurate
+_MORE, _STEPS = 10, 7
+# Points whose distances place all others in a picture
+LANDMARKS = 400
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ def round_range(values: Floats) -> tuple[float, float]:
 
     A scatter of shares shows what is there, not the whole range from 0 to 1.
     """
-    known = values[np.isfinite(values)]
-    if not known.size:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
         return 0.0, 1.0
-    spread = float(known.max() - known.min())
+    spread = float(finite.max() - finite.min())
     step = min(0.1, 10.0 ** np.floor(np.log10(spread))) if spread > 1e-9 else 0.1
-    high = float(np.ceil(known.max() / step - 1e-6) * step)
-    return min(float(np.floor(known.min() / step + 1e-6) * step), high - step), high
+    high = float(np.ceil(finite.max() / step - 1e-6) * step)
+    return min(float(np.floor(finite.min() / step + 1e-6) * step), high - step), high
 
 
 def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
@@ -101,6 +102,11 @@ def data_view(X: Any, columns: Sequence[str], beside: Floats, beside_name: str) 
     )
 
 
+def landmark_positions(n: int) -> Ints:
+    """Return positions of the points, evenly spaced, whose distances place all others."""
+    return np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
+
+
 def distance_view(distances: Floats, landmarks: Ints) -> View:
     """Draw points by the distances (n, L) from each to L of them, at positions `landmarks`.
 
@@ -115,7 +121,8 @@ def distance_view(distances: Floats, landmarks: Ints) -> View:
     top = np.argsort(values)[::-1][:2]
     lengths, axes = np.maximum(values[top], 0.0), vectors[:, top]
     largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
-    axes = axes * np.where(largest < 0, -1.0, 1.0)  # the same sign everywhere
+    # The same sign everywhere
+    axes = axes * np.where(largest < 0, -1.0, 1.0)
     scale = np.divide(1.0, np.sqrt(lengths), out=np.zeros(len(top)), where=lengths > 0)
     xy = np.zeros((len(squares), 2))
     xy[:, : len(top)] = -0.5 * (squares - mean) @ (axes * scale)
@@ -160,12 +167,12 @@ def principal_components(X: Any) -> tuple[Floats, Floats]:
 
 
 def _of_dense(X: Any) -> tuple[Floats, Floats]:
-    from sklearn.decomposition import PCA  # here: a scored ensemble does not need it
+    # Here, since a scored ensemble does not need it
+    from sklearn.decomposition import PCA
 
     pca = PCA(2, random_state=0)
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # points that are all the same have no variance to share
+    # Points that are all the same have no variance to share
+    with np.errstate(divide="ignore", invalid="ignore"):
         xy = pca.fit_transform(X)
     return xy, pca.explained_variance_ratio_
 

@@ -13,7 +13,12 @@ import numpy as np
 import pandas as pd
 
 from clustertrust import answers
-from clustertrust._validation import check_mapping, check_names, check_same_length
+from clustertrust._validation import (
+    check_mapping,
+    check_names,
+    check_same_length,
+    warn_user,
+)
 from clustertrust.answers.scored import scored as scored_points
 from clustertrust.answers.tables import SHOWN, answers_table
 from clustertrust.auditing import audit
@@ -25,11 +30,17 @@ from clustertrust.cell_data import (
     with_variation,
 )
 from clustertrust.columns import COLUMNS
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import confidence
 from clustertrust.files.h5ad import check_adata, representation
-from clustertrust.reasons import THRESHOLD
+from clustertrust.notes import noise_text, note_on_noise
+from clustertrust.reasons import threshold_or_first
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
+
+# Numbers are a measurement, not clusters, if more than FEW differ, and more than MANY or than this
+# SHARE of the cells.
+FEW, MANY, SHARE = 20, 200, 0.1
 
 __all__ = [
     "annotate",
@@ -47,7 +58,7 @@ def score(
     use_rep: str | None = None,
     neighbors_key: str | None = None,
     key_added: str = "cake",
-    labels: str | Sequence[str] | None = None,
+    labels: str | Sequence[str] | Ensemble | None = None,
     n_clusters: int | None = None,
     clusterer: Any = None,
     n_runs: int | str | None = None,
@@ -60,7 +71,7 @@ def score(
     agreement: str | None = None,
     unassigned: str = "skip",
     consensus: str = "medoid",
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -85,12 +96,14 @@ def score(
         `geometry="graph"` along them.
     key_added : str
         What the names of the results begin with.
-    labels : str or sequence of str, optional
+    labels : str, sequence of str, or Ensemble, optional
         One column of `obs`, such as "louvain": its labels are scored by
         :func:`clustertrust.audit`, `clusterer` and `n_runs` are those of its runs, and
         `obs["cake_suggested"]` is the label that the runs suggest. Or several columns
         that hold partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``: nothing is
-        clustered then, and the parameters of clustering are left out.
+        clustered then, and the parameters of clustering are left out. An `Ensemble` gives labels
+        of the cells directly: one run is audited. :meth:`clustertrust.Ensemble.from_labels` says
+        which labels are noise, and its option changes that. A column of counts is refused.
     n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
         See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
         is given; `n_runs` None: 20. If neither `vary` nor `resample` is given, each run of "leiden"
@@ -99,8 +112,8 @@ def score(
         See :class:`clustertrust.CAKE`. `geometry` None: "graph" on a graph, otherwise "auto".
         `normalization` None: "clip", and "affine" for one column of labels. `agreement` None:
         "jaccard" for Leiden, whose runs differ in their number of clusters, otherwise "matching".
-    threshold : float
-        Cells with a score above this have the reason "core".
+    threshold : float, optional
+        Cells with a score above this have the reason "core". None: half of the median score.
     copy : bool
         Annotate a copy and return it.
 
@@ -128,22 +141,25 @@ def score(
         agreement = "jaccard" if labels is None and clusterer == "leiden" else "matching"
     given = {"fusion": fusion, "geometry": geometry, "metric": metric, "agreement": agreement}
     given |= {"unassigned": unassigned, "consensus": consensus, "n_jobs": n_jobs}
-    given |= {"normalization": normalization or ("affine" if isinstance(labels, str) else "clip")}
+    partitions = None if labels is None else _partitions(adata, labels)
+    is_one = isinstance(labels, str) or (isinstance(labels, Ensemble) and labels.n_runs == 1)
+    given |= {"normalization": normalization or ("affine" if is_one else "clip")}
     building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs}
     building |= {"vary": vary, "resample": resample, "random_state": random_state}
     building = building if labels is not None else with_variation(building)
     cells = cells_of(adata, use_rep, neighbors_key, given, building)
     scoring = cells.scoring(given)
-    if isinstance(labels, str):
-        scored, made = _audit(cells, _partitions(adata, [labels]), building, scoring, verbose)
-        made |= {"labels": labels}
-    elif labels is not None:
-        scored, made = _score_given(cells, _partitions(adata, labels), building, scoring), {}
-        made |= {"labels": list(labels)}
+    if partitions is not None:
+        if is_one:
+            scored, made = _audit(cells, partitions, building, scoring, verbose)
+        else:
+            scored, made = _score_given(cells, partitions, building, scoring), {}
+        made |= _described(labels, partitions)
     else:
         building |= {"n_runs": 20 if n_runs is None else n_runs}
         scored, made = cells.cluster(building, scoring, verbose), building
     settings = cells.named | {name: value for name, value in scoring.items() if name != "n_jobs"}
+    threshold = threshold_or_first(threshold, scored.scores)
     settings |= made | {"threshold": threshold}
     target = adata.copy() if copy else adata
     annotate(
@@ -154,7 +170,7 @@ def score(
 
 def _audit(
     cells: CellData,
-    given: pd.DataFrame,
+    given: Ensemble,
     building: Mapping[str, Any],
     scoring: Mapping[str, Any],
     verbose: bool,
@@ -169,12 +185,12 @@ def _audit(
     runs = {} if building["n_runs"] is None else {"n_runs": building["n_runs"]}
     taken = ("fusion", "geometry", "metric", "normalization", "n_jobs")
     how = {name: scoring[name] for name in taken if name in scoring}
-    found = audit(cells.X, given.iloc[:, 0], **made, **runs, **how, verbose=verbose)
+    found = audit(cells.X, given, **made, **runs, **how, verbose=verbose)
     return found, made | {"verdicts": found.verdicts_by_name()}
 
 
 def _score_given(
-    cells: CellData, given: pd.DataFrame, building: Mapping[str, Any], scoring: Mapping[str, Any]
+    cells: CellData, given: Ensemble, building: Mapping[str, Any], scoring: Mapping[str, Any]
 ) -> Confidence:
     """Return the scores of several partitions."""
     seed = building["random_state"]
@@ -381,14 +397,49 @@ def _categories(labels: pd.Series) -> pd.Categorical:
     )
 
 
-def _partitions(adata: Any, labels: Sequence[str]) -> pd.DataFrame:
-    names = check_names("labels", labels, "columns of adata.obs, at least two")
+def _described(labels: Any, partitions: Ensemble) -> dict[str, Any]:
+    """Return what the settings say of given labels."""
+    if isinstance(labels, Ensemble):
+        found: dict[str, Any] = {"labels": f"an Ensemble of {labels.n_runs} runs"}
+    else:
+        found = {"labels": labels if isinstance(labels, str) else list(labels)}
+    noise = partitions.noise
+    return found | ({"taken_as_noise": noise_text(noise)} if noise else {})
+
+
+def _partitions(adata: Any, labels: Any) -> Ensemble:
+    """Return the labels of the cells: an ensemble as it is, or columns of obs."""
+    if isinstance(labels, Ensemble):
+        check_same_length("labels", labels.labels, "adata", adata)
+        return labels
+    given = [labels] if isinstance(labels, str) else labels
+    names = check_names("labels", given, "columns of adata.obs, at least two")
     missing = [name for name in names if name not in adata.obs]
     if missing:
         raise ValueError(
             f"labels names {missing}, not in adata.obs, which has {list(adata.obs.columns)}."
         )
-    return adata.obs[names]
+    for name in names:
+        _refuse_measurement(name, adata.obs[name])
+    found = Ensemble.from_labels(adata.obs[names])
+    if isinstance(labels, str):  # as in an audit: those cells get no score
+        for note in note_on_noise(found.noise):
+            warn_user(note)
+    return found
+
+
+def _refuse_measurement(name: str, column: pd.Series) -> None:
+    """Raise for a column of numbers with so many values that they cannot be clusters."""
+    if not pd.api.types.is_numeric_dtype(column.dtype) or column.dtype == bool:
+        return
+    values, n = column.nunique(), len(column)
+    is_fraction = pd.api.types.is_float_dtype(column.dtype) and bool((column.dropna() % 1).any())
+    if is_fraction or (values > FEW and (values > MANY or values > SHARE * n)):
+        raise ValueError(
+            f"labels names {name!r}, a column of numbers with {values} different values in {n} "
+            "cells: a count or a measurement, not clusters. If they are clusters, make them "
+            f"categories: adata.obs[{name!r}] = adata.obs[{name!r}].astype('category')."
+        )
 
 
 def _refuse(given: Mapping[str, Any], why: str) -> None:

@@ -28,7 +28,7 @@ __all__ = [
     "with_variation",
 ]
 
-# What the runs of Leiden draw from by default, measured by experiments/beyond/leiden.py
+# What the runs of Leiden draw from by default, measured by experiments/research/leiden/run.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 
 OF_POINTS = ("clusterer", "n_clusters")  # parameters of runs that a graph does not take

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import (
     fetch_openml,
     get_data_home,
@@ -35,7 +34,7 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_count
 from clustertrust.storage import DAMAGE, hash_data
 
@@ -56,7 +55,7 @@ class Dataset(NamedTuple):
         True class of each point, 0, 1, …; -1 for the uniform noise of S3.
     """
 
-    X: NDArray
+    X: Array
     y: Ints
 
 
@@ -102,10 +101,10 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
     >>> int((datasets.load("S3").y == -1).sum())
     1500
     """
-    known = {
+    names = {
         alias.lower(): short for short, entry in _SETS.items() for alias in (short, entry.name)
     }
-    short = known.get(str(name).lower(), name)
+    short = names.get(str(name).lower(), name)
     check_choice(
         "name",
         short,
@@ -186,8 +185,8 @@ class _Stored:
     def read(self) -> Dataset:
         """From the folder if there is one, else from OpenML; then checked."""
         folder = os.environ.get(FOLDER)
-        found, origin, remedy = _from_folder(self, Path(folder)) if folder else _from_openml(self)
-        X, y = found
+        dataset, origin, remedy = _from_folder(self, Path(folder)) if folder else _from_openml(self)
+        X, y = dataset
         if X.shape != self.shape or X.dtype != self.dtype:
             raise ValueError(
                 f"X of {origin} has shape {X.shape} and type {X.dtype}; the paper's has "
@@ -200,7 +199,7 @@ class _Stored:
                     f"{part} of {origin} is not the paper's: checksum {actual}, not {expected}. "
                     f"{remedy}"
                 )
-        return found
+        return dataset
 
 
 def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
@@ -243,16 +242,16 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
             f"{stored.openml!r} could not be downloaded ({error}). Go online, or {remedy}."
         ) from error
     rows = stored.shape[0]  # Fashion-MNIST: the training part comes first
-    found = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
+    dataset = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
     cache = str(Path(get_data_home()) / "openml")
     return (
-        found,
+        dataset,
         f"the OpenML data set {stored.openml!r}",
         f"Delete {cache!r} and try again, or {remedy}.",
     )
 
 
-def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
+def _canonical(stored: _Stored, X: Array, y: Array) -> Dataset:
     """The form that checksums are taken of: X in C order and in its type if that changes no value,
     y as 0, 1, ….
     """
@@ -262,17 +261,17 @@ def _canonical(stored: _Stored, X: NDArray, y: NDArray) -> Dataset:
     return Dataset(cast if np.array_equal(cast, X) else X, codes.astype(np.uint8))
 
 
-def _standardise(X: NDArray) -> NDArray:
+def _standardise(X: Array) -> Array:
     """Give each column mean 0 and variance 1."""
-    return StandardScaler().fit_transform(X)
+    return np.asarray(StandardScaler().fit_transform(X))
 
 
-def _project(n_components: int, X: NDArray) -> NDArray:
+def _project(n_components: int, X: Array) -> Array:
     """Project to principal components, with the paper's seed."""
-    return PCA(n_components, random_state=42).fit_transform(X)
+    return np.asarray(PCA(n_components, random_state=42).fit_transform(X))
 
 
-def _retype(dtype: str, X: NDArray) -> NDArray:
+def _retype(dtype: str, X: Array) -> Array:
     """Floating point numbers: differences of unsigned ones wrap around."""
     return X.astype(dtype)
 
@@ -302,10 +301,8 @@ _LETTER = _Stored(
 )
 _SATIMAGE = _Stored(
     file="satimage.npz",
-    shape=(
-        6430,
-        36,
-    ),  # OpenML's form, standardised and five rows short of the original; so the paper's
+    # OpenML's form, standardised and five rows short of the original; so the paper's
+    shape=(6430, 36),
     dtype="float64",
     hash_points="1993a12b2bd3a64731cc0583a3cc2323a2fe0796c971edce4ee1b6934d50cd0c",
     hash_classes="1aef3b90bc2e7f165bf3257b616381e2cfdc5d09c85a8998559bb4b55e0fb8e4",
@@ -335,7 +332,7 @@ class _Entry:
 
     name: str
     read: Callable[[], Dataset]
-    steps: tuple[Callable[[NDArray], NDArray], ...] = ()
+    steps: tuple[Callable[[Array], Array], ...] = ()
 
 
 # Centres and seeds are those of the authors' notebook. So is the 2.3 of S2, which the printed

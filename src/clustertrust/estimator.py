@@ -23,10 +23,10 @@ from clustertrust._types import Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
-from clustertrust.distances.precomputed import check_given, check_given_rows
+from clustertrust.distances.precomputed import check_precomputed, check_precomputed_rows
 from clustertrust.ensemble.building import build_runs
 from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer
-from clustertrust.ensemble.labels import check_rows
+from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble, as_ensemble
 from clustertrust.ensemble.runs import Runs
@@ -36,7 +36,7 @@ from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
-from clustertrust.reasons import THRESHOLD
+from clustertrust.reasons import threshold_or_first
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.model import Model, Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
@@ -86,9 +86,10 @@ def confidence(
         `metric="precomputed"`, `Kernel("precomputed")` or `Graph(weights=True)`; with
         `geometry="graph"` it may be sparse: distances to neighbours, or weights of links.
     labels : Ensemble, list of R label vectors, or array or DataFrame of shape (n, R)
-        The partitions, at least two. Labels can be of any kind; negative numbers and missing values
-        mean that the point is not assigned. pandas labels with an index must have the index of X,
-        in the same order. With Dask data, labels may be a Dask array of whole numbers.
+        The partitions, at least two. Labels can be of any kind; noise and missing values mean that
+        the point is not assigned (:meth:`Ensemble.from_labels` says what is noise, and its option
+        changes that). pandas labels with the index of X in another order are put into the order of
+        X, with a warning. With Dask data, labels may be a Dask array of whole numbers.
     fusion, geometry, metric, normalization, agreement, unassigned, consensus
         See :class:`CAKE`. Centres that you have are given as `Centroid(centers=…)`.
     n_jobs : int, optional
@@ -126,8 +127,7 @@ def confidence(
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
-    check_rows(X, labels)
-    ensemble = as_ensemble(labels, at_least=2)
+    ensemble = as_ensemble(in_order_of(X, labels), at_least=2)
     points = scoring.check_points(X, len(ensemble.labels))
     model = build_model(points, ensemble, scoring)
     return model.confidence(model.training_fields(points), frame=frame_of(X))
@@ -348,7 +348,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _check(self, X: Any, settings: Settings) -> Any:
         """Return the data of a fit, checked: points, encoded rows of a table, or distances."""
         if settings.recipe.is_precomputed:
-            return check_given(X, self)
+            return check_precomputed(X, self)
         if not settings.scoring.geometry.is_mixed:
             return check_matrix(X, estimator=self)
         columns, encoded = as_mixed(X, settings.recipe.metric.params)
@@ -360,7 +360,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Return unseen points in the form of the data of the fit."""
         geometry = self.model_.scoring.geometry
         if geometry.is_precomputed:
-            return check_given_rows(X, self)
+            return check_precomputed_rows(X, self)
         if geometry.is_mixed:
             check_table(X, self, reset=False)
             return self.mixed_columns_.encode(X)
@@ -506,7 +506,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X)))
 
-    def judge(self, X: Any, *, threshold: float = THRESHOLD) -> Any:
+    def judge(self, X: Any, *, threshold: float | None = None) -> Any:
         """Return a table of unseen points with the columns of `to_frame`.
 
         Labels are those of `predict`, scores those of `score_samples`.
@@ -514,8 +514,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : (n_new, d) array, CSR matrix or frame
-        threshold : float
-            Above this a score is kept, and the reason is "core".
+        threshold : float, optional
+            Above this a score is kept, and the reason is "core". None: half of the median of
+            `scores_`.
 
         Returns
         -------
@@ -531,16 +532,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         frame = frame_of(X)
         X, rows = self._place(X)
         found = self.model_.new_fields(X, rows)
-        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(threshold)
+        at = threshold_or_first(threshold, self.scores_)
+        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(at)
 
-    def to_frame(self, threshold: float = THRESHOLD) -> Any:
+    def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
         Parameters
         ----------
-        threshold : float
+        threshold : float, optional
             The column "reason" says why a point is kept, or why not if its score is not above this
-            (:mod:`clustertrust.reasons`). No other column depends on it.
+            (:mod:`clustertrust.reasons`). No other column depends on it. None: half of the median
+            score.
 
         Returns
         -------
@@ -575,8 +578,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             See :func:`clustertrust.report.write_report`.
         """
         check_is_fitted(self)
-        by = self.model_.scoring.geometry.used_metric
-        without_points = by.is_precomputed or by.is_mixed
+        without_points = self.model_.scoring.geometry.used_metric.is_coordinate_free
         if X is None and embedding is None and without_points:
             embedding = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
@@ -676,7 +678,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         for name in RESULTS:
             setattr(self, f"{name}_", getattr(confidence, name))
 
-    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points.
 
         The table gives the share of each cluster's points whose score is not above `threshold`;
@@ -685,16 +687,16 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.confidence_.summary(threshold, points)
 
-    def explain(self, point: Any, threshold: float = THRESHOLD) -> Explanation:
+    def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
-        point : int, or name of a row
-            Its position, a negative one counts from the end; or, if X was a pandas frame, its name
-            in the index. A whole number is always a position.
-        threshold : float
-            Above this a score is kept, and the reason is "core".
+        point : int, or label of the index
+            If X was a pandas frame whose index has this label, the row of that label; otherwise a
+            position, and a negative one counts from the end. The explanation says which it was.
+        threshold : float, optional
+            Above this a score is kept, and the reason is "core". None: half of the median score.
 
         Returns
         -------

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from clustertrust._errors import ParameterTypeError
 from clustertrust._types import Floats
 from clustertrust._validation import check_choice
+from clustertrust.records import register
 
 __all__ = [
     "FUSIONS",
@@ -59,6 +60,10 @@ class Fusion(BaseEstimator):
 
     name: ClassVar[str] = "own"
     uses_persistence: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Let a model with this fusion be stored: its parameters are."""
+        register(cls)
 
     def __call__(self, c: Floats, g: Floats, *more: Floats) -> Floats:
         """Return scores in [0, 1] of stability c and geometry g."""

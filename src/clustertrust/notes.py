@@ -5,15 +5,19 @@ The summary, the command and the report all take their notes from here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-__all__ = ["ALIKE", "is_stable", "note_on_runs", "notes_on"]
+from clustertrust._errors import Message
+
+__all__ = ["ALIKE", "is_stable", "noise_text", "note_on_noise", "note_on_runs", "notes_on"]
 
 ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
 ROUNDING = 1e-9
 
 
-def notes_on(table: pd.DataFrame) -> tuple[str, ...]:
+def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
     """Return notes on a table with the columns of `Confidence.to_frame`.
 
     The runs of one given labelling ("suggested" is a column then) are compared with it and not with
@@ -26,17 +30,36 @@ def notes_on(table: pd.DataFrame) -> tuple[str, ...]:
     return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))
 
 
+def note_on_noise(noise: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note on given labels that were taken as noise, with how often each occurs."""
+    if not noise:
+        return ()
+    return (
+        f"Taken as noise, not as a cluster: {noise_text(noise)}. If it is a cluster, give "
+        "Ensemble.from_labels(labels, noise=None).",
+    )
+
+
+def noise_text(noise: Mapping[str, int]) -> str:
+    """Return the labels that mean noise and how often each occurs, as text."""
+    times = {label: "once" if count == 1 else f"{count} times" for label, count in noise.items()}
+    shown = [f"label {label!r} ({often})" for label, often in list(times.items())[:5]]
+    more = [f"{len(noise) - 5} more labels"] if len(noise) > 5 else []
+    return ", ".join([*shown, *more])
+
+
 def is_stable(stability: pd.Series) -> pd.Series:
     """Return which points have stability 1."""
     return stability > 1 - ROUNDING
 
 
-def note_on_runs(alike: int, known: int) -> tuple[str, ...]:
+def note_on_runs(alike: int, known: int) -> tuple[Message, ...]:
     """Return a note if nearly all of the points have stability 1; else nothing."""
     if known == 0 or alike < ALIKE * known:
         return ()
     where, there = ("", "") if alike == known else (f" on {alike} of {known} points", " there")
-    return (
+    text = (
         f"The runs do not differ{where} (stability 1), so the score{there} is geometry alone. Vary "
-        "the data of the runs (resample=0.8), or a parameter of the clusterer, to test it harder.",
+        "the data of the runs ({resample=0.8}) to test it harder."
     )
+    return (Message(text),)

@@ -8,27 +8,30 @@ the point's own label keeps, averaged over the steps.
 
 References
 ----------
-EM for mixtures: Dempster, Laird and Rubin, J. R. Stat. Soc. B 39 (1977) 1-38. A uniform component
-for noise: Banfield and Raftery, Biometrics 49 (1993) 803-821. Own covariances drawn towards a
-common one: Friedman, J. Am. Stat. Assoc. 84 (1989) 165-175; by a prior worth d + 2 points: Fraley
-and Raftery, J. Classif. 24 (2007) 155-181.
+A uniform component for noise: J. D. Banfield and A. E. Raftery, Biometrics 49 (1993) 803-821.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 
-from clustertrust._parallel import blocks, one_thread
-from clustertrust._types import Floats, Ints
+from clustertrust._mixtures import (
+    COVARIANCES,
+    Components,
+    PointsByDifference,
+    common_covariance,
+    memberships,
+    row_blocks,
+)
+from clustertrust._parallel import one_thread
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
@@ -43,33 +46,17 @@ __all__ = [
 
 # EM steps: enough for borders to follow the spreads, too few for clusters to drift away
 STEPS = 5
-MISTAKEN = 0.05  # largest share of typical cluster members that may be taken for noise
+# Largest share of typical cluster members that may be taken for noise
+MISTAKEN = 0.05
+# Least variance within clusters, as a share of the data's: it keeps all that follows finite
+FLAT = 1e-12
 
 
-@dataclass(frozen=True)
-class Step:
-    """The mixture of one EM step: shares, means and Cholesky factors of the clusters, and noise."""
+class Step(NamedTuple):
+    """The mixture of one EM step: the components of the clusters, and the share of noise."""
 
-    shares: Floats
-    means: Floats
-    roots: Floats
+    components: Components
     noise: float
-
-    def log_joint(self, Z: Floats) -> Floats:
-        """log(share_j N(z; mean_j, root_j root_jᵀ)) of points (b, d): (b, k)."""
-        out = np.zeros((len(Z), len(self.shares)))
-        for j, (mean, root) in enumerate(zip(self.means, self.roots, strict=True)):
-            if root.size:  # 0 where the data have no spread at all, which not every SciPy can solve
-                out[:, j] = -0.5 * (solve_triangular(root, (Z - mean).T, lower=True) ** 2).sum(
-                    axis=0
-                )
-        return out + np.log(self.shares) + self.peaks
-
-    @property
-    def peaks(self) -> Floats:
-        """(k,) log density of each component at its mean."""
-        diagonals = np.diagonal(self.roots, axis1=1, axis2=2)
-        return -np.log(diagonals).sum(axis=1) - 0.5 * self.means.shape[1] * np.log(2 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -99,33 +86,34 @@ class Refinement:
         own = _positions(self.clusters, labels)
         kept = np.zeros(len(own))
         with one_thread():
-            for rows in _blocks(len(own), self.axes.shape[0], len(self.clusters)):
+            for rows in row_blocks(len(own), self.axes.shape[0], len(self.clusters)):
                 Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
+                points = PointsByDifference(Z)
                 some = np.flatnonzero(own[rows] >= 0)
-                for step in self.steps:
-                    posterior = _posterior(step.log_joint(Z), self.background, step.noise)
-                    kept[rows.start + some] += posterior[some, own[rows][some]]
+                for components, noise in self.steps:
+                    posterior = _posterior(_log_joint(components, points), self.background, noise)
+                    kept[rows.start + some] += posterior[own[rows][some], some]
         return np.minimum(kept / len(self.steps), 1.0)
 
 
 def _positions(clusters: Ints, labels: Ints) -> Ints:
     """Component of each label, -1 where there is none."""
-    at = np.minimum(np.searchsorted(clusters, labels), len(clusters) - 1)
-    return np.where(clusters[at] == labels, at, -1)
+    place = np.minimum(np.searchsorted(clusters, labels), len(clusters) - 1)
+    return np.where(clusters[place] == labels, place, -1)
 
 
-def _blocks(n: int, D: int, k: int) -> Iterator[slice]:
-    """Yield blocks of rows, of the same sizes in a fit and in a prediction."""
-    return blocks(n, 8 * (3 * D + 3 * k))
+def _log_joint(components: Components, points: PointsByDifference) -> Floats:
+    """log(share_j N(z; mean_j, covariance_j)) of points: (k, n)."""
+    return components.log_joint(points.squares(components.means, components.covariances))
 
 
 def _posterior(joint: Floats, background: float, noise: float) -> Floats:
-    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (b, k), log b and the noise's share w."""
+    """(1 - w) f_j / ((1 - w) Σ f_j + w b) from log f_j (k, b), log b and the noise's share w."""
     if noise == 0:
-        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return np.asarray(np.exp(joint - logsumexp(joint, axis=0)))
     joint = joint + np.log1p(-noise)
-    total = np.logaddexp(logsumexp(joint, axis=1, keepdims=True), background + np.log(noise))
-    return np.exp(joint - total)
+    total = np.logaddexp(logsumexp(joint, axis=0), background + np.log(noise))
+    return np.asarray(np.exp(joint - total))
 
 
 def noise_weight(ratios: Floats) -> float:
@@ -153,82 +141,43 @@ def _largest(holds: Callable[[float], bool], high: float) -> float:
     return low
 
 
-def _bounded(weight: float, step: Step, background: float, mistaken: float) -> float:
+def _bounded(weight: float, components: Components, background: float, mistaken: float) -> float:
     """Return `weight` or less, so that at most `mistaken` of typical members count as noise.
 
     If the clusters fill the box (two half-moons, a ring), noise and clusters look alike: a uniform
     density explains the middle of a cluster as well as a Gaussian does. A typical member is one at
     the median distance.
     """
-    typical = np.log(step.shares) + step.peaks - 0.5 * chi2.median(step.means.shape[1])
+    shares, means, _ = components
+    typical = np.log(shares) + components.peaks - 0.5 * chi2.median(means.shape[1])
 
     def few(w: float) -> bool:
-        return bool(
-            step.shares @ expit(background + np.log(w) - np.log1p(-w) - typical) <= mistaken
-        )
+        return bool(shares @ expit(background + np.log(w) - np.log1p(-w) - typical) <= mistaken)
 
     return weight if weight == 0 or (weight < 1 and few(weight)) else _largest(few, weight)
 
 
-def _principal_axes(X: NDArray) -> tuple[Floats, Floats]:
+def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     """Mean (D,) and axes (D, d): principal directions but flat ones, all scaled alike to a mean
     variance of 1.
     """
     center = X.mean(axis=0, dtype=np.float64)
-    centred = X - center
+    centered = X - center
     n, D = X.shape
-    reach = np.abs(centred).max(initial=0.0)
+    reach = np.abs(centered).max(initial=0.0)
     if reach == 0:
         return center, np.empty((D, 0))
-    centred = centred / reach  # so that no square leaves the range of floats
+    centered = centered / reach  # so that no square leaves the range of floats
     if n >= D:
-        squares, axes = np.linalg.eigh(centred.T @ centred)
+        squares, axes = np.linalg.eigh(centered.T @ centered)
     else:
-        _, s, rows = np.linalg.svd(centred, full_matrices=False)
+        _, s, rows = np.linalg.svd(centered, full_matrices=False)
         squares, axes = s**2, rows.T
     kept = squares > squares.max() * max(n, D) * np.finfo(np.float64).eps
     return center, axes[:, kept] / (reach * np.sqrt(squares[kept].mean() / n))
 
 
-def _means(Z: Floats, P: Floats) -> tuple[Floats, Floats]:
-    """Sizes (k,) and means (k, d) of clusters with memberships P (n, k)."""
-    sizes = P.sum(axis=0)
-    return sizes, (P.T @ Z) / np.maximum(sizes, np.finfo(np.float64).tiny)[:, None]
-
-
-def _maximise(Z: Floats, P: Floats, prior: Floats) -> Step:
-    """M step: each covariance as if d + 2 more points of the cluster had the prior's covariance."""
-    sizes, means = _means(Z, P)
-    extra = Z.shape[1] + 2
-    roots = np.empty((len(sizes), *prior.shape))
-    for j in range(len(sizes)):
-        scatter = extra * prior
-        for rows in _blocks(len(Z), Z.shape[1], 1):
-            deviation = Z[rows] - means[j]
-            scatter = scatter + (deviation * P[rows, j, None]).T @ deviation
-        roots[j] = np.linalg.cholesky(scatter / (sizes[j] + extra))
-    shares = np.maximum(sizes, np.finfo(np.float64).tiny)
-    return Step(shares / shares.sum(), means, roots, 0.0)
-
-
-def _common(Z: Floats, P: Floats) -> tuple[Floats, float]:
-    """The prior and its smallest variance: covariance within all clusters, drawn towards a sphere
-    by d + 2 points.
-    """
-    d = Z.shape[1]
-    sizes, means = _means(Z, P)
-    deviation = (Z - P @ means) * P.sum(axis=1, keepdims=True)  # of points that no cluster has: 0
-    n = sizes.sum()
-    # Clusters of equal points have no spread at all; a millionth of the data's keeps what follows
-    # finite.
-    sphere = max(float((deviation**2).sum()) / max(d * n, 1.0), 1e-12)
-    floor = (d + 2) * sphere / (n + d + 2)
-    return deviation.T @ deviation / (n + d + 2) + floor * np.eye(d), floor
-
-
-def refine(
-    X: NDArray, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN
-) -> Refinement:
+def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN) -> Refinement:
     """Start a Gaussian mixture at the clusters of `labels` (n,) and take EM steps.
 
     O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one
@@ -239,8 +188,9 @@ def refine(
         center, axes = _principal_axes(X)
         Z = (X - center) @ axes
         clusters = np.unique(labels[labels >= 0])
-        P = (labels[:, None] == clusters).astype(np.float64)
-        prior, floor = _common(Z, P)
+        P = memberships(labels, clusters)
+        points = PointsByDifference(Z)
+        prior, floor = common_covariance(points.moments(P), FLAT)
         # As wide as the data, and where they hardly vary as wide as the prior makes a cluster of
         # mean size there, so that such directions speak neither for noise nor against it. An edge
         # has a variance of edge² / 12.
@@ -249,14 +199,14 @@ def refine(
         background = -0.5 * float(np.log(np.ptp(Z, axis=0) ** 2 + least).sum())
         steps = []
         for _ in range(n_steps):
-            step = _maximise(Z, P, prior)
-            joint = np.vstack(
-                [step.log_joint(Z[rows]) for rows in _blocks(len(Z), X.shape[1], len(clusters))]
-            )
-            ratios = np.exp(np.minimum(background - logsumexp(joint, axis=1), 600.0))
-            step = replace(step, noise=_bounded(noise_weight(ratios), step, background, mistaken))
-            P = _posterior(joint, background, step.noise)
-            steps.append(step)
+            moments = points.moments(P)
+            covariances, _ = COVARIANCES["full"](moments, prior)
+            components = Components.from_moments(moments, covariances)
+            joint = _log_joint(components, points)
+            ratios = np.exp(np.minimum(background - logsumexp(joint, axis=0), 600.0))
+            noise = _bounded(noise_weight(ratios), components, background, mistaken)
+            P = _posterior(joint, background, noise)
+            steps.append(Step(components, noise))
     return Refinement(center, axes, clusters, background, tuple(steps))
 
 

@@ -32,11 +32,11 @@ __all__ = [
     "lies_near",
     "margins",
     "reasons",
+    "threshold_or_first",
 ]
 
 
-# The default threshold: a score above it is kept. It is a starting point; no number is right for
-# all data, since silhouettes are low in many dimensions.
+# The threshold where no point has a score; otherwise it starts at `first_threshold`.
 THRESHOLD = 0.5
 # From this stability on, the runs count as agreeing. It is the c of a point whose votes two
 # clusters share 9 to 1 (0.9² + 0.1² = 0.82), rounded down; a point with equal shares has 0.5.
@@ -114,6 +114,15 @@ def first_threshold(scores: Any) -> float:
     return float(np.floor(50 * np.median(known) + 1e-9) / 100)
 
 
+def threshold_or_first(threshold: float | None, scores: Any) -> float:
+    """Return a threshold that was given, checked, or else the one to start with.
+
+    Tables, explanations, pages and the command all take it from here, so that a point that is core
+    in one of them is core in all.
+    """
+    return first_threshold(scores) if threshold is None else check_threshold(threshold)
+
+
 def lies_near(stability: Any, votes: Any) -> Any:
     """Return whether a boundary is one of distances: the runs agree, or nearly all vote alike.
 
@@ -152,7 +161,7 @@ def reasons(
     silhouette_mean: Any,
     silhouette_std: Any,
     *,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
 ) -> pd.Categorical:
     """Return one reason per point.
 
@@ -162,8 +171,9 @@ def reasons(
         Consensus labels; negative: none.
     scores, stability, silhouette_mean, silhouette_std : (n,) numbers
         As in :class:`clustertrust.Confidence`; NaN where fewer than two runs assign the point.
-    threshold : float
-        Points with a label and a score above this are core.
+    threshold : float, optional
+        Points with a label and a score above this are core. None: half of the median score,
+        :func:`first_threshold`.
 
     Returns
     -------
@@ -173,10 +183,10 @@ def reasons(
     --------
     >>> from clustertrust.reasons import reasons
     >>> scores, stability = [0.8, 0.1, 0.2, float("nan")], [1, 0.5, 1, 0]
-    >>> list(reasons([0, 0, 1, -1], scores, stability, [0.7, 0.1, 0.2, 0], [0, 0, 0, 0]))
+    >>> list(reasons([0, 0, 1, -1], scores, stability, [0.7, 0.1, 0.2, 0], [0, 0, 0, 0],
+    ...              threshold=0.5))
     ['core', 'boundary', 'stable but isolated', 'unassigned']
     """
-    threshold = check_threshold(threshold)
     named = {"labels": labels, "scores": scores, "stability": stability}
     named |= {"silhouette_mean": silhouette_mean, "silhouette_std": silhouette_std}
     arrays = {name: np.asarray(values) for name, values in named.items()}
@@ -188,6 +198,7 @@ def reasons(
             )
         check_same_length(name, array, "labels", arrays["labels"])
     labels, scores, stability, mean, std = arrays.values()
+    threshold = threshold_or_first(threshold, scores)
     found = doubts(stability, mean - std)
     found[above(scores, threshold)] = CORE
     found[(labels < 0) | np.isnan(scores)] = UNASSIGNED

@@ -8,30 +8,45 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._shares import percents
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_mapping, is_dask, is_frame, only_counts, with_nothing
-from clustertrust.columns import COLUMNS, Column
-from clustertrust.ensemble.record import Ensemble
-from clustertrust.reasons import SENTENCES, THRESHOLD, lies_near, margins, reasons
+from clustertrust._validation import (
+    check_mapping,
+    check_same_length,
+    is_dask,
+    is_frame,
+    only_counts,
+    with_nothing,
+)
+from clustertrust.columns import COLUMNS, FIELDS, Column
+from clustertrust.ensemble.record import Ensemble, plain_names
+from clustertrust.notes import noise_text
+from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
+from clustertrust.records import Record
 from clustertrust.report import write_report
 from clustertrust.summary import summarize
 
 __all__ = ["Confidence", "Explanation"]
 
 
-_STABILITY = {  # what it is, by agreement
-    "given": "share of the runs that agree with the given label",
-    "jaccard": "how far its clusters in two runs overlap, on average over the pairs of runs",
-    "matching": "share of run pairs that put it into the same cluster",
-    "reference": "share of run pairs that put it into the same cluster of the run that agrees "
-    "most with all others",
+_STABILITY = {  # what it is, by agreement; {} is what was counted
+    "given": "share of {} that agree with the given label",
+    "jaccard": "how far its clusters in two runs overlap, on average over {}",
+    "matching": "share of {} that put it into the same cluster",
+    "reference": "share of {} that put it into the same cluster of the run that agrees most with "
+    "all others",
 }
+# Why votes and stability may count differently.
+_PAIRS_ALONE = (
+    " Votes compare each run with one reference run, stability compares the runs in pairs, and two "
+    "runs do not agree where a cluster has no partner in the other."
+)
 _WEAK = {
     "stable but isolated": "geometry",
     "compact but unstable": "stability",
@@ -57,8 +72,12 @@ class Explanation:
     agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
         "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
-    name : the point's name in the index of the pandas frame; None if that only counts rows
+    name : the point's label in the index of the pandas frame; None if that only counts rows
     suggested : the label that the runs suggest instead, for a given labelling; else None
+    n_runs : number of runs
+    assigned : number of runs that assign the point; None if that is not known
+    unassigned : "skip": only runs that assign the point count; "disagree": all count
+    by_name : whether the point was asked for by its label in the index, not by its position
     """
 
     point: int
@@ -79,28 +98,80 @@ class Explanation:
     persistence: float | None = None
     name: Any = None
     suggested: Any = None
+    n_runs: int = 0
+    assigned: int | None = None
+    unassigned: str = "skip"
+    by_name: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
-        point = f"Point {self.point}" if self.name is None else f"Point {self.point} ({self.name})"
         label = "no cluster" if self.label is None else f"cluster {self.label}"
         scored = not np.isnan(self.score)
-        lines = [
-            f"{point}: {label}, " + (f"score {self.score:.3f}{error}." if scored else "no score.")
-        ]
-        shares = [f"{share:.0%} for {label}" for label, share in self.votes.items()]
-        left = 1 - sum(self.votes.values())
+        lines = [f"{self._called()}: {label}, {self._scored() if scored else 'no score'}."]
+        votes = dict(self.votes)
+        left = 1 - sum(votes.values())
         if (
-            shares and left > 1e-9
+            votes and left > 1e-9
         ):  # their cluster has no partner in the reference run, or they do not have the point
-            shares.append(f"{left:.0%} for none")
-        lines.append(f"Votes of the runs: {', '.join(shares) or 'none'}.")
+            votes["none"] = left
+        each = zip(percents(list(votes.values())), votes, strict=True)
+        shares = [f"{share} for {label}" for share, label in each]
+        lines.append(f"Votes of {self._runs()}: {', '.join(shares) or 'none'}.")
         if self.suggested not in (None, self.label):
             lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
         elif self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
         return "\n".join([*lines, *(self._components() if scored else ()), self._verdict()])
+
+    def _called(self) -> str:
+        """Return what the point is called, and whether that is its position or its index label."""
+        if self.name is None:
+            return f"Point {self.point}"
+        if self.by_name:
+            return f"Point {self.name} (its label in the index; position {self.point})"
+        return f"Point {self.point} (its position; label {self.name} in the index)"
+
+    def _scored(self) -> str:
+        """Return the score with its error, and the threshold if it is not kept."""
+        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
+        kept = self.score > self.threshold
+        below = "" if kept else f", not above the threshold of {self.threshold:g}"
+        return f"score {self.score:.3f}{error}{below}"
+
+    @property
+    def _is_left_out(self) -> bool:
+        """Whether some runs do not assign the point."""
+        return self.assigned is not None and self.assigned < self.n_runs
+
+    @property
+    def _counted(self) -> int:
+        """The runs that count."""
+        if self.assigned is None or self.unassigned == "disagree":
+            return self.n_runs
+        return self.assigned
+
+    def _runs(self) -> str:
+        """Return the runs that vote, in words."""
+        if not self._is_left_out or not self.votes:
+            return "the runs"
+        if self.unassigned == "skip":
+            return f"the {self.assigned} of {self.n_runs} runs that assign it"
+        return f"all {self.n_runs} runs, of which {self.assigned} assign it"
+
+    def _stability(self) -> str:
+        """Return what stability counts, and why it may differ from the votes."""
+        if self.agreement == "given":
+            return _STABILITY["given"].format(self._runs()) + "."
+        pairs = self._counted * (self._counted - 1) // 2
+        which = f"the {pairs} pairs of runs" if pairs > 1 else "the one pair of runs"
+        if self._is_left_out:
+            skips = self.unassigned == "skip"
+            which += " that assign it" if skips else ", those without it included,"
+        sentence = _STABILITY[self.agreement].format(which) + "."
+        voters = np.array([*self.votes.values()]) * self._counted
+        by_votes = float((voters * (voters - 1)).sum() / 2)
+        differs = abs(by_votes - self.stability * pairs) > 0.5
+        return sentence + (_PAIRS_ALONE if self.agreement == "matching" and differs else "")
 
     def _components(self) -> list[str]:
         """Return the components of the score, one line each."""
@@ -111,7 +182,7 @@ class Explanation:
         if self.agreement == "given":
             own = f"silhouette {self.silhouette_mean:.3f} among the given clusters"
             placed = [f"Geometry {self.geometry:.3f}: {own}."]
-        lines = [f"Stability {self.stability:.3f}: {_STABILITY[self.agreement]}.", *placed]
+        lines = [f"Stability {self.stability:.3f}: {self._stability()}", *placed]
         if self.persistence is not None:
             lines.append(
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
@@ -124,10 +195,10 @@ class Explanation:
         name = f"Boundary between {self.label} and {self.rival}"
         ours, theirs = (self.votes.get(cluster, 0.0) for cluster in (self.label, self.rival))
         if lies_near(self.stability, ours):
-            runs = "all runs put" if ours == 1 else f"{ours:.0%} of the runs put"
+            votes = "all votes are" if ours == 1 else f"{ours:.0%} of the votes are"
             other = "another cluster" if theirs > 0 else self.rival
-            return f"{name}: {runs} it into {self.label}, but {other} lies about as near."
-        shares = f"{ours:.0%} and {theirs:.0%} of the votes"
+            return f"{name}: {votes} for {self.label}, but {other} lies about as near."
+        shares = f"{' and '.join(percents([ours, theirs]))} of the votes"
         if theirs == 0:
             shares = f"no run votes for {self.rival}, which lies about as near"
         return f"{name} ({shares}): {SENTENCES['boundary']}"
@@ -165,7 +236,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Confidence:
+class Confidence(Record):
     """How far each assignment of an ensemble can be trusted. Arrays have one entry per point.
 
     Attributes
@@ -192,29 +263,61 @@ class Confidence:
         square over points; 0 without sampling
     agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
         "given": the share of runs that agree with a given label
+    unassigned : "skip": only runs that assign a point count for it; "disagree": all count
     """
 
-    scores: Floats
-    stability: Floats
-    geometry: Floats
-    silhouette_mean: Floats
-    silhouette_std: Floats
-    standard_errors: Floats
-    labels: Ints
-    label_names: NDArray
-    consensus_strength: Floats
-    votes: Floats
-    rival: Ints
+    scores: Annotated[Floats, "f n"]
+    stability: Annotated[Floats, "f n"]
+    geometry: Annotated[Floats, "f n"]
+    silhouette_mean: Annotated[Floats, "f n"]
+    silhouette_std: Annotated[Floats, "f n"]
+    standard_errors: Annotated[Floats, "f n"]
+    labels: Annotated[Ints, "i n"]
+    label_names: Annotated[NDArray, "iufbUM names"]
+    consensus_strength: Annotated[Floats, "f n"]
+    votes: Annotated[Floats, "f n k"]
+    rival: Annotated[Ints, "i n"]
     reference_run: int
     geometry_method: str
     ensemble: Ensemble = field(repr=False)
     n_runs: int
     sampling_error: float = 0.0
     agreement: str = "matching"
-    persistence: Floats | None = None
-    frame: Any = field(
-        default=None, repr=False
-    )  # an empty frame of the kind that came in, with its index
+    unassigned: str = "skip"
+    persistence: Annotated[Floats, "f n"] | None = None
+    # An empty frame of the kind that came in, with its index.
+    frame: Any = field(default=None, repr=False)
+
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields; of a frame the index, in pandas, or else its kind."""
+        frame: Any = None if self.frame is None or is_dask(self.frame) else "polars"
+        if isinstance(self.frame, pd.DataFrame):
+            index = self.frame.index.to_numpy()
+            frame = index if index.dtype.kind in "iuf" else index.astype(str)
+        names = plain_names(self.label_names)
+        return super()._to_stored() | {"frame": frame, "label_names": names}
+
+    def _from_stored(self) -> Self:
+        """Return it with its frame; raise for values that no scoring gives."""
+        k, R = self.votes.shape[1], self.ensemble.n_runs
+        ranges = {name: (-1, k - 1) if type_ == "i8" else (0, 1) for name, type_ in FIELDS.items()}
+        ranges |= {"silhouette_mean": (-1, 1), "standard_errors": (0, R)}
+        ranges |= {"sampling_error": (0, 1), "reference_run": (0, R - 1)}
+        for name, (low, high) in ranges.items():
+            values = getattr(self, name)
+            values = np.nan if values is None else values
+            # Rounding may take a share out of its range; NaN is allowed for points without a score.
+            if np.any(np.less(values, low - 1e-6) | np.greater(values, high + 1e-6)):
+                raise ValueError(f"its {name} are not all between {low} and {high}")
+        if k != max(1, len(self.label_names)) or self.agreement not in _STABILITY:
+            raise ValueError(f"it has votes for {k} of {len(self.label_names)} clusters")
+        frame = self.frame
+        if isinstance(frame, np.ndarray):
+            check_same_length("frame", frame, "scores", self.scores)
+            frame = pd.DataFrame(index=frame)
+        elif frame is not None:
+            frame = importlib.import_module("polars").DataFrame()
+        return replace(self, frame=frame)
 
     def __repr__(self) -> str:
         """Return one line: the arrays would fill a screen."""
@@ -264,7 +367,7 @@ class Confidence:
         whole = self.compute()
         return margins(whole.votes, whole.labels, whole.rival)
 
-    def reasons(self, threshold: float = THRESHOLD) -> pd.Categorical:
+    def reasons(self, threshold: float | None = None) -> pd.Categorical:
         """Return the reason of each point, (n,); see :func:`clustertrust.reasons.reasons`."""
         whole = self.compute()
         parts = (
@@ -276,25 +379,26 @@ class Confidence:
         )
         return reasons(*parts, threshold=threshold)
 
-    def to_columns(self, threshold: float = THRESHOLD) -> dict[str, Any]:
+    def to_columns(self, threshold: float | None = None) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
         whole = self.compute()
         found = {name: whole._column(column, threshold) for name, column in COLUMNS.items()}
         return {name: values for name, values in found.items() if values is not None}
 
-    def _column(self, column: Column, threshold: float) -> Any:
+    def _column(self, column: Column, threshold: float | None) -> Any:
         """Return a column of `to_frame`; None if these results do not have it."""
         if column.kind == "reason":
             return self.reasons(threshold)
         values = getattr(self, column.field)
         return self._named(values) if column.kind == "cluster" and values is not None else values
 
-    def to_frame(self, threshold: float = THRESHOLD) -> Any:
+    def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
 
         For a Dask frame it is a pandas frame with the index of `X.compute()`. The column "reason"
-        says why a point is kept, or why not if its score is not above `threshold`
-        (:mod:`clustertrust.reasons`). No other column depends on the threshold.
+        says why a point is kept, or why not if its score is not above `threshold`, or above half of
+        the median score if that is None (:mod:`clustertrust.reasons`). No other column depends on
+        the threshold.
         """
         if is_dask(self.scores):
             return self.compute().to_frame(threshold)
@@ -319,7 +423,8 @@ class Confidence:
 
     def _page_settings(self) -> dict[str, Any]:
         """Return what a page lists of how the scores were made, by name."""
-        return {
+        noise = self.ensemble.noise
+        return ({"taken as noise": noise_text(noise)} if noise else {}) | {
             "runs": self.n_runs,
             "silhouettes": self.geometry_method,
             "reference run": self.reference_run,
@@ -367,7 +472,7 @@ class Confidence:
             original=original,
         )
 
-    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
         return summarize(self, threshold=threshold, points=points)
 
@@ -380,40 +485,53 @@ class Confidence:
         rows = self.row_names()
         return None if only_counts(rows) else rows[i : i + 1].tolist()[0]
 
-    def _position(self, point: Any) -> int:
-        """Return the position of a point, given by a position or by the name of its row."""
-        n = len(self.scores)
+    def _position(self, point: Any) -> tuple[int, bool]:
+        """Return the position of a point, and whether the point was given by its index label."""
+        n, rows = len(self.scores), self.row_names()
         try:
             i = operator.index(point)
         except TypeError:
-            return position_of_name(point, self.row_names())
+            return position_of_name(point, rows), True
+        if not only_counts(rows) and _positions(i, rows).size:
+            return position_of_name(i, rows), True
         if not -n <= i < n:
             raise IndexError(
                 f"point={point} is out of range for {n} points; positions run from 0 to {n - 1}."
             )
-        return i % n
+        return i % n, False
 
-    def explain(self, point: Any, threshold: float = THRESHOLD) -> Explanation:
+    def _runs_that_assign(self, i: int) -> int | None:
+        """Return the number of runs that assign a point; None if their labels are not here."""
+        labels = self.ensemble.labels
+        if len(labels) != len(self.scores):  # of a sample, or of other points
+            return None
+        # a given labelling stands before the runs
+        return int((np.asarray(labels[i])[-self.n_runs :] >= 0).sum())
+
+    def explain(self, point: Any, threshold: float | None = None) -> Explanation:
         """Explain the score of a point: votes, rival cluster, weak component, reason.
 
         Parameters
         ----------
-        point : int, or name of a row
-            Its position, a negative one counts from the end; or, if X was a pandas frame, its name
-            in the index. A whole number is always a position.
-        threshold : float
-            Above this a score is kept, and the reason is "core".
+        point : int, or label of the index
+            If X was a pandas frame whose index has this label, the row of that label; otherwise a
+            position, and a negative one counts from the end. The explanation says which it was.
+        threshold : float, optional
+            Above this a score is kept, and the reason is "core". None: half of the median score.
 
         Returns
         -------
         Explanation
             `print` says it in words.
         """
-        i = self._position(point)
+        i, by_name = self._position(point)
+        assigned = self._runs_that_assign(i)
         if is_dask(self.scores):
-            return replace(
-                self.compute(slice(i, i + 1)).explain(0, threshold), point=i, name=self._name(i)
-            )
+            whole = np.asarray(self.scores) if threshold is None else ()
+            of_one = self.compute(slice(i, i + 1))
+            why = of_one.explain(0, threshold_or_first(threshold, whole))
+            return replace(why, point=i, name=self._name(i), assigned=assigned)
+        threshold = threshold_or_first(threshold, self.scores)
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
         order = sorted(
@@ -448,11 +566,15 @@ class Confidence:
             rival=None if rival < 0 else names[rival],
             margin=float(margins(self.votes[one], self.labels[one], self.rival[one])[0]),
             reason=reason,
-            threshold=float(threshold),
+            threshold=threshold,
             weak=_weakest(reason, components),
             agreement=self.agreement,
             name=self._name(i),
             suggested=None if rather < 0 else names[rather],
+            n_runs=self.n_runs,
+            assigned=assigned,
+            unassigned=self.unassigned,
+            by_name=by_name,
         )
 
 
@@ -471,24 +593,31 @@ def position_of_name(name: Any, rows: pd.Index) -> int:
             f"point={name!r} must be a whole number, the position of a point"
             + ("; the rows of X have no names." if only_counts(rows) else ", or the name of a row.")
         )
-    try:
-        found = (
-            np.flatnonzero(rows == name)
-            if not isinstance(rows, pd.MultiIndex)
-            else (np.flatnonzero([row == name for row in rows]))
-        )
-    except (TypeError, ValueError):
-        found = np.array([], dtype=int)
+    found = _positions(name, rows)
     if found.size == 1:
         return int(found[0])
     if found.size > 1:
         raise ValueError(
             f"point={name!r} names {found.size} rows, at positions {found[:3].tolist()}"
-            f"{' and more' if found.size > 3 else ''}; give the position."
+            f"{' and more' if found.size > 3 else ''}; "
+            + (
+                "score X.reset_index(drop=True) to explain rows by their position."
+                if isinstance(name, int)
+                else "give the position."
+            )
         )
     near = difflib.get_close_matches(str(name), [str(row) for row in rows[:100_000]], 1)
     hint = f"did you mean {near[0]!r}?" if near else f"they look like {str(rows[0])!r}."
     raise ValueError(f"point={name!r} is not the name of a row of X; {hint}")
+
+
+def _positions(name: Any, rows: pd.Index) -> Ints:
+    """Return the positions of the rows of this name."""
+    try:
+        same = [row == name for row in rows] if isinstance(rows, pd.MultiIndex) else rows == name
+        return np.flatnonzero(same)
+    except (TypeError, ValueError):
+        return np.array([], dtype=int)
 
 
 def frame_of(X: Any) -> Any:

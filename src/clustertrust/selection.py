@@ -235,13 +235,13 @@ def select_adaptive(
     settled = own.resolve(X, Compute(n_jobs))
     order = _ranking(scores, seeds[0])
     by_restart = np.empty((len(grid), len(seeds)))
-    for at, size in enumerate(sizes):
+    for row, size in enumerate(sizes):
         kept = X[_keep(order, size)]
         runs = run_all(kept, recipe, list(enumerate(seeds)))
         recipe.warn_of(runs, scored=False)
         ensemble = assemble(runs)
         s = silhouettes(kept, ensemble, geometry=settled, n_jobs=n_jobs)
-        by_restart[at] = [
+        by_restart[row] = [
             AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)
         ]
     means = by_restart.mean(axis=1)
@@ -255,7 +255,7 @@ def select_adaptive(
 def _ranking(scores: Floats, random_state: Any) -> Ints:
     """Return the positions by falling score, NaN last, those of equal score in random order."""
     shuffled = check_random_state(random_state).permutation(len(scores))
-    return shuffled[np.argsort(-scores[shuffled], kind="stable")]
+    return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")])
 
 
 def _keep(order: Ints, size: int) -> Bools:

@@ -1,6 +1,6 @@
-"""Ensembles and models on disk: arrays and JSON in one .npz file, never pickle.
+"""Files of arrays and JSON (.npz), never pickle, written completely or not at all.
 
-Files are written completely or not at all.
+:mod:`clustertrust.records` says how the arrays of a file make up an object.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import secrets
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tokenize import TokenError
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +30,21 @@ __all__ = [
     "check_archive",
     "check_array_file",
     "checked_csr",
+    "checksum",
     "expect",
     "expect_finite",
     "hash_data",
     "leftovers",
+    "named_damage",
     "pack_arrays",
     "read_arrays",
-    "read_meta",
+    "read_content",
+    "refuse_objects",
     "write_arrays",
     "write_text",
 ]
 
-VERSION = 1
+VERSION = 2
 _META = "meta.json"
 # A small file may hold large arrays: deflate packs a thousand equal bytes into one. Files that
 # unpack to more than this many bytes are refused, unless the file itself is large (at least one
@@ -49,25 +54,9 @@ DENSEST = 50
 FARTHEST = 1e154  # largest coordinate: its square is still finite
 # Errors of zip, zlib, NumPy and JSON for damaged files.
 DAMAGE: tuple[type[Exception], ...] = (
-    *(
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        MemoryError,
-        OSError,
-        RuntimeError,
-        SyntaxError,
-    ),
-    *(
-        TypeError,
-        ValueError,
-        TokenError,
-        lzma.LZMAError,
-        struct.error,
-        zipfile.BadZipFile,
-        zlib.error,
-    ),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError),
+    *(SyntaxError, TypeError, ValueError, TokenError),
+    *(lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -76,11 +65,28 @@ def write_text(path: Path, text: str) -> None:
     _replace(path, lambda file: file.write(text.encode()))
 
 
-def write_arrays(path: Path, kind: str, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Write arrays and their description; a crash leaves the old file or the new one."""
-    head = {"format": "clustertrust", "version": VERSION, "kind": kind, **meta}
-    text = np.frombuffer(json.dumps(head, default=str).encode(), dtype=np.uint8)
+def write_arrays(path: Path, kind: str, content: Any, arrays: Arrays) -> None:
+    """Write arrays and the JSON that describes them; a crash leaves the old file or the new one."""
+    head = {"format": "clustertrust", "version": VERSION, "kind": kind}
+    meta = head | {"sha256": checksum(content, arrays), "content": content}
+    text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     _replace(path, lambda file: pack_arrays(file, {_META: text, **arrays}))
+
+
+def checksum(content: Any, arrays: Arrays) -> str:
+    """Return a fingerprint of the JSON and of the arrays: names, types, shapes and values."""
+    digest = hashlib.sha256(json.dumps(content).encode())
+    for name, array in sorted(arrays.items()):
+        refuse_objects(name, array)
+        digest.update(f" {name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def refuse_objects(name: str, array: NDArray[Any]) -> None:
+    """Raise if an array could only be stored by pickling."""
+    if array.dtype.hasobject:
+        raise TypeError(f"The array {name!r} holds Python objects, which cannot be stored.")
 
 
 def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
@@ -89,12 +95,11 @@ def pack_arrays(file: Any, arrays: dict[str, Any]) -> None:
     NumPy before 2.1 would take `allow_pickle` for the name of an array.
     """
     for name, array in arrays.items():
-        if array.dtype.hasobject:
-            raise TypeError(f"The array {name!r} holds Python objects, which cannot be stored.")
+        refuse_objects(name, array)
     np.savez_compressed(file, **arrays)
 
 
-def _replace(path: Path, write: Any) -> None:
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write to a file beside `path`, force it to disk, then rename it in one step."""
     for _ in range(2):
         try:
@@ -104,13 +109,12 @@ def _replace(path: Path, write: Any) -> None:
     return _replace_once(path, write)
 
 
-def _replace_once(path: Path, write: Any) -> None:
+def _replace_once(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open(
-            "xb"
-        ) as file:  # with the permissions of any new file; tempfile's are for its owner alone
+        # With the permissions of any new file; those of tempfile are for its owner alone.
+        with part.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -119,9 +123,7 @@ def _replace_once(path: Path, write: Any) -> None:
         os.replace(part, path)
     except BaseException as error:
         part.unlink(missing_ok=True)
-        if (
-            isinstance(error, OSError) and error.errno is not None and error.filename is None
-        ):  # say where, too
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
@@ -138,14 +140,27 @@ def leftovers(folder: Path, names: str) -> list[Path]:
     ]
 
 
-def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], Arrays]:
-    """Read what `write_arrays` wrote; raise for anything else."""
-    return _read(path, kind, with_arrays=True)
+@contextmanager
+def named_damage(path: Path) -> Iterator[None]:
+    """Turn any error about the contents of a file into one that names it."""
+    try:
+        yield
+    except DAMAGE as error:
+        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+        raise ValueError(f"{str(path)!r} is damaged: {what}.") from error
 
 
-def read_meta(path: Path, kind: str) -> dict[str, Any]:
-    """Read the description that `write_arrays` wrote, without the arrays."""
-    return _read(path, kind, with_arrays=False)[0]
+def read_arrays(path: Path, kind: str) -> tuple[Any, Arrays]:
+    """Read what `write_arrays` wrote; raise for anything else, or if it was changed since."""
+    meta, arrays = _read(path, kind, with_arrays=True)
+    if checksum(meta.get("content"), arrays) != meta.get("sha256"):
+        raise ValueError(f"{str(path)!r} is damaged: its contents do not match their checksum.")
+    return meta["content"], arrays
+
+
+def read_content(path: Path, kind: str) -> Any:
+    """Read the JSON that `write_arrays` wrote, without the arrays and so without the checksum."""
+    return _read(path, kind, with_arrays=False)[0].get("content")
 
 
 def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], Arrays]:
@@ -155,31 +170,25 @@ def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[dict[str, Any], 
         with path.open("rb") as opened:
             check_archive(opened)
             with np.load(opened, allow_pickle=False) as file:
-                meta = json.loads(bytes(file[_META]).decode())
-                arrays = (
-                    {name: file[name] for name in file.files if name != _META}
-                    if with_arrays
-                    else {}
-                )
+                meta = json.loads(bytes(file[_META]))
+                names = set(file.files) - {_META} if with_arrays else ()
+                arrays = {name: file[name] for name in names}
     except DAMAGE as error:
         raise ValueError(
             f"{str(path)!r} is damaged or was not written by clustertrust ({error})."
         ) from error
-    if (
-        not isinstance(meta, dict)
-        or meta.get("format") != "clustertrust"
-        or meta.get("kind") != kind
-    ):
+    head = meta if isinstance(meta, dict) else {}
+    if head.get("format") != "clustertrust" or head.get("kind") != kind:
         raise ValueError(f"{str(path)!r} does not hold a clustertrust {kind}.")
-    if meta.get("version") != VERSION:
+    if head.get("version") != VERSION:
         raise ValueError(
-            f"{str(path)!r} has version {meta.get('version')!r}, and this clustertrust reads "
+            f"{str(path)!r} has version {head.get('version')!r}, and this clustertrust reads "
             f"{VERSION}; install the version that wrote it."
         )
-    return meta, arrays
+    return head, arrays
 
 
-def check_archive(file: Any) -> None:
+def check_archive(file: IO[bytes]) -> None:
     """Raise unless an open .npz file holds plain arrays of the sizes it claims, and not too large.
 
     Only the first bytes of each array are unpacked. The file is left at its start.
@@ -204,7 +213,7 @@ def check_archive(file: Any) -> None:
     file.seek(0)
 
 
-def check_array_file(file: Any) -> None:
+def check_array_file(file: IO[bytes]) -> None:
     """Raise unless an open .npy file holds a plain array of the size it claims; rewind it."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -212,18 +221,14 @@ def check_array_file(file: Any) -> None:
     file.seek(0)
 
 
-def _check_size(file: Any, size: int, name: str) -> None:
+def _check_size(file: IO[bytes], size: int, name: str) -> None:
     """Raise if an array claims more bytes than there are: NumPy would allocate them."""
     version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0), (3, 0)}:
         raise ValueError(f"{name} is an array file of the unknown version {version}")
     # Versions 2 and 3 differ in how names of columns are spelled, which does not matter here.
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = read(file)
+    header = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
+    shape, _, dtype = getattr(np.lib.format, header)(file)
     if dtype.hasobject:
         raise ValueError(f"{name} holds Python objects, which would have to be unpickled")
     count = 1
@@ -235,7 +240,9 @@ def _check_size(file: Any, size: int, name: str) -> None:
         )
 
 
-def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f") -> NDArray:
+def expect(
+    arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f"
+) -> NDArray[Any]:
     """Return the array of this name.
 
     Raise unless it has this shape (None: any length) and one of these kinds of numbers.
@@ -255,7 +262,7 @@ def expect(arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str 
 
 def expect_finite(
     arrays: Arrays, name: str, shape: tuple[int | None, ...], largest: float = np.inf
-) -> NDArray:
+) -> NDArray[Any]:
     """Return the floats of this name; raise unless all are finite and within bounds."""
     array = expect(arrays, name, shape)
     farthest = float(np.abs(array).max(initial=0.0))

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message
 from clustertrust._types import Floats
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.notes import is_stable, note_on_runs, notes_on
-from clustertrust.reasons import REASONS, THRESHOLD, above, check_threshold
+from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
+from clustertrust.reasons import REASONS, above, threshold_or_first
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -76,7 +77,7 @@ class Summary:
     ambiguous: pd.DataFrame
     threshold: float
     fitted: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
 
     def text(self, headline: str) -> str:
         """Return the summary in words, below a headline."""
@@ -85,6 +86,7 @@ class Summary:
             return str(table.to_string(float_format=lambda value: f"{value:.3f}"))
 
         origin = ", half of the median" if self.fitted else ""
+        counted_from = " (rows count from 0)" if self.ambiguous.index.name == "row" else ""
         counted = ", ".join(f"{name} {count}" for name, count in self.reasons.items())
         return "\n\n".join(
             [
@@ -93,7 +95,7 @@ class Summary:
                 f"Scores (0: ambiguous, 1: sure)\n{text(self.scores.to_frame().T)}",
                 f"By cluster\n{text(self.clusters)}",
                 f"By reason (core: a score above {self.threshold:g}{origin})\n{counted}",
-                f"Most ambiguous points\n{text(self.ambiguous)}",
+                f"Most ambiguous points{counted_from}\n{text(self.ambiguous)}",
             ]
         )
 
@@ -101,33 +103,38 @@ class Summary:
 def summary_of(
     table: pd.DataFrame,
     *,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     points: int = AMBIGUOUS,
-    fitted: bool = False,
+    fitted: bool | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
-    Its index names the points. `fitted`: the threshold is half of the median score.
+    Its index names the points. `fitted`: the threshold is half of the median score; None: if it is
+    not given. `notes` come before those on the table.
     """
-    threshold = check_threshold(threshold)
+    scores = table["score"].to_numpy(np.float64)
+    at = threshold_or_first(threshold, scores)
     return Summary(
-        _quantiles(table["score"].to_numpy(np.float64)),
-        _by_cluster(table, threshold),
+        _quantiles(scores),
+        _by_cluster(table, at),
         _by_reason(table["reason"]),
         _ambiguous(table, check_count("points", points, at_least=0)),
-        threshold,
-        fitted,
-        notes_on(table),
+        at,
+        threshold is None if fitted is None else fitted,
+        (*notes, *notes_on(table)),
     )
 
 
 def summarize(
-    confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
 ) -> str:
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), confidence.n_clusters
-    found = summary_of(_table(confidence, threshold), threshold=threshold, points=points)
+    notes = note_on_noise(confidence.ensemble.noise)
+    table = _table(confidence, threshold)
+    found = summary_of(table, threshold=threshold, points=points, notes=notes)
     return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 
 
@@ -154,15 +161,16 @@ def quantiles(confidence: Confidence) -> pd.Series:
     return _quantiles(confidence.scores)
 
 
-def by_cluster(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+def by_cluster(confidence: Confidence, *, threshold: float | None = None) -> pd.DataFrame:
     """Return one row per consensus cluster.
 
     It holds the size, the mean score, and the share of points with a score up to `threshold`.
     """
-    return _by_cluster(_table(confidence, threshold), check_threshold(threshold))
+    table = _table(confidence, threshold)
+    return _by_cluster(table, threshold_or_first(threshold, table["score"]))
 
 
-def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Series:
+def by_reason(confidence: Confidence, *, threshold: float | None = None) -> pd.Series:
     """Count points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
 
     Reasons that no point has are left out.
@@ -171,7 +179,7 @@ def by_reason(confidence: Confidence, *, threshold: float = THRESHOLD) -> pd.Ser
 
 
 def ambiguous_points(
-    confidence: Confidence, *, threshold: float = THRESHOLD, points: int = AMBIGUOUS
+    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
 ) -> pd.DataFrame:
     """Return the points with the lowest scores, lowest first; ties by the lower stability."""
     return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
@@ -185,7 +193,7 @@ def not_kept(scores: Any, threshold: float) -> Any:
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
 
 
-def _table(confidence: Confidence, threshold: float) -> pd.DataFrame:
+def _table(confidence: Confidence, threshold: float | None) -> pd.DataFrame:
     """Return the columns of `to_frame` as a pandas frame, whatever the data were."""
     table = pd.DataFrame(confidence.to_columns(threshold))
     table.index = confidence.row_names()

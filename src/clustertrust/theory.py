@@ -222,33 +222,30 @@ def runs_for_false_stability(
     _check_inside("error", error, 0.0, 1.0)
     bound = partial(
         false_stability_bound,
+        threshold=threshold,
         n_clusters=n_clusters,
         expected_agreement=expected_agreement,
         form=form,
     )
-    return _smallest(lambda R: bound(R, threshold) <= error, f"threshold={threshold!r}")
+    return _smallest(lambda R: bound(R) <= error, f"threshold={threshold!r}")
 
 
 def expected_false_positives(
     n_runs: int,
     threshold: float,
-    n_points: int,
-    noise_share: float,
+    n_noise: float,
     *,
     n_clusters: int | None = None,
     expected_agreement: float | None = None,
     form: str = "paper",
 ) -> float:
-    """E[#{noise points with c > τ}] ≤ n φ exp(-(R/2) (τ - θ)²), the bound of Eq. (11) summed over a
-    data set.
+    """E[#{noise points with c > τ}] ≤ n φ exp(-(R/2) (τ - θ)²), Eq. (11) summed over a data set.
 
     Parameters
     ----------
     n_runs, threshold, n_clusters, expected_agreement, form : as in :func:`false_stability_bound`
-    n_points : int
-        n, at least 1.
-    noise_share : float
-        φ, above 0 and at most 1.
+    n_noise : float
+        n φ, the number of noise points: of n points the share φ. Above 0.
 
     Returns
     -------
@@ -257,29 +254,19 @@ def expected_false_positives(
     Examples
     --------
     >>> from clustertrust.theory import expected_false_positives
-    >>> round(expected_false_positives(50, 0.8, 4500, 1 / 3, n_clusters=3), 2)
+    >>> round(expected_false_positives(50, 0.8, 1500, n_clusters=3), 2)
     6.48
     """
-    n = check_count("n_points", n_points, at_least=1)
-    _check_inside("noise_share", noise_share, 0.0, 1.0, ends="(]")
-    return (
-        n
-        * noise_share
-        * false_stability_bound(
-            n_runs,
-            threshold,
-            n_clusters=n_clusters,
-            expected_agreement=expected_agreement,
-            form=form,
-        )
+    _check_inside("n_noise", n_noise, 0.0, math.inf)
+    return n_noise * false_stability_bound(
+        n_runs, threshold, n_clusters=n_clusters, expected_agreement=expected_agreement, form=form
     )
 
 
 def runs_for_false_positives(
     number: float,
     threshold: float,
-    n_points: int,
-    noise_share: float,
+    n_noise: float,
     *,
     n_clusters: int | None = None,
     expected_agreement: float | None = None,
@@ -292,7 +279,7 @@ def runs_for_false_positives(
     ----------
     number : float
         False positives allowed in expectation, above 0.
-    threshold, n_points, noise_share, n_clusters, expected_agreement, form
+    threshold, n_noise, n_clusters, expected_agreement, form
         As in :func:`expected_false_positives`.
 
     Returns
@@ -302,19 +289,19 @@ def runs_for_false_positives(
     Examples
     --------
     >>> from clustertrust.theory import runs_for_false_positives
-    >>> runs_for_false_positives(1, 0.8, 4500, 1 / 3, n_clusters=3)
+    >>> runs_for_false_positives(1, 0.8, 1500, n_clusters=3)
     68
     """
     _check_inside("number", number, 0.0, math.inf)
     bound = partial(
         expected_false_positives,
+        threshold=threshold,
+        n_noise=n_noise,
         n_clusters=n_clusters,
         expected_agreement=expected_agreement,
         form=form,
     )
-    return _smallest(
-        lambda R: bound(R, threshold, n_points, noise_share) <= number, f"threshold={threshold!r}"
-    )
+    return _smallest(lambda R: bound(R) <= number, f"threshold={threshold!r}")
 
 
 def geometry_deviation(n_runs: int, error: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,13 @@ from clustertrust._dask import open_client, results
 from clustertrust._types import Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
+from clustertrust.records import Record
 
 __all__ = ["Totals", "sum_in_pairs", "total", "total_of_labels"]
 
 
 @dataclass(frozen=True)
-class Totals(Clusters):
+class Totals(Clusters, Record):
     """Sums over some points.
 
     Attributes
@@ -37,11 +38,20 @@ class Totals(Clusters):
     tables : (R, R, k, k) points by cluster of one run and of another, Eq. (4)
     """
 
-    names: tuple[Ints, ...]
-    sizes: Floats
-    means: Floats
-    squares: Floats
-    tables: Ints
+    names: tuple[Annotated[Ints, "i k"], ...]
+    sizes: Annotated[Floats, "f! K"]
+    means: Annotated[Floats, "f! K d"]
+    squares: Annotated[Floats, "f! K"]
+    tables: Annotated[Ints, "i R R k k"]
+
+    def _from_stored(self) -> Totals:
+        """Return it; raise if its sums are not those of its clusters."""
+        lengths = [len(np.unique(names[names >= 0])) for names in self.names]
+        R, widest = len(lengths), max([1, *map(len, self.names)])
+        fits = self.tables.shape == (R, R, widest, widest) and self.tables.min(initial=0) >= 0
+        if not fits or sum(lengths) != len(self.sizes) or lengths != [*map(len, self.names)]:
+            raise ValueError("its totals are not those of its clusters")
+        return self
 
     def contingencies(self, run: int, others: Ints, k: int, k_others: int) -> Ints:
         """Tables (len(others), k, k_others) of points by cluster of `run` and of each other run,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import FAST, IDS, NAMED, NAMES, RESULTS, X, files, run
+from extras import need_format
 from numpy.testing import assert_allclose, assert_array_equal
 
 import clustertrust
@@ -60,6 +61,7 @@ def test_the_summary_is_the_librarys(folder, library):
     "suffix", [s for kind in FORMATS.values() for s in kind.suffixes if s != ".h5ad"]
 )
 def test_every_format_in_and_out(folder, library, suffix):
+    need_format(suffix)
     text = suffix.startswith((".csv", ".tsv", ".tab", ".txt", ".dat"))
     data = X if suffix in {".npy", ".npz"} else X.assign(flower=IDS)
     path = f"data{suffix}"
@@ -88,12 +90,14 @@ def test_every_format_in_and_out(folder, library, suffix):
 
 
 def test_a_frames_own_index_names_the_rows(folder):
+    need_format(".parquet")
     X.set_axis(pd.Index(IDS, name="plant"), axis=0).to_parquet("x.parquet")
     run("score", "x.parquet", *FAST, "--out", "s.parquet")
     assert pd.read_parquet("s.parquet")["plant"].tolist() == IDS
 
 
 def test_a_frames_own_index_may_be_named_as_the_id(folder):
+    need_format(".parquet")
     X.set_axis(pd.Index(IDS, name="plant"), axis=0).to_parquet("x.parquet")
     run("score", "x.parquet", *FAST, "--id", "plant", "--out", "s.csv", "--model", "m")
     assert pd.read_csv("s.csv")["plant"].tolist() == IDS
@@ -193,7 +197,7 @@ def test_help_reads_the_librarys_tables(folder):
 def test_demo(folder):
     told = run("demo").stdout
     assert "150 points, 3 clusters" in told
-    assert "Why did flower-051 score as it did?\nflower-051: cluster" in told
+    assert "Why did flower-051 score as it did?\nPoint flower-051 (its label" in told
     told = run("demo", "--out", "d/e").stdout
     assert {path.name for path in Path("d/e").iterdir()} == {
         "iris.csv",

@@ -186,11 +186,56 @@ def test_the_download_of_a_review_is_read(scored):
 
 
 def test_without_random_rows_nothing_is_guaranteed_unless_one_says_so(scored):
-    pd.DataFrame({"row": range(100), "answer": "right"}).to_csv("mine.csv", index=False)
+    rows = np.random.default_rng(0).permutation(569)[:100]
+    pd.DataFrame({"row": rows, "answer": "right"}).to_csv("mine.csv", index=False)
     result = run("decide", "scores.csv", "mine.csv", "--out", "kept.csv")
     assert "none of the answers is about rows drawn at random" in result.stdout
-    told = run("decide", "scores.csv", "mine.csv", "--risk", 0.1, "--drawn-at-random", "--json")
-    assert json.loads(told.stdout)["guaranteed"]
+    base = ("decide", "scores.csv", "mine.csv", "--risk", 0.1, "--drawn-at-random", "--json")
+    assert json.loads(run(*base).stdout)["guaranteed"]
+    # a row that was drawn and skipped counts as wrong; an empty line was not asked about
+    said = ["right"] * 80 + ["skip"] * 20
+    pd.DataFrame({"row": rows, "answer": said}).to_csv("mine.csv", index=False)
+    assert not json.loads(run(*base).stdout)["guaranteed"]
+    said = ["right"] * 80 + [""] * 20
+    pd.DataFrame({"row": rows, "answer": said}).to_csv("mine.csv", index=False)
+    assert json.loads(run(*base).stdout)["guaranteed"]
+
+
+def test_rows_that_were_chosen_are_not_taken_for_drawn_ones(scored):
+    run("ask", "cells.csv", "scores.csv", "--n", 90, "--out", "q.csv")
+    fill("q.csv", right_words())
+    base = ("decide", "scores.csv", "q.csv", "--risk", 0.1, "--drawn-at-random")
+    table = pd.read_csv("q.csv")
+    first = table.loc[table["asked"] == "learn", "row"].iloc[0]
+    before = files(scored)
+    for options in ((), ("--force",)):
+        result = run(*base, *options, "--out", "kept.csv", code=1)
+        assert f"--drawn-at-random: q.csv says of row {first}" in result.stderr
+        assert files(scored) == before
+    # what was asked to learn, and not answered, does no harm
+    table.loc[table["asked"] == "learn", "answer"] = np.nan
+    table.to_csv("q.csv", index=False)
+    with_option = run(*base, "--json").stdout
+    assert (
+        json.loads(with_option)["by_cluster"]
+        == json.loads(run("decide", "scores.csv", "q.csv", "--risk", 0.1, "--json").stdout)[
+            "by_cluster"
+        ]
+    )
+
+
+def test_rows_whose_scores_are_unlike_the_others_were_not_drawn(scored):
+    order = np.argsort(pd.read_csv("scores.csv")["score"].to_numpy())
+    pd.DataFrame({"row": order[-60:], "answer": "right"}).to_csv("mine.csv", index=False)
+    base = ("decide", "scores.csv", "mine.csv", "--risk", 0.1, "--drawn-at-random")
+    result = run(*base, "--out", "kept.csv", code=1)
+    assert "--drawn-at-random: the scores of these 60 points are not spread" in result.stderr
+    assert "--force" in result.stderr
+    assert not (scored / "kept.csv").exists()
+    assert json.loads(run(*base, "--force", "--json").stdout)["guaranteed"]
+    run("decide", "scores.csv", "mine.csv")  # no one says that they were drawn
+    usage = run("decide", "scores.csv", "mine.csv", "--force", code=2)
+    assert "--force is about --drawn-at-random" in usage.stderr
 
 
 BAD = {

@@ -5,11 +5,11 @@ import json
 import re
 from pathlib import Path
 
-import anndata
 import numpy as np
 import pandas as pd
 import pytest
 from command import FAST, IDS, NAMED, NAMES, RESULTS, X, run
+from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.decomposition import PCA
@@ -22,6 +22,8 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, read_table
 from clustertrust.reasons import first_threshold
+
+anndata = extra("anndata")
 
 # Models
 

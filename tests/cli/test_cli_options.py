@@ -170,6 +170,32 @@ def test_one_labelling_is_audited(folder, library):
     assert told["runs"] == 8
 
 
+def test_the_command_says_what_is_noise_and_takes_another_rule(folder, library):
+    X.assign(sign=library.labels_ - 1).to_csv("signs.csv", index=False)
+    score = ("score", "signs.csv", "--labels-column", "sign", "--runs", "8", "--out", "s.csv")
+    noise = int((library.labels_ == 0).sum())
+    done = run(*score)
+    told = (
+        f"Note: Taken as noise, not as a cluster: label '-1' ({noise} times). If it is a cluster,"
+    )
+    assert f"{told} give --noise none." in done.stdout
+    assert "noise" not in done.stderr  # once is enough
+    assert read_table("s.csv").data["score"].isna().sum() == noise
+    assert "noise" not in run(*score, "--noise", "none").stdout
+    table = read_table("s.csv").data
+    assert_array_equal(table["score"], audited(library.labels_, n_runs=8).scores)
+    assert set(table["label"]) == {"cluster -1", "0", "1"} or set(table["label"]) == {
+        "cluster -1",
+        0,
+        1,
+    }
+    assert "label '1' (" in run(*score, "--noise", "1").stdout
+    assert read_table("s.csv").data["score"].isna().sum() == (library.labels_ == 2).sum()
+    assert "--noise 7 is not one of the labels" in run(*score, "--noise", "7", code=1).stderr
+    alone = run("score", "plain.csv", "-k", "3", "--noise", "none", code=2).stderr
+    assert "--noise is for given labels" in alone
+
+
 @pytest.mark.parametrize(
     ("typed", "code", "told"),
     [
@@ -265,8 +291,7 @@ def test_columns_that_are_not_there_are_told(folder, typed, told):
 
 def test_odd_column_names(folder):
     X.to_csv("index.csv")  # with a first column that has no name
-    assert "Names the rows: Unnamed: 0." in run("score", "index.csv", *FAST).stdout
-    run("score", "index.csv", *FAST, "--id", "Unnamed: 0")
+    run("score", "index.csv", *FAST, "--id", "Unnamed: 0")  # as pandas calls it
     X.rename(columns={NAMES[0]: "a,b"}).to_csv("comma.csv", index=False)
     run("score", "comma.csv", *FAST, "--drop", "a,b")
     X.assign(score=IDS).to_csv("taken.csv", index=False)

@@ -1,5 +1,6 @@
 """The command as a real process: completion, interrupts, a terminal."""
 
+import importlib
 import os
 import signal
 import time
@@ -10,6 +11,8 @@ import pytest
 from command import FAST, NAMED, SOURCE, files, process, watched
 from numpy.testing import assert_array_equal
 
+from clustertrust.cli import cli
+from clustertrust.cli.kinds import TABLES
 from clustertrust.files import read_table
 
 
@@ -41,12 +44,37 @@ def test_completion():
     ]
 
 
-def test_the_command_line_alone_loads_nothing_heavy():
-    # The names that the package itself offers are another matter: this is what the command line
-    # adds to them.
-    heavy = "{'matplotlib', 'anndata', 'clustertrust.files', 'clustertrust.cli.jobs', 'clustertrust.report'}"
-    code = f"import sys, clustertrust.cli; print(sorted({heavy} & set(sys.modules)))"
-    assert process(code=code).communicate(timeout=300)[0].strip() == "[]"
+@pytest.mark.parametrize("command", [None, *cli.commands])
+def test_help_loads_nothing_heavy(command):
+    # Each of them takes longer to import than all of the help may take, 0.3 s of CPU.
+    heavy = "{'numpy', 'pandas', 'scipy', 'sklearn', 'joblib', 'numba', 'matplotlib', 'anndata'}"
+    words = ["--help"] if command is None else [command, "--help"]
+    code = (
+        "import atexit, sys\nfrom clustertrust.cli import cli\n"
+        f"atexit.register(lambda: print(sorted({heavy} & set(sys.modules))))\ncli({words})"
+    )
+    out, err = process(code=code).communicate(timeout=300)
+    assert out.startswith("Usage: "), err
+    assert out.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("where", TABLES)
+def test_names_that_can_be_typed_are_those_of_the_library(where):
+    module, table = where.split(":")
+    known = getattr(importlib.import_module(f"clustertrust.{module}"), table)
+    assert set(TABLES[where]) == set(known)
+
+
+WITHOUT_NUMBA = "import sys\nsys.modules['numba'] = None\nfrom clustertrust.cli import cli\ncli({})"
+
+
+def test_without_numba_the_command_says_so_once(folder):
+    words = ["score", "plain.csv", "-k", "3", "--runs", "3"]
+    out, err = process(code=WITHOUT_NUMBA.format(words), cwd=folder).communicate(timeout=300)
+    assert "By cluster" in out
+    (note,) = [line for line in err.splitlines() if "Numba" in line]
+    assert note.startswith("Note: Numba cannot be imported")
+    assert "pip install" in note
 
 
 SLOWLY = """

@@ -127,6 +127,8 @@ class Decision:
         """What to ask next, in a sentence; empty if the aim was met."""
         if self.guaranteed:
             return ""
+        if not _left(self.learned.scores, self.answers):
+            return "Every row with a score was asked about. Allow a larger risk, or cluster anew."
         if self.more is None:
             return (
                 "More answers will hardly help: even among the surest rows too many are probably "
@@ -196,7 +198,7 @@ def decide(
         delta=delta,
         answers=answers,
         class_names=None if plan.named is None else dict(plan.named.names),
-        more=0 if met else _more(learned.scores, plan, risk, delta),
+        more=0 if met else _more(learned.scores, answers, plan, risk, delta),
     )
 
 
@@ -339,9 +341,9 @@ def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, i
     return {key: count.most_common(1)[0][0] for key, count in counts.items()}
 
 
-def _more(scores: Floats, plan: Plan, risk: float, delta: float) -> int | None:
+def _more(scores: Floats, answers: Answers, plan: Plan, risk: float, delta: float) -> int | None:
     """How many more random answers would certify a tenth of the points or more, if errors are as
-    expected; None: no number would.
+    expected; None: no number would, or no point is left to ask about.
     """
     p = np.sort(scores[~np.isnan(scores)])[::-1]
     shares = np.arange(10, 101) / 100
@@ -349,10 +351,15 @@ def _more(scores: Floats, plan: Plan, risk: float, delta: float) -> int | None:
     totals = np.unique(np.ceil(np.geomspace(1, LARGEST_PLAN / 10, 60)).astype(np.int64)) * 10
     n = np.floor(totals[:, None] * shares)
     enough = (binom.cdf(np.ceil(wrong * n), n, risk) <= delta).any(axis=1)
-    if not enough.any():
+    left = _left(scores, answers)
+    if not enough.any() or not left:
         return None
-    left = len(p) - len(plan.judged.positions)
     return min(max(int(totals[enough.argmax()]) - len(plan.tested), 10), left)
+
+
+def _left(scores: Floats, answers: Answers) -> int:
+    """How many points were not asked about; those that were skipped are not asked again."""
+    return int(np.count_nonzero(~np.isnan(scores))) - len(answers.positions)
 
 
 def _percent(share: float) -> str:

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_count, check_same_length
+from clustertrust._validation import check_count, check_flag, check_same_length
+from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
 
@@ -73,6 +74,7 @@ class Answers:
         should_be: Any = None,
         drawn: Any = False,
         rounds: int = 1,
+        force: bool = False,
     ) -> Answers:
         """Return answers about the points at some positions. Give one of the three kinds.
 
@@ -85,9 +87,12 @@ class Answers:
         should_be : (m,) the cluster that each point should be in, by name; missing: skipped
         drawn : bool, or (m,) truth values
             Whether points were drawn at random from all points with a score. Those that were
-            skipped count as well.
+            skipped count as well. Points that can hardly have been drawn, because their scores are
+            spread otherwise than those of all points, are an error.
         rounds : int
             How many times questions were asked.
+        force : bool
+            Accept such points: you know that chance alone chose them.
 
         Returns
         -------
@@ -120,6 +125,8 @@ class Answers:
             kinds[np.asarray(pd.isna(kinds), dtype=bool)] = None
         codes = np.where((codes < 0) & (said == 1), labels, codes)
         random = np.broadcast_to(np.asarray(drawn, dtype=bool), at.shape).copy()
+        if not check_flag("force", force):
+            check_drawn(source.scores, at[random])
         rounds = check_count("rounds", rounds, at_least=1)
         return cls(at, said, kinds, codes, random, rounds, labels)
 

@@ -27,6 +27,7 @@ from clustertrust.answers.judging import Answers, Judged
 from clustertrust.answers.posterior import Posterior, average
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_positions, check_rate
+from clustertrust.calibration.evidence import highest_share
 from clustertrust.storage import DAMAGE, expect, expect_finite, read_arrays, write_arrays
 
 __all__ = ["LearnedConfidence"]
@@ -199,7 +200,8 @@ class LearnedConfidence(BaseEstimator):
         """One row per cluster: its size, answers, how many are right, and its accuracy.
 
         `accuracy` is the estimated share of its points that are right, answered ones counted as
-        they are; `low` and `high` are limits of it.
+        they are; `low` and `high` are limits of it. `high` is never below the exact limit of the
+        answers alone, and `low` is 0 where no answer is right.
         """
         check_is_fitted(self, "n_answers_")
         source, judged = self._source, self.answers_
@@ -235,7 +237,12 @@ class LearnedConfidence(BaseEstimator):
         )
         part = len(left) / len(members)
         sd = part * np.sqrt(variance + float((p * (1 - p)).mean()) / len(left))
-        return share, *_limits(share, sd, self.level)
+        low, high = _limits(share, sd, self.level)
+        # The model hardly believes in clusters that are right or wrong throughout, and there are
+        # many: what it says may not exclude what the answers alone leave possible there.
+        answered, right = len(members) - len(left), int(np.nansum(told))
+        high = max(high, highest_share(right, answered, len(members), 0.5 - self.level / 2))
+        return share, 0.0 if answered and not right else low, high
 
     def score_samples(self, X: Any) -> Floats:
         """Return the probability that the assignment of unseen points is right.

@@ -28,7 +28,7 @@ from clustertrust.answers.features import Features
 
 __all__ = ["STRENGTHS", "Posterior", "average", "covariance", "fit_posterior", "prior_mean"]
 
-# The prior, chosen on development data; see experiments/beyond/answers.py.
+# The prior, chosen on development data; see experiments/research/answers/run.py.
 LEVEL, LEVEL_SD = 0.5, 1.5
 SLOPE, SLOPE_SD = 1.5, 0.75
 # Standard deviations of the effects at strength 1, and the length over which places are alike.

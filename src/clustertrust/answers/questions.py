@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.utils import check_random_state
 
 from clustertrust._types import Bools, Floats, Ints
@@ -16,7 +15,7 @@ from clustertrust.answers.learned import LearnedConfidence
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.teaching import most_instructive
 
-__all__ = ["Questions", "ask", "instructive_points", "suggest_instructive"]
+__all__ = ["Questions", "ask", "instructive_points"]
 
 RANDOM_SHARE = 2 / 3  # of the questions, drawn at random: 40 of 60
 CANDIDATES = 400  # points among which those are chosen that teach most
@@ -67,6 +66,7 @@ class Questions:
             should_be=should_be,
             drawn=self.drawn,
             rounds=self.round,
+            force=True,  # they were drawn here
         )
 
 
@@ -163,12 +163,3 @@ def instructive_points(
     at = np.concatenate([known, candidates])
     found = most_instructive(learned.features(at), learned.scores[at], n, np.arange(len(known)))
     return at[found]
-
-
-def suggest_instructive(
-    scores: Floats, labels: Any, X: Any, pool: Ints, known: Ints, n: int, rng: Any
-) -> Ints:
-    """Choose n of a pool that teach most, from scores and labels alone, and points if given."""
-    table = pd.DataFrame({"label": np.asarray(labels), "score": scores})
-    learned = LearnedConfidence().fit(scored(table, X), [], [])
-    return instructive_points(learned, pool, known, n, rng)

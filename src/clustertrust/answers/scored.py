@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,10 @@ from clustertrust._validation import check_matrix, check_scores, is_dask, with_n
 from clustertrust.answers.features import COMPONENTS
 from clustertrust.results import Confidence
 
-__all__ = ["Scored", "scored"]
+__all__ = ["UNKNOWN", "Scored", "scored"]
+
+UNKNOWN = -2  # code of a value that is no cluster
+_ZEROS = re.compile(r"(?<=\d)\.0*$")  # the decimals of a whole number
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,32 @@ class Scored:
         given = np.asarray(values, dtype=object)
         if given.ndim != 1:
             raise ValueError(f"{name} must be one flat sequence of clusters; {given.shape}.")
+        codes = self.find_codes(given)
+        unknown = np.flatnonzero(codes == UNKNOWN)
+        if unknown.size:
+            i = unknown[0]
+            raise ValueError(
+                f"{name} has {given[i]!r} at position {i}, which is not a cluster; clusters are "
+                f"{_listed(self.names.tolist())}."
+            )
+        return codes
+
+    def find_codes(self, values: Any) -> Ints:
+        """Return the codes of clusters by name, -1 where one is missing, `UNKNOWN` if it is none.
+
+        Text may be written otherwise than the name: " 1" or "1.0", which spreadsheets and pandas
+        make of whole numbers in a column with empty cells.
+        """
+        given = np.asarray(values, dtype=object)
         known = {cluster: code for code, cluster in enumerate(self.names.tolist())}
         by_text = {str(cluster): code for cluster, code in known.items()}
         out = np.full(len(given), -1)
         for i in np.flatnonzero(~np.asarray(pd.isna(given), dtype=bool)):
             value = given[i]
-            code = known[value] if value in known else by_text.get(str(value).strip())
-            if code is None:
-                raise ValueError(
-                    f"{name} has {value!r} at position {i}, which is not a cluster; clusters are "
-                    f"{_listed(self.names.tolist())}."
-                )
-            out[i] = code
+            text = str(value).strip()
+            short = text[: -len(found[0])] if (found := _ZEROS.search(text)) else text
+            code = known[value] if value in known else by_text.get(text, by_text.get(short))
+            out[i] = UNKNOWN if code is None else code
         return out
 
 
@@ -116,7 +134,7 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
         named = named.astype("Int64")  # whole numbers beside empty cells
     assigned = named.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(named.dtype):
-        assigned &= (named.fillna(-1) >= 0).to_numpy()
+        assigned = assigned & (named.fillna(-1) >= 0).to_numpy()  # pandas' arrays are read-only
     names = np.array(
         sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name))
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Ints
 from clustertrust._validation import check_choice, warn_user
+from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
@@ -36,14 +37,13 @@ WORDS = {
 
 
 def questions_table(
-    questions: Questions, results: pd.DataFrame, data: pd.DataFrame | None, names: Any = None
+    questions: Questions, data: pd.DataFrame | None, names: Any = None
 ) -> pd.DataFrame:
     """Return questions as a table to fill in.
 
     Parameters
     ----------
     questions : Questions
-    results : DataFrame of all rows, with the columns label and score
     data : DataFrame of all rows that a person sees, or None
     names : Series of the names of all rows, or None
     """
@@ -52,9 +52,11 @@ def questions_table(
     if names is not None:
         out[str(names.name)] = names.iloc[at].to_numpy()
     out["answer"], out["should_be"] = "", ""
+    source = questions.source
     for name in SHOWN:
-        if name in results:
-            out[name] = results[name].iloc[at].to_numpy()
+        if name in source.columns:
+            codes = source.columns[name][at]
+            out[name] = np.where(codes < 0, "", source.named(codes).astype(object))
     out["asked"] = np.where(questions.drawn, "random", "learn")
     out["inclusion"], out["round"] = questions.inclusion, questions.round
     if data is not None:
@@ -72,6 +74,7 @@ def answers_table(
     names: pd.Series | None = None,
     kind: str = "auto",
     drawn: bool = False,
+    force: bool = False,
 ) -> Answers:
     """Return what tables of answers say, by the name of their files.
 
@@ -81,16 +84,19 @@ def answers_table(
     source : what was scored
     names : names of all rows, under the name of their column; None: rows are known by position
     kind : what names in `answer` are: "classes", "labels" (of clusters), or found out
-    drawn : whether all rows were drawn at random, whatever the tables say
+    drawn : whether rows were drawn at random of which the tables do not say how they were asked
+    force : accept such rows also if they can hardly have been drawn
     """
     check_choice("kind", kind, KINDS)
     rows = pd.concat(
         [
-            _rows(table, name, source, names, i + 1)
+            _rows(table, name, source, names, i + 1, drawn)
             for i, (name, table) in enumerate(tables.items())
         ],
         ignore_index=True,
     )
+    if not force:
+        check_drawn(source.scores, np.unique(rows.loc[rows["claimed"], "position"]))
     rows = _once(rows)
     said = rows["word"].isin(["right", "wrong"])
     named = rows["word"] == ""
@@ -111,14 +117,23 @@ def answers_table(
     right = np.where(np.isnan(right) & (codes >= 0), codes == labels, right)
     _check_contradictions(rows, right, codes, labels)
     codes = np.where((codes < 0) & (right == 1), labels, codes)
-    random = rows["drawn"].to_numpy(bool) | drawn
+    random = rows["drawn"].to_numpy(bool)
     return Answers(at, right, kinds, codes, random, int(rows["round"].max()), labels)
 
 
 def _rows(
-    table: pd.DataFrame, file: str, source: Scored, names: pd.Series | None, round: int
+    table: pd.DataFrame,
+    file: str,
+    source: Scored,
+    names: pd.Series | None,
+    round: int,
+    drawn: bool,
 ) -> pd.DataFrame:
-    """Return the lines of one table that count, checked."""
+    """Return the lines of one table that count, checked.
+
+    `drawn`: lines that do not say how they were asked are about rows drawn at random, except where
+    the answer is empty: a table may have more lines than were asked about.
+    """
     if "answer" not in table:
         raise ValueError(
             f"{file} has no column 'answer'; give a table that `clustertrust ask` wrote, filled in."
@@ -134,6 +149,15 @@ def _rows(
             f"{file}: column 'asked' has {asked[odd].iloc[0]!r}; write random or learn."
         )
     blank = pd.Series("", index=text.index)
+    filled = (answer != "") | (text.get("should_be", blank) != "")
+    claimed = drawn & filled & (asked == "")
+    chosen = at[(asked == "learn") & filled & (word != "skip")]
+    if drawn and chosen.size:
+        raise ValueError(
+            f"drawn=True: {file} says of row {chosen[0]} that it was asked to learn, so it was "
+            "chosen and not drawn, and a guarantee would not hold. Leave out drawn=True; rows "
+            "whose column asked says random count without it."
+        )
     rounds = pd.to_numeric(text.get("round", blank), errors="coerce").fillna(round)
     out = pd.DataFrame(
         {
@@ -144,7 +168,8 @@ def _rows(
             "should_be": source.codes_of(
                 text.get("should_be", blank).replace("", None).tolist(), f"{file}: should_be"
             ),
-            "drawn": asked == "random",
+            "drawn": (asked == "random") | claimed,
+            "claimed": claimed,
             "round": rounds.clip(lower=1).astype(int),
         }
     )
@@ -153,13 +178,14 @@ def _rows(
         raise ValueError(f"{file} is about row {without[0]}, which has no score; remove that line.")
     if "label" in text:
         given = text["label"].to_numpy()
-        ours = np.array([str(name) for name in source.named(source.labels[at])])
-        differ = np.flatnonzero((given != "") & (given != ours))
+        codes = source.find_codes(given)
+        differ = np.flatnonzero((given != "") & (codes != source.labels[at]))
         if differ.size:
             i = differ[0]
+            ours = source.named(source.labels[at[i]])
             raise ValueError(
                 f"{file} says that row {at[i]} is in cluster {given[i]}, and it was scored in "
-                f"{ours[i]}: these answers belong to another clustering."
+                f"{ours}: these answers belong to another clustering."
             )
     # A row that was not answered and not drawn says nothing.
     return out[out["drawn"] | (out["word"] != "skip") | (out["should_be"] >= 0)]
@@ -167,20 +193,22 @@ def _rows(
 
 def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -> Ints:
     """Return the positions of the rows that a table names."""
-    by_name = None
+    by_name = texts = None
     if names is not None and names.name in text:
-        known = {str(name): i for i, name in enumerate(names.tolist())}
-        if len(known) < n:
-            raise ValueError(
-                f"The names in column {names.name!r} occur more than once, so they do not identify "
-                "rows; use the column row."
-            )
+        texts = [str(name).strip() for name in names]
+        known = {name: i for i, name in enumerate(texts)}
         unknown = [name for name in text[names.name] if name not in known]
         if unknown:
             raise ValueError(
                 f"{file} is about {unknown[0]!r}, which is not among the rows that were scored."
             )
-        by_name = np.array([known[name] for name in text[names.name]], dtype=np.int64)
+        if len(known) == n:
+            by_name = np.array([known[name] for name in text[names.name]], dtype=np.int64)
+        elif "row" not in text:
+            raise ValueError(
+                f"The names in column {names.name!r} occur more than once, so they do not identify "
+                f"rows; {file} needs the column row."
+            )
     if "row" not in text:
         if by_name is None:
             raise ValueError(
@@ -196,12 +224,15 @@ def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -
             f"from 0 to {n - 1}."
         )
     at = numbers.to_numpy(np.int64)
-    if by_name is not None and (by_name != at).any():
-        i = int(np.flatnonzero(by_name != at)[0])
-        raise ValueError(
-            f"{file}: row {at[i]} is not {text[names.name].iloc[i]!r} in the scores; "  # type: ignore[union-attr]
-            "these answers belong to other rows."
-        )
+    if texts is not None:
+        given = text[names.name].tolist()  # type: ignore[union-attr]
+        differ = [i for i, position in enumerate(at) if texts[position] != given[i]]
+        if differ:
+            i = differ[0]
+            raise ValueError(
+                f"{file}: row {at[i]} is not {given[i]!r} in the scores; these answers belong to "
+                "other rows."
+            )
     return at
 
 
@@ -231,9 +262,10 @@ def _once(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) -> NDArray | None:
     """Return the class of each row, None where there is none; None if answers are no classes."""
-    clusters = {str(name) for name in source.names.tolist()}
     given = rows.loc[named, "answer"]
-    if kind == "labels" or not len(given) or (kind == "auto" and given.isin(clusters).all()):
+    if kind == "labels" or not len(given):
+        return None
+    if kind == "auto" and (source.find_codes(given.tolist()) >= 0).all():
         return None
     out = np.full(len(rows), None, dtype=object)
     out[named.to_numpy()] = given.to_numpy(dtype=object)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +17,8 @@ from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_count,
-    check_label_vector,
-    check_same_rows,
     is_dask,
+    read_label_vector,
     warn_user,
 )
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
@@ -28,11 +28,13 @@ from clustertrust.auditing.votes import Ballot, count, match_to_given, smoothed,
 from clustertrust.cells import meet
 from clustertrust.distances.metrics import EUCLIDEAN
 from clustertrust.ensemble.fitting import Method, Run, prepare
+from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.runs import Runs
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
+from clustertrust.notes import note_on_noise
 from clustertrust.persistence import refine
 from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Scoring
@@ -51,10 +53,11 @@ DEPTH = 4 * max(PROPAGATED)
 
 @dataclass(frozen=True)
 class _Given:
-    """The given labelling: codes (n,), -1 for none, and the name behind each code."""
+    """The given labelling: codes (n,), -1 for none, the name behind each code, and noise."""
 
     labels: Ints
     names: NDArray
+    noise: Mapping[str, int]
 
     @property
     def k(self) -> int:
@@ -93,10 +96,11 @@ def audit(
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame; (n, n) distances, values of a kernel or weights of links
-    labels : (n,) labels of any kind
-        At least two clusters. Negative numbers and missing values mean that the point has no label:
-        it gets no score, but a suggestion. A pandas Series that names its rows must do so as X
-        does.
+    labels : (n,) labels of any kind, or Ensemble of one run
+        At least two clusters. Noise and missing values mean that the point has no label: it gets no
+        score, but a suggestion. :meth:`clustertrust.Ensemble.from_labels` says what is noise, and
+        its option changes that. A pandas Series with the index of X in another order is put into
+        the order of X, with a warning.
     clusterer : str, estimator, function, or a list of these, optional
         As in :class:`clustertrust.CAKE`; those that take a number of clusters get the given one.
         None: "kmeans" for points and the Euclidean metric; otherwise all runs propagate labels.
@@ -178,6 +182,8 @@ def audit(
 
 def _read(X: Any, labels: Any) -> _Given:
     """Check a labelling."""
+    if isinstance(labels, Ensemble):
+        return _read_run(labels)
     if isinstance(labels, pd.DataFrame) or getattr(labels, "ndim", 1) == 2:
         if labels.shape[1] != 1:
             raise ValueError(
@@ -185,15 +191,38 @@ def _read(X: Any, labels: Any) -> _Given:
                 "several with clustertrust.confidence(X, labels)."
             )
         labels = labels.iloc[:, 0] if isinstance(labels, pd.DataFrame) else np.asarray(labels)[:, 0]
-    if isinstance(X, pd.DataFrame) and isinstance(labels, pd.Series) and len(X) == len(labels):
-        check_same_rows("labels", labels.index, "X", X.index)
-    codes, names = check_label_vector("labels", labels)
-    if len(names) < 2:
-        raise ValueError(
-            f"labels has {len(names)} cluster(s); an audit compares at least 2. Missing values and "
-            "negative numbers do not count as a cluster."
+    if isinstance(labels, pd.Series):
+        labels = in_order_of(X, labels)
+    given = _checked(*read_label_vector("labels", labels))
+    if given.noise:
+        warn_user(
+            f"{sum(given.noise.values())} of {len(given.labels)} points have no score: "
+            f"{note_on_noise(given.noise)[0]}"
         )
-    return _Given(codes, names)
+    return given
+
+
+def _read_run(ensemble: Ensemble) -> _Given:
+    """Check a labelling in an ensemble of one run."""
+    if ensemble.n_runs != 1 or is_dask(ensemble.labels):
+        raise ValueError(
+            f"labels has {ensemble.n_runs} run(s); an audit takes one labelling in memory. Score "
+            "several with clustertrust.confidence(X, labels)."
+        )
+    run, names = ensemble.labels[:, 0], ensemble.label_names[0]
+    if names is None:
+        codes, names, _ = read_label_vector("labels", run)
+    else:
+        codes = run.astype(np.int64)
+    return _checked(codes, names, ensemble.noise)
+
+
+def _checked(codes: Ints, names: NDArray, noise: Mapping[str, int]) -> _Given:
+    """Return a labelling; raise if it has fewer than two clusters."""
+    if len(names) < 2:
+        why = " ".join(note_on_noise(noise)) or "Missing values do not count as a cluster."
+        raise ValueError(f"labels has {len(names)} cluster(s); an audit compares at least 2. {why}")
+    return _Given(codes, names, noise)
 
 
 def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
@@ -355,7 +384,7 @@ def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:
     for highest in stacked.max(axis=0):
         extra = [f"another {at}" for at in range(1, highest - given.k + 2)]
         names.append(np.array([*given.names.tolist(), *extra]) if extra else given.names)
-    return Ensemble(stacked, tuple(names), None, (as_given, *runs))
+    return Ensemble(stacked, tuple(names), None, (as_given, *runs), given.noise)
 
 
 def _warn_of_missing(unlabelled: Bools, scores: Floats) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.distances.links import nearest_linked
-from clustertrust.distances.neighbours import Neighbours, smallest
+from clustertrust.distances.neighbors import Neighbors, drop_self, smallest
 from clustertrust.geometry.base import Compute, Geometry
 
 __all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
@@ -61,13 +61,9 @@ def nearest_labelled(
     if geometry.is_precomputed or not geometry.used_metric.is_euclidean:
         away, near = _by_blocks(X, labelled, depth + 1, geometry)
     else:
-        away, near = Neighbours(X[labelled], compute.n_jobs).nearest(X, depth + 1)
-    near = labelled[near]
-    # A point is not its own neighbour; where copies crowd it out, drop the last neighbour.
-    itself = near == np.arange(len(near))[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    shape = len(near), depth
-    return Neighbourhood(near[~itself].reshape(shape), away[~itself].reshape(shape))
+        away, near = Neighbors(X[labelled], compute.n_jobs).nearest(X, depth + 1)
+    away, near = drop_self(away, labelled[near])
+    return Neighbourhood(near, away)
 
 
 def propagate(near: Ints, labels: Ints, k: int) -> Ints:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
-from clustertrust.auditing.verdicts import Verdict, verdicts_of
-from clustertrust.reasons import THRESHOLD
+from clustertrust.auditing.verdicts import VERDICTS, Verdict, verdicts_of
+from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 __all__ = ["Audit"]
@@ -35,8 +35,12 @@ class Audit(Confidence):
     partners : (V, k) the cluster that each was merged with, -1: none
     """
 
-    outcomes: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
-    partners: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    outcomes: Annotated[Ints, "i V k"] = field(
+        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
+    )
+    partners: Annotated[Ints, "i V k"] = field(
+        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
+    )
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""
@@ -75,7 +79,7 @@ class Audit(Confidence):
         )
         return rows
 
-    def summary(self, threshold: float = THRESHOLD, points: int = 5) -> str:
+    def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return the summary of the scores, and below it the verdict on each cluster."""
         return f"{super().summary(threshold, points)}\n\n{self.verdicts_as_text()}"
 
@@ -99,9 +103,7 @@ class Audit(Confidence):
         ----------
         path : where to; an existing file is replaced
         """
-        from clustertrust.auditing.audit_files import save_audit  # here: it reads this module
-
-        save_audit(path, self)
+        save_record(path, self)
 
     @classmethod
     def load(cls, path: str | Path) -> Audit:
@@ -120,6 +122,15 @@ class Audit(Confidence):
         ValueError
             If the file is damaged, of another version, or no audit.
         """
-        from clustertrust.auditing.audit_files import load_audit
+        return load_record(path, Audit, lambda audit: audit)
 
-        return load_audit(path)
+    def _from_stored(self) -> Self:
+        """Return it; raise if its parts do not go together."""
+        k, labels = len(self.label_names), self.ensemble.labels
+        if k < 2 or not np.array_equal(labels[:, 0], self.labels):
+            raise ValueError("its labels are not those that its runs were matched to")
+        for name, low, high in (("outcomes", 0, len(VERDICTS)), ("partners", -1, k)):
+            values = getattr(self, name)
+            if not values.size or not low <= values.min() <= values.max() < high:
+                raise ValueError(f"its {name} are not all from {low} to {high - 1}")
+        return super()._from_stored()

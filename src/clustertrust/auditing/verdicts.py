@@ -254,7 +254,7 @@ def wilson_interval(count: int, runs: int, level: float = LEVEL) -> tuple[float,
 def verdicts_of(
     outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any]
 ) -> tuple[Verdict, ...]:
-    """Return the verdict of most runs on each cluster; on ties the milder.
+    """Return the most frequent verdict on each cluster; on ties the milder.
 
     Merged with one cluster and merged with another are different verdicts.
 

@@ -76,21 +76,18 @@ def entropy_agreement(labels: Any) -> Floats:
     [1.0, 1.0, 0.082, 1.0]
     """
     runs = as_ensemble(labels, at_least=2).labels
-    found = _consensus(runs).labels
-    names, codes = np.unique(found, return_inverse=True)
+    names, codes = np.unique(_consensus(runs).labels, return_inverse=True)
     consensus = codes - int(names[0] < 0)  # 0, 1, …, k - 1, and -1 where there is none
     k = int(consensus.max(initial=0)) + 1
-    counts = np.zeros(
-        (len(runs), k + 1)
-    )  # the last column, that of label -1, is for votes for no consensus label
+    # The last column, that of label -1, is for votes for no consensus label.
+    counts = np.zeros((len(runs), k + 1))
     for run in runs.T:
         voting = np.flatnonzero(run >= 0)
         counts[voting, align_labels(consensus, run)[voting]] += 1
     total = counts.sum(axis=1, keepdims=True)
     p = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
-    return one_minus_entropy(
-        np.sort(p, axis=1), max(2, k)
-    )  # sorted, so that equal votes give equal bits
+    # Sorted, so that equal votes give equal bits
+    return one_minus_entropy(np.sort(p, axis=1), max(2, k))
 
 
 def subsample_stability(labels: Any) -> Floats:

@@ -75,18 +75,18 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
             "points."
         )
     cells = meet(ensemble.labels)
-    known: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
+    by_cluster: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
     values = np.full(ensemble.labels.shape, np.nan)
     for r in range(cells.n_runs):
         for cluster in range(cells.n_clusters[r]):
             inside = cells.rows[:, r] == cluster
             members = np.flatnonzero(inside[cells.of])
-            if inside.tobytes() not in known:
-                known[inside.tobytes()] = _typicality(X[members], n_neighbors)
-            values[members, r] = known[inside.tobytes()]
+            if inside.tobytes() not in by_cluster:
+                by_cluster[inside.tobytes()] = _typicality(X[members], n_neighbors)
+            values[members, r] = by_cluster[inside.tobytes()]
     runs = (ensemble.labels >= 0).sum(axis=1)
-    return np.divide(
-        np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0
+    return np.asarray(
+        np.divide(np.nansum(values, axis=1), runs, out=np.full(len(runs), np.nan), where=runs > 0)
     )
 
 

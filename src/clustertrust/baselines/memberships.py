@@ -37,26 +37,26 @@ __all__ = [
 ]
 
 COVARIANCES = ("diag", "full", "spherical", "tied")
-_SMALLEST = (
-    1e-12  # memberships below this count as this in an entropy, distances below it in fuzzy c-means
-)
-_FUZZIEST = 100  # beyond, powers of memberships leave the range of floats
+# Memberships below this count as this in an entropy, distances below it in fuzzy c-means.
+_SMALLEST = 1e-12
+# Beyond this, powers of memberships leave the range of floats.
+_FUZZIEST = 100
 
 
 def one_minus_entropy(p: Floats, k: int) -> Floats:
     """1 - H(p) / log k, clipped to [0, 1]; p is (n, l), with 0 log 0 = 0."""
-    return np.clip(1.0 - entr(p).sum(axis=1) / np.log(k), 0.0, 1.0)
+    return np.asarray(np.clip(1.0 - entr(p).sum(axis=1) / np.log(k), 0.0, 1.0))
 
 
 def maximum(u: Floats) -> Floats:
     """max_ℓ u_ℓ."""
-    return u.max(axis=1)
+    return np.asarray(u.max(axis=1))
 
 
 def margin(u: Floats) -> Floats:
     """Return the largest minus second largest u_ℓ."""
     second, first = np.sort(u, axis=1)[:, -2:].T
-    return first - second
+    return np.asarray(first - second)
 
 
 def entropy(u: Floats) -> Floats:
@@ -181,7 +181,7 @@ def _fuzzy_step(X: Floats, u: Floats, m: float) -> Floats:
     # Powers by logarithms: for m near 1 the exponent is large, and powers of distances overflow.
     power = -2.0 / (m - 1.0) * np.log(np.maximum(cdist(X, centers), _SMALLEST))
     u = np.exp(power - power.max(axis=1, keepdims=True))
-    return u / u.sum(axis=1, keepdims=True)
+    return np.asarray(u / u.sum(axis=1, keepdims=True))
 
 
 def fuzzy_confidence(
@@ -190,15 +190,13 @@ def fuzzy_confidence(
     *,
     signal: str = "maximum",
     fuzziness: float = 2.0,
-    max_iter: int = 200,
-    tol: float = 1e-5,
     random_state: int | None = None,
 ) -> Floats:
-    """`membership_confidence` of `fuzzy_memberships`.
+    """`membership_confidence` of `fuzzy_memberships`; call the two for other options.
 
     Parameters
     ----------
-    X, n_clusters, fuzziness, max_iter, tol, random_state
+    X, n_clusters, fuzziness, random_state
         As for :func:`fuzzy_memberships`.
     signal : {"maximum", "margin", "entropy"}
         As for :func:`membership_confidence`; the paper has "maximum" (FCM1) and "entropy" (FCM2).
@@ -214,9 +212,7 @@ def fuzzy_confidence(
     [0.99, 1.0, 0.5, 1.0, 0.99]
     """
     check_choice("signal", signal, SIGNALS)
-    u = fuzzy_memberships(
-        X, n_clusters, fuzziness=fuzziness, max_iter=max_iter, tol=tol, random_state=random_state
-    )
+    u = fuzzy_memberships(X, n_clusters, fuzziness=fuzziness, random_state=random_state)
     return membership_confidence(u, signal)
 
 

@@ -34,7 +34,8 @@ def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
     >>> random_confidence([[0.0], [1.0]], random_state=0).round(2).tolist()
     [0.64, 0.27]
     """
-    return np.random.default_rng(check_seed(random_state)).random(check_matrix(X).shape[0])
+    n = int(check_matrix(X).shape[0])
+    return np.random.default_rng(check_seed(random_state)).random(n)
 
 
 def rank_average(signals: Iterable[ArrayLike]) -> Floats:
@@ -58,11 +59,11 @@ def rank_average(signals: Iterable[ArrayLike]) -> Floats:
     """
     if isinstance(signals, str | bytes) or not isinstance(signals, Iterable):
         raise TypeError(f"signals={signals!r} must be a sequence of flat arrays, one per signal.")
-    given = [check_floats("signals", signal, "flat arrays of numbers") for signal in signals]
-    if not given:
+    values = [check_floats("signals", signal, "flat arrays of numbers") for signal in signals]
+    if not values:
         raise ValueError("signals is empty; give at least one.")
-    shapes = sorted({signal.shape for signal in given})
+    shapes = sorted({signal.shape for signal in values})
     if len(shapes) > 1 or len(shapes[0]) != 1:
         raise ValueError(f"signals have shapes {shapes}; give flat arrays of the same n points.")
-    ranks = rankdata(np.stack(given), axis=1, nan_policy="omit")
+    ranks = rankdata(np.stack(values), axis=1, nan_policy="omit")
     return np.asarray((ranks / np.isfinite(ranks).sum(axis=1, keepdims=True)).mean(axis=0))

@@ -68,7 +68,7 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
         return float(value), np.array([slope.sum(), slope @ x])
 
     options = {"ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(
+    optimum = minimize(
         loss,
         [0.0, 0.0],
         jac=True,
@@ -76,7 +76,7 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
         bounds=[(None, None), (0.0, None)],
         options=options,
     )
-    a, b = found.x
+    a, b = optimum.x
     return Sigmoid(float(a - b * middle / scale), float(b / scale))
 
 
@@ -158,24 +158,24 @@ class Calibrator(BaseEstimator):
         values, right = check_scores(scores), check_correct(correct)
         check_same_length("scores", values, "correct", right)
         weights = check_weights(sample_weight, len(values))
-        known = ~np.isnan(values) & ~np.isnan(right) & (weights > 0)
-        if not known.any():
+        used = ~np.isnan(values) & ~np.isnan(right) & (weights > 0)
+        if not used.any():
             raise ValueError(
                 "No point has both a score and a known value in correct; give at least one label."
             )
-        if not np.isfinite(values[known]).all():
+        if not np.isfinite(values[used]).all():
             raise ValueError(
                 "scores of labelled points must be finite; give CAKE scores, or ranks."
             )
-        values, right = values[known], right[known]
+        values, right = values[used], right[used]
         if np.abs(values).max() > _LARGEST:
             raise ValueError(
                 f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks."
             )
-        self.n_labels_ = int(known.sum())
+        self.n_labels_ = int(used.sum())
         chosen = "isotonic" if self.n_labels_ >= ENOUGH else "logistic"
         self.method_ = chosen if self.method == "auto" else self.method
-        self._curve = METHODS[self.method_](values, right, weights[known])
+        self._curve = METHODS[self.method_](values, right, weights[used])
         ends = self._curve(np.array([values.min(), values.max()]))
         if values.min() < values.max() and 0 < right.mean() < 1 and np.ptp(ends) < 1e-6:
             warn_user(
@@ -198,8 +198,8 @@ class Calibrator(BaseEstimator):
         """
         check_is_fitted(self, "method_")
         values = check_scores(scores)
-        known = ~np.isnan(values)
+        scored = ~np.isnan(values)
         out = np.full(len(values), np.nan)
-        if known.any():
-            out[known] = self._curve(values[known])
+        if scored.any():
+            out[scored] = self._curve(values[scored])
         return out

@@ -31,10 +31,10 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     else:
         valid = np.isin(values, [0, 1])
     if not (valid | missing).all():
-        at = int(np.argmin(valid | missing))
+        first = int(np.argmin(valid | missing))
         raise ValueError(
-            f"{name} has {values[at]!r} at position {at}; give True or False, or None if it is not "
-            "known. map_clusters(labels, classes).correct(positions, classes) finds which "
+            f"{name} has {values[first]!r} at position {first}; give True or False, or None if it "
+            "is not known. map_clusters(labels, classes).correct(positions, classes) finds which "
             "assignments are right."
         )
     out = np.full(len(values), np.nan)

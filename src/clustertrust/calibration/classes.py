@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Ints
+from clustertrust._types import Array, Bools, Ints
 from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
@@ -49,7 +48,7 @@ class ClusterMap:
     used: Ints = field(repr=False)
     labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
 
-    def assign(self) -> NDArray:
+    def assign(self) -> Array:
         """Return the class of each point by its cluster, (n,); None if the cluster has none."""
         out = np.empty(len(self.labels), dtype=object)
         out[:] = [self.names.get(label) for label in self.labels]
@@ -71,21 +70,22 @@ class ClusterMap:
         -------
         (m,) bool array
         """
-        at = check_positions(positions, len(self.labels))
+        places = check_positions(positions, len(self.labels))
         truth = _check_classes(classes)
-        check_same_length("positions", at, "classes", truth)
+        check_same_length("positions", places, "classes", truth)
         missing = np.flatnonzero(np.asarray(pd.isna(truth), dtype=bool))
         if missing.size:
             raise ValueError(
-                f"classes is missing for position {at[missing[0]]}; give a class for each position."
+                f"classes is missing for position {places[missing[0]]}; give a class for each "
+                "position."
             )
-        twice = np.intersect1d(at, self.used)
+        twice = np.intersect1d(places, self.used)
         if twice.size:
             raise ValueError(
                 f"{twice.size} of the positions, such as {twice[0]}, made this map and cannot test "
                 "it. Label other points: suggest(scores, n, exclude=cluster_map.used)."
             )
-        assigned = self.assign()[at]
+        assigned = self.assign()[places]
         return np.array(
             [name is not None and name == true for name, true in zip(assigned, truth, strict=True)],
             bool,
@@ -127,15 +127,15 @@ def map_clusters(
     if isinstance(classes, Mapping):
         return _by_hand(classes, own[:-1], of_point, positions, method)
     truth = _check_classes(classes)
-    known = ~np.asarray(pd.isna(truth), dtype=bool)
+    has_class = ~np.asarray(pd.isna(truth), dtype=bool)
     if positions is None:
         check_same_length("labels", codes, "classes", truth)
-        used = np.flatnonzero(known)
+        used = np.flatnonzero(has_class)
     else:
-        at = check_positions(positions, len(codes))
-        check_same_length("positions", at, "classes", truth)
-        used = at[known]
-    class_codes, class_names = pd.factorize(truth[known])
+        places = check_positions(positions, len(codes))
+        check_same_length("positions", places, "classes", truth)
+        used = places[has_class]
+    class_codes, class_names = pd.factorize(truth[has_class])
     table = np.zeros((len(clusters), len(class_names)), dtype=np.int64)
     inside = codes[used] >= 0
     np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
@@ -143,21 +143,25 @@ def map_clusters(
         raise ValueError(
             "classes is not known for any point that has a cluster; give at least one."
         )
-    found = MAPPINGS[method](table)
-    if (found < 0).any():
-        lost = [own[c] for c in np.flatnonzero(found < 0)]
+    class_of = MAPPINGS[method](table)
+    if (class_of < 0).any():
+        lost = [own[c] for c in np.flatnonzero(class_of < 0)]
         warn_user(
             f"Clusters {lost} have no class: none of their points has a known class. Their points "
             "count as wrong; label some."
         )
-    named = [(own[c], int(c), int(k)) for c, k in enumerate(found) if k >= 0]
+    named = [(own[c], int(c), int(k)) for c, k in enumerate(class_of) if k >= 0]
     kinds = class_names.tolist() if isinstance(class_names, np.ndarray) else list(class_names)
     shares = {name: float(table[c, k] / table[c].sum()) for name, c, k in named}
     return ClusterMap({name: kinds[k] for name, _, k in named}, shares, np.sort(used), of_point)
 
 
 def _by_hand(
-    names: Mapping, clusters: list[Any], of_point: tuple, positions: Any, method: str
+    names: Mapping[Any, Any],
+    clusters: list[Any],
+    of_point: tuple[Any, ...],
+    positions: Any,
+    method: str,
 ) -> ClusterMap:
     """Return a map that the user set by hand."""
     if positions is not None or method != "majority":
@@ -175,7 +179,7 @@ def _by_hand(
     return ClusterMap(dict(names), {}, np.array([], dtype=np.int64), of_point)
 
 
-def _check_classes(classes: Any) -> NDArray:
+def _check_classes(classes: Any) -> Array:
     """Return one flat array of objects; every value that is not missing is a class."""
     values = np.asarray(
         classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,

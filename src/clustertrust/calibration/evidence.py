@@ -17,7 +17,14 @@ from scipy.stats import binom, hypergeom
 
 from clustertrust._types import Bools, Floats, Ints
 
-__all__ = ["binomial_p", "hypergeometric_p", "in_sequence", "too_many", "weighted_p"]
+__all__ = [
+    "binomial_p",
+    "highest_share",
+    "hypergeometric_p",
+    "in_sequence",
+    "too_many",
+    "weighted_p",
+]
 
 
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
@@ -27,7 +34,7 @@ BLOCK = 2**20  # numbers in a temporary array
 
 def too_many(kept: Ints, alpha: float) -> Ints:
     """⌊alpha K⌋ + 1: the fewest wrong points that make the error of K kept points exceed alpha."""
-    return np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept)
+    return np.asarray(np.minimum(np.floor(alpha * kept).astype(np.int64) + 1, kept))
 
 
 def binomial_p(errors: Ints, labelled: Ints, alpha: float) -> Floats:
@@ -47,6 +54,22 @@ def hypergeometric_p(errors: Ints, labelled: Ints, kept: Ints, alpha: float) -> 
     the claim allows.
     """
     return np.asarray(hypergeom.cdf(errors, kept, too_many(kept, alpha), labelled))
+
+
+def highest_share(right: int, labelled: int, size: int, tail: float) -> float:
+    """Largest share of right points among `size` with P[x or fewer right of n drawn] > tail.
+
+    x = `right` of n = `labelled`. The probability falls as more points are right, so halving an
+    interval finds the share.
+    """
+    low, high = right, size - (labelled - right) + 1  # `low` is possible, `high` is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if hypergeom.cdf(right, size, middle, labelled) > tail:
+            low = middle
+        else:
+            high = middle
+    return low / size
 
 
 def weighted_p(
@@ -80,9 +103,8 @@ def weighted_p(
 def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: float) -> Floats:
     """`weighted_p` of some sets at once; arrays are (T, λ, G)."""
     K = kept[:, None, :]
-    pi = np.where(
-        K > 0, inclusion, 1.0
-    )  # groups that are not in a set: any value, it is multiplied by 0
+    # Groups that are not in a set: any value, it is multiplied by 0.
+    pi = np.where(K > 0, inclusion, 1.0)
     tilt = TILTS[:, None] * pi.min(axis=2, keepdims=True)
     right_term, wrong_term = (
         pi * np.expm1(tilt * alpha / pi),
@@ -96,7 +118,7 @@ def _chernoff(total: Floats, wrong: Ints, kept: Ints, inclusion: Floats, alpha: 
         axis=2
     )
     exponent = (worst - tilt[:, :, 0] * total[:, None]).min(axis=1)
-    return np.exp(np.minimum(exponent, 0.0))
+    return np.asarray(np.exp(np.minimum(exponent, 0.0)))
 
 
 def in_sequence(p: Floats, shares: Floats, delta: float) -> tuple[Bools, Floats]:

@@ -123,9 +123,8 @@ def reliability(
     hits = np.bincount(of, weights=right)
     predicted, observed = np.bincount(of, weights=p) / counts, hits / counts
     tail = (1 - LEVEL) / 2
-    with np.errstate(
-        invalid="ignore"
-    ):  # no right or no wrong point in a bin: the interval ends at 0 or 1
+    # No right or no wrong point in a bin: the interval ends at 0 or 1.
+    with np.errstate(invalid="ignore"):
         low = np.nan_to_num(beta.ppf(tail, hits, counts - hits + 1), nan=0.0)
         high = np.nan_to_num(beta.ppf(1 - tail, hits + 1, counts - hits), nan=1.0)
     gap = float(counts @ np.abs(observed - predicted)) / len(p)
@@ -188,8 +187,8 @@ def _check_pair(probability: Any, correct: Any) -> tuple[Floats, Floats]:
     """Return probabilities and correctness of the points that have both."""
     p, right = check_scores(probability), check_correct(correct)
     check_same_length("probability", p, "correct", right)
-    known = ~np.isnan(p) & ~np.isnan(right)
-    p, right = p[known], right[known]
+    both = ~np.isnan(p) & ~np.isnan(right)
+    p, right = p[both], right[both]
     if not p.size:
         raise ValueError(
             "No point has both a probability and a known value in correct; there is nothing to "

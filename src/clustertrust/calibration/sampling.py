@@ -1,4 +1,4 @@
-"""Scores → which points to label: a random sample for a guarantee, to review, or to learn from."""
+"""Scores → which points to label: a random sample for a guarantee, or the least sure to review."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_same_length, check_scores
+from clustertrust._types import Array, Floats, Ints
+from clustertrust._validation import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
 __all__ = ["DESIGNS", "PURPOSES", "Sample", "suggest"]
 
 
-PURPOSES = ("learn", "review", "threshold")
+PURPOSES = ("review", "threshold")
 DESIGNS = ("random", "stratified")
 BANDS = 5  # of a stratified sample
 
@@ -27,11 +26,10 @@ class Sample:
 
     Attributes
     ----------
-    positions : (m,) positions of the points; for a review the least sure first, to learn those
-        that teach most first, else rising
+    positions : (m,) positions of the points; for a review the least sure first, else rising
     inclusion : (n,) probability with which each point was drawn; 0: it could not be
-    purpose : "threshold", "review" or "learn"
-    design : "random" or "stratified"; of a review "lowest", to learn "instructive"
+    purpose : "threshold" or "review"
+    design : "random" or "stratified"; of a review "lowest"
     """
 
     positions: Ints
@@ -64,8 +62,6 @@ def suggest(
     *,
     design: str = "random",
     exclude: Any = None,
-    labels: Any = None,
-    X: Any = None,
     random_state: Any = 0,
 ) -> Sample:
     """Choose n points to label.
@@ -76,13 +72,11 @@ def suggest(
         Points without a score (NaN) are never suggested.
     n : int
         Number of labels that you can get.
-    purpose : {"threshold", "review", "learn"}
+    purpose : {"threshold", "review"}
         "threshold": a random sample, for :func:`risk_threshold`. "review": the n points with the
         lowest scores, where most errors are and a label is most informative; they do not represent
-        other points, and no threshold from them is guaranteed. "learn": the points whose answers
-        teach a :class:`clustertrust.LearnedConfidence` most: uncertain, unlike each other and those
-        in `exclude`, and spread over the clusters. No threshold from them is guaranteed either;
-        :func:`clustertrust.answers.ask` mixes them with a random sample.
+        other points, and no threshold from them is guaranteed.
+        Points whose answers teach a learned score most come from :func:`clustertrust.answers.ask`.
     design : {"random", "stratified"}
         How to draw a sample for a threshold: "random", all sets of n points are equally likely; or
         "stratified", in five bands of equal size by score, with labels in the ratio
@@ -92,10 +86,7 @@ def suggest(
         They give labels to every range of scores, which suits a :class:`Calibrator`.
     exclude : sequence of positions, optional
         Points not to draw, such as those whose known classes named the clusters. The guarantee of
-        `risk_threshold` is then about the other points. To learn: points that are answered already.
-    labels : (N,) cluster of each point, of any kind; needed to learn
-    X : (N, d) array or frame, optional
-        The points, to learn what is right in which part of a cluster.
+        `risk_threshold` is then about the other points.
     random_state : int, RandomState or None
 
     Returns
@@ -114,8 +105,6 @@ def suggest(
     check_choice("purpose", purpose, PURPOSES)
     check_choice("design", design, DESIGNS)
     values = check_scores(scores)
-    if purpose != "learn" and (labels is not None or X is not None):
-        raise ValueError(f"labels and X are for purpose='learn'; leave them out for {purpose!r}.")
     m = check_count("n", n, at_least=1)
     left_out = check_positions([] if exclude is None else exclude, len(values), name="exclude")
     there = ~np.isnan(values)
@@ -126,13 +115,9 @@ def suggest(
             f"n={m} labels were asked for and {pool.size} points can be drawn; ask for fewer."
         )
     rng = check_random_state(random_state)
-    if purpose == "learn":
-        chosen_points = _to_learn(values, labels, X, design, (pool, left_out, m, rng))
-        return Sample(chosen_points, _chances(values, [(chosen_points, m)]), purpose, "instructive")
     drawn = rng.permutation(pool)
-    by_score = drawn[
-        np.argsort(values[drawn], kind="stable")
-    ]  # points of equal score in random order
+    # Points of equal score stand in random order.
+    by_score = drawn[np.argsort(values[drawn], kind="stable")]
     if purpose == "review":
         if design != "random":
             raise ValueError(
@@ -154,26 +139,7 @@ def suggest(
     return Sample(np.sort(np.concatenate(chosen)), _chances(values, dealt), purpose, design)
 
 
-def _to_learn(
-    values: Floats, labels: Any, X: Any, design: str, draw: tuple[Ints, Ints, int, Any]
-) -> Ints:
-    """Choose points of a pool that teach most, beside those that are left out."""
-    from clustertrust.answers.questions import suggest_instructive  # it reads this module
-
-    if design != "random":
-        raise ValueError(
-            f"design={design!r} is for purpose='threshold'; points to learn from are chosen."
-        )
-    if labels is None:
-        raise ValueError(
-            "labels must be given for purpose='learn': the clusters over which questions are "
-            "spread, such as cake.labels_."
-        )
-    check_same_length("scores", values, "labels", labels)
-    return suggest_instructive(values, labels, X, *draw)
-
-
-def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
+def deal(m: int, shares: Array, room: Array) -> Ints:
     """Distribute m by `shares`, at least one and at most `room` each.
 
     The rest goes, one by one, to the place with the least.
@@ -184,7 +150,7 @@ def deal(m: int, shares: NDArray, room: NDArray) -> Ints:
     while out.sum() < m:
         behind = np.where(out < room, shares / (out + 1.0), -1.0)
         out[np.argmax(behind)] += 1
-    return out
+    return np.asarray(out)
 
 
 def _chances(values: Floats, drawn: list[tuple[Ints, int]]) -> Floats:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_rate
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
@@ -111,7 +110,7 @@ class RiskThreshold:
             else:
                 text += " Label more points, or ask for a larger alpha or delta."
         else:
-            at = self._step()
+            step = self._step()
             which = (
                 "Keep every score"
                 if self.threshold == -np.inf
@@ -120,11 +119,11 @@ class RiskThreshold:
             among = (
                 "points like these"
                 if self.n_points is None
-                else f"{self.kept[at]} of {self.n_points} points"
+                else f"{self.kept[step]} of {self.n_points} points"
             )
             text = (
                 f"{which}: {among}, {claim}.\n"
-                f"Of {self.labelled[at]} labels among them {self.errors[at]} are wrong."
+                f"Of {self.labelled[step]} labels among them {self.errors[step]} are wrong."
             )
         return (
             text
@@ -203,11 +202,8 @@ def risk_threshold(
     Keep scores above 0.2795: 720 of 1000 points, error at most 0.05 with confidence 0.95.
     Of 151 labels among them 3 are wrong.
     """
-    values, alpha, delta = (
-        check_scores(scores),
-        check_rate("alpha", alpha),
-        check_rate("delta", delta),
-    )
+    values = check_scores(scores)
+    alpha, delta = check_rate("alpha", alpha), check_rate("delta", delta)
     if np.isinf(values).any():
         raise ValueError(
             "scores has infinite values; give finite numbers, and NaN for points without a score."
@@ -226,19 +222,17 @@ def risk_threshold(
             "purpose='threshold')."
         )
         # The result is only about the labelled points, and must not look like more.
-        return _of_points(
-            np.where(np.isnan(right), np.nan, values), right, alpha, delta, None, guaranteed=False
-        )
+        labelled = np.where(np.isnan(right), np.nan, values)
+        return replace(_of_points(labelled, right, alpha, delta, None), guaranteed=False)
     chances = sample.inclusion if sample is not None else _check_inclusion(inclusion, right)
-    return _of_points(
-        values, right, alpha, delta, chances, equal=sample is None or sample.design == "random"
-    )
+    equal = sample is None or sample.design == "random"
+    return _of_points(values, right, alpha, delta, chances, equal=equal)
 
 
 def _of_population(values: Floats, right: Floats, alpha: float, delta: float) -> RiskThreshold:
     """Find the threshold for future points: all are labelled, thresholds are fixed."""
-    known = ~np.isnan(values)
-    s, wrong = values[known], right[known] == 0
+    scored = ~np.isnan(values)
+    s, wrong = values[scored], right[scored] == 0
     if not s.size or ((s < 0) | (s > 1)).any():
         raise ValueError(
             "If every point is labelled, the thresholds are fixed in advance and scores must lie "
@@ -261,7 +255,6 @@ def _of_points(
     chances: Floats | None,
     *,
     equal: bool = True,
-    guaranteed: bool = True,
 ) -> RiskThreshold:
     """Find the threshold for the given points, of which a random sample is labelled.
 
@@ -296,7 +289,7 @@ def _of_points(
         threshold=threshold,
         alpha=alpha,
         delta=delta,
-        guaranteed=guaranteed,
+        guaranteed=True,
         n_points=len(order),
         thresholds=thresholds,
         kept=kept.sum(axis=1),
@@ -307,12 +300,12 @@ def _of_points(
     )
 
 
-def _equal_chances(errors: NDArray, labelled: NDArray, *, kept: Ints, alpha: float) -> Floats:
+def _equal_chances(errors: Array, labelled: Array, *, kept: Ints, alpha: float) -> Floats:
     """Run the hypergeometric test for tables with one group."""
     return hypergeometric_p(errors[:, 0], labelled[:, 0], kept[:, 0], alpha)
 
 
-def _shares(test: Callable[[NDArray], Floats], one_error: Floats, delta: float) -> Floats:
+def _shares(test: Callable[[Array], Floats], one_error: Floats, delta: float) -> Floats:
     """Return shares of delta (t,), equal at the starting points and 0 elsewhere.
 
     These are where the expected labels allow 1 and 8 errors, each at its share of delta. With too
@@ -345,32 +338,30 @@ def _nested_sets(s: Floats) -> tuple[Ints, Floats]:
 def _counted(mask: Bools, of: Ints, groups: int, sizes: Ints) -> Ints:
     """(t, G) points of the mask among the first `sizes`, by group."""
     out = np.zeros((len(sizes), groups), dtype=np.int64)
-    at = np.searchsorted(
-        sizes, np.flatnonzero(mask), side="right"
-    )  # the first set that holds the point
-    np.add.at(out, (at, of[mask]), 1)
+    first_set = np.searchsorted(sizes, np.flatnonzero(mask), side="right")
+    np.add.at(out, (first_set, of[mask]), 1)
     return out.cumsum(axis=0)
 
 
 def _labels_of(values: Floats, correct: Any, sample: Sample | None) -> Floats:
     """(n,) correctness, NaN where not labelled."""
-    given = check_correct(correct)
+    answers = check_correct(correct)
     if sample is None:
-        check_same_length("scores", values, "correct", given)
-        right = given
+        check_same_length("scores", values, "correct", answers)
+        right = answers
     else:
         if not isinstance(sample, Sample):
             raise TypeError(f"sample={sample!r} must be what suggest() returned.")
         check_same_length("scores", values, "sample.inclusion", sample.inclusion)
-        check_same_length("sample.positions", sample.positions, "correct", given)
-        if np.isnan(given).any():
+        check_same_length("sample.positions", sample.positions, "correct", answers)
+        if np.isnan(answers).any():
             raise ValueError(
-                f"correct is not known for {int(np.isnan(given).sum())} of the {len(given)} points "
-                "of the sample. Leaving them out would bias it: count them as wrong (False), or "
-                "label them."
+                f"correct is not known for {int(np.isnan(answers).sum())} of the {len(answers)} "
+                "points of the sample. Leaving them out would bias it: count them as wrong "
+                "(False), or label them."
             )
         right = np.full(len(values), np.nan)
-        right[sample.positions] = given
+        right[sample.positions] = answers
     if np.isnan(right).all():
         raise ValueError("correct is not known for any point; label some, see suggest().")
     return right

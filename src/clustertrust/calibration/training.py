@@ -6,9 +6,8 @@ import numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Floats
+from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_label_vector, check_same_length, check_scores, warn_user
 from clustertrust.selection import select_above, select_top
 
@@ -22,7 +21,7 @@ def pseudo_labels(
     threshold: float | None = None,
     share: float | None = None,
     random_state: Any = 0,
-) -> NDArray:
+) -> Array:
     """Return the labels of the sure points, and -1 (unlabelled in scikit-learn) for all others.
 
     Train a classifier on the points that are not -1, or pass all of them to
@@ -78,7 +77,7 @@ def pseudo_labels(
     return out
 
 
-def _surest_of_each(codes: NDArray, values: Floats, share: Any, random_state: Any) -> Bools:
+def _surest_of_each(codes: Array, values: Floats, share: Any, random_state: Any) -> Bools:
     """Return a mask of the surest ⌊share · size⌋ points of each cluster, at least one."""
     if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
         raise ValueError(
@@ -117,4 +116,4 @@ def sample_weight(scores: Any) -> Floats:
     values = np.where(np.isnan(values), 0.0, values)
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
         raise ValueError("scores must be finite, at least 0 and not all 0, to serve as weights.")
-    return values / values.mean()
+    return np.asarray(values / values.mean())

@@ -23,6 +23,7 @@ from clustertrust.cli.answer_commands import ANSWERING
 from clustertrust.cli.commands import COMMANDS
 from clustertrust.cli.flags import as_typed
 from clustertrust.cli.shared import debug_option
+from clustertrust.cli.terminal import Examples, echo
 
 __all__ = ["cli", "main"]
 
@@ -39,7 +40,7 @@ ELSEWHERE = {
 }
 
 
-class Commands(click.Group):
+class Commands(Examples, click.Group):
     """Commands whose errors are one or two lines on standard error."""
 
     def resolve_command(
@@ -84,11 +85,11 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
             f"{type(error).__name__}: {error}",
             "This is a bug in clustertrust; --debug shows where it happened.",
         )
-    click.echo(f"Error: {as_typed(message)}", err=True)
+    echo(f"Error: {as_typed(message)}", err=True)
     if isinstance(error, ValueError) and hasattr(error, "add"):
         hint = _to_paste(error, typed)
     if hint:
-        click.echo(hint, err=True)
+        echo(hint, err=True)
     return code
 
 
@@ -111,7 +112,7 @@ def _notes_for_warnings() -> Iterator[None]:
         text = as_typed(str(message))
         if text not in shown:
             shown.add(text)
-            click.echo(f"Note: {text}", err=True)
+            echo(f"Note: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -162,7 +162,12 @@ def ask(
     "--drawn-at-random",
     "drawn",
     is_flag=True,
-    help="All rows in ANSWERS were drawn at random, though the table does not say so.",
+    help="Rows of ANSWERS were drawn at random where the table does not say how they were asked.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Believe --drawn-at-random even if the scores of these rows speak against it.",
 )
 @column_options
 @json_option
@@ -177,6 +182,7 @@ def decide(
     report: str | None,
     kind: str,
     drawn: bool,
+    force: bool,
     as_json: bool,
     columns: Columns,
 ) -> None:
@@ -193,6 +199,8 @@ def decide(
     check_streams(out, as_json)
     if all_rows and out is None:
         raise click.UsageError("--all-rows is about the table that is written; add --out.")
+    if force and not drawn:
+        raise click.UsageError("--force is about --drawn-at-random; add it, or leave out --force.")
     from clustertrust.cli import answering
 
     loaded()
@@ -206,6 +214,7 @@ def decide(
             confidence=confidence,
             kind=kind,
             drawn=drawn,
+            force=force,
             all_rows=all_rows,
             as_json=as_json,
             to_stdout=out == "-",

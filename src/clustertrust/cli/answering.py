@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
@@ -20,8 +19,10 @@ from clustertrust.cli.outputs import staged
 from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.cli.terminal import echo
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
+from clustertrust.files.layout import Dialect
 
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 
@@ -57,6 +58,7 @@ class Deciding:
     confidence: float
     kind: str
     drawn: bool
+    force: bool
     all_rows: bool
     as_json: bool
     to_stdout: bool
@@ -72,12 +74,14 @@ class ScoredFile:
     source : what was scored
     names : names of the rows, under the name of their column; None: they have none
     points : its own columns as points; None where it has none that can be used
+    dialect : how it is written, if it is text
     """
 
     table: pd.DataFrame
     source: Scored
     names: pd.Series | None
     points: Points | None
+    dialect: Dialect | None
 
 
 def ask_questions(request: Asking) -> None:
@@ -85,27 +89,28 @@ def ask_questions(request: Asking) -> None:
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
     file = _read_scored(request.scores, columns, points)
-    told = _answers(request.answers, file, "auto", drawn=False) if request.answers else None
+    told = _answers(request.answers, file, "auto") if request.answers else None
     questions = ask(
         file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
     )
-    table = questions_table(questions, file.table, points.original, file.names)
+    table = questions_table(questions, points.original, file.names)
     if told is not None:
         table = _with_earlier(table, told)
     with staged(request.paths) as at:
         if "--out" in at:
-            write_table(table, at["--out"])
+            write_table(table, at["--out"], dialect=points.dialect)
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     for line in how_read(request.columns, columns, points):
-        click.echo(line, err=request.to_stdout)
+        echo(line, err=request.to_stdout)
     drawn = int(questions.drawn.sum())
     out = request.paths.get("--out", "the table")
-    click.echo(
+    echo(
         f"{len(table)} questions about {name_of(request.data)}: {drawn} drawn at random, "
         f"{len(table) - drawn} chosen to teach.\n"
         f"Write right, wrong or skip into the column answer of {out}, or the class of the row;\n"
-        "or, into should_be, the cluster that it should be in. Then:\n"
+        "or, into should_be, the cluster that it should be in. The column row counts from 0.\n"
+        "Then:\n"
         f"  clustertrust decide {request.scores} {' '.join((*request.answers, str(out)))}"
         f"{as_typed_again(request.columns)} --out kept.csv",
         err=request.to_stdout,
@@ -116,22 +121,25 @@ def decide_rows(request: Deciding) -> None:
     """Find which rows can be kept, and write them."""
     columns = as_scored(request.scores, request.columns)
     file = _read_scored(request.scores, columns, None)
-    answers = _answers(request.answers, file, request.kind, drawn=request.drawn)
+    answers = _answers(
+        request.answers, file, request.kind, drawn=request.drawn, force=request.force
+    )
     found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
     written = _kept_rows(_decided(file, found), request.all_rows)
     with staged(request.paths) as at:
         if "--out" in at:
-            write_table(written, at["--out"])
+            write_table(written, at["--out"], dialect=file.dialect)
         if "--report" in at:
             _write_page(at["--report"], request, file, found)
     if request.as_json:
         print_json(_as_json(request, found), request.paths)
         return
     if request.to_stdout:
-        print_table(written)
+        print_table(written, file.dialect)
     told = how_read(request.columns, columns, None) if file.points is not None else []
     lines = [*told, str(found), "", _by_cluster(found)]
-    changed = int((written["label"].astype(str) != written["label_before"].astype(str)).sum())
+    same = written["label"].eq(written["label_before"]) | written["label"].isna()
+    changed = int((~same).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
     if found.more:
@@ -140,16 +148,17 @@ def decide_rows(request: Deciding) -> None:
             f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more}"
             f"{as_typed_again(request.columns)} --out more.csv"
         )
-    click.echo("\n".join(lines), err=request.to_stdout)
+    echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():
         what = f"{found.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
-        click.echo(f"Wrote {path}: {what}.", err=request.to_stdout)
+        echo(f"Wrote {path}: {what}.", err=request.to_stdout)
 
 
 def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFile:
     """Read scores; without the points of the data, the file's own columns are the points."""
     text = () if columns.id is None else (columns.id,)
-    table = read_table(path, Reading(text=text)).data
+    read = read_table(path, Reading(text=text))
+    table = read.data
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
             f"{path} lacks the columns label and score; give a file that `clustertrust score "
@@ -168,7 +177,7 @@ def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFi
     if names is None and points is not None and points.plan is not None and points.plan.id:
         names = pd.Series(points.ids.map(str), name=str(points.ids.name))
     source = scored(table, None if points is None else _places(points))
-    return ScoredFile(table, source, names, points)
+    return ScoredFile(table, source, names, points, read.dialect)
 
 
 def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | None:
@@ -194,7 +203,9 @@ def _places(points: Points) -> Floats:
     return out
 
 
-def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) -> Answers:
+def _answers(
+    paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool = False, force: bool = False
+) -> Answers:
     """Read answers from files."""
     tables = {}
     for path in paths:
@@ -202,7 +213,7 @@ def _answers(paths: Sequence[str], file: ScoredFile, kind: str, *, drawn: bool) 
         if not isinstance(read, pd.DataFrame):
             raise ValueError(f"{path} holds a sparse matrix; give a table of answers.")
         tables[path] = read
-    return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn)
+    return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn, force=force)
 
 
 def _with_earlier(table: pd.DataFrame, told: Answers) -> pd.DataFrame:
@@ -221,9 +232,11 @@ def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
     """Return the table of scores with the decision."""
     result = found.to_frame().reset_index(drop=True)
     table = file.table.reset_index(drop=True)
-    told = result["answer"]
-    out = table.assign(label=result["label"].where(table["label"].notna(), table["label"]))
-    added = result.drop(columns=["label", "answer"]).assign(answer=told)
+    for name in ("label", "label_before"):  # a row without a label has none here either
+        whole: Any = "Int64" if result[name].dtype.kind in "iu" else object
+        result[name] = result[name].astype(whole).mask(table["label"].isna())
+    out = table.assign(label=result["label"])
+    added = result.drop(columns=["label", "answer"]).assign(answer=result["answer"])
     taken = {name: f"{name}_input" for name in added if name in out}
     return pd.concat([out.rename(columns=taken), added], axis=1)
 

@@ -29,7 +29,6 @@ from clustertrust.cli.printing import (
 from clustertrust.cli.request import Request
 from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
-from clustertrust.distances.metrics import has_no_points
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
@@ -53,7 +52,7 @@ class Asked:
 
 def check_null(method: Method, null: bool, *, typed: bool) -> bool:
     """Return whether there are surrogates to compare with: not without points with coordinates."""
-    if not has_no_points(method.metric):
+    if method.metric not in ("gower", "precomputed"):
         return null
     if null and typed:
         raise click.UsageError(

@@ -81,6 +81,13 @@ __all__ = ["COMMANDS"]
     metavar="COL",
     help="Audit the labels in this column of DATA: how far can each be trusted?",
 )
+@click.option(
+    "--noise",
+    multiple=True,
+    metavar="LABEL",
+    help="Label of rows in no cluster; repeat it for several. none: every label is a cluster."
+    "  [default: negative numbers, and text such as -1_the_of]",
+)
 @distances_option
 @click.option(
     "--memory",
@@ -117,6 +124,7 @@ def score(
     save_plan: str | None,
     labels: str | None,
     labels_column: str | None,
+    noise: tuple[str, ...],
     distances: bool,
     memory: int | None,
     checkpoint: str | None,
@@ -144,6 +152,8 @@ def score(
     typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
     if labels is not None and labels_column is not None:
         raise click.UsageError("--labels and --labels-column both give labels; choose one.")
+    if noise and labels is None and labels_column is None:
+        raise click.UsageError("--noise is for given labels; add --labels or --labels-column.")
     if labels is not None or labels_column is not None:
         # What an audit takes is checked later, when the number of labellings is known.
         others = [name for name in (*BUILDING, "checkpoint") if name not in AUDITING]
@@ -189,6 +199,7 @@ def score(
                 method=method,
                 labels=labels,
                 labels_column=labels_column,
+                noise=(None if noise == ("none",) else noise) if noise else "auto",
                 typed=typed,
                 checkpoint=checkpoint,
                 scheduler=scheduler,
@@ -213,7 +224,8 @@ def _check_given(method: Method, distances: bool) -> None:
 @click.command(
     cls=Sections,
     short_help="Label and score new rows with a saved model.",
-    epilog="clustertrust predict model new.csv --id name --out labels.csv",
+    epilog="""\b
+    clustertrust predict model new.csv --id name --out labels.csv""",
 )
 @click.argument("model", type=STORED)
 @click.argument("data", type=INPUT)
@@ -271,7 +283,8 @@ def predict(
 @click.command(
     cls=Sections,
     short_help="Make a page to explore from a file of scores.",
-    epilog="clustertrust report scores.csv --data data.csv --id name --out report.html",
+    epilog="""\b
+    clustertrust report scores.csv --data data.csv --id name --out report.html""",
 )
 @click.argument("scores", type=STORED)
 @click.option(
@@ -344,7 +357,7 @@ def report(
     "--effort",
     cls=TableOption,
     metavar="NAME",
-    type=TableChoice("k_profile.chance:EFFORTS"),
+    type=TableChoice("k_profile.null_test:EFFORTS"),
     default="quick",
     show_default=True,
     help="How they are compared. full: scored as the data are, which takes some forty times as"

@@ -9,9 +9,9 @@ import pandas as pd
 
 from clustertrust import CAKE
 from clustertrust.cli.outputs import staged
+from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
-from clustertrust.reasons import first_threshold
 from clustertrust.summary import headline, summary_of
 
 __all__ = ["demo"]
@@ -32,19 +32,13 @@ def demo(folder: str | None) -> None:
     X = X.set_axis(names, axis=0)
     cake = CAKE(n_clusters=3, random_state=0).fit(X)
     worst = int(cake.scores_.argmin())
-    threshold = first_threshold(cake.scores_)
-    table = cake.to_frame(threshold)
-    shown = summary_of(table, threshold=threshold, fitted=True)
-    click.echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
-    click.echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
-    why = str(cake.explain(worst, threshold)).replace(
-        f"Point {worst} ({names[worst]}):", f"{names[worst]}:", 1
-    )
-    click.echo(f"\nWhy did {names[worst]} score as it did?\n{why}\n")
+    table = cake.to_frame()
+    shown = summary_of(table)
+    echo("How far can each assignment of 150 Iris flowers to 3 clusters be trusted?\n")
+    echo(shown.text(headline(150, 3, cake.ensemble_, cake.geometry_method_)))
+    echo(f"\nWhy did {names[worst]} score as it did?\n{cake.explain(names[worst])}\n")
     if not files:
-        click.echo(
-            "clustertrust demo --out FOLDER writes this example as files to try the commands on."
-        )
+        echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")
         return
     with staged(files) as at:
         write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
@@ -58,13 +52,13 @@ def demo(folder: str | None) -> None:
             settings={"n_clusters": 3, "random_state": 0},
             title="Iris: which flowers can be trusted to belong to their cluster?",
         )
-    click.echo(
+    echo(
         f"Wrote {', '.join(str(path) for path in files.values())}. The same from the command "
         "line:\n"
     )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
     how = "-k 3 --id flower --drop species --only-scores"
-    click.echo(f"  clustertrust score {files['data']} {how} {outputs}")
+    echo(f"  clustertrust score {files['data']} {how} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:

@@ -23,6 +23,7 @@ __all__ = ["as_typed"]
 PARAMETERS = (
     *BUILDING,
     *SCORING,
+    "noise",
     "n_surrogates",
     "level",
     "max_points",
@@ -30,11 +31,14 @@ PARAMETERS = (
 )
 # What the library says otherwise than the command.
 WORDINGS = (
+    ("Ensemble.from_labels(labels, noise=None)", "--noise none"),
     ("set vary or resample", "set --resample"),  # no option varies parameters
     (", or a parameter of the clusterer, to test", " to test"),
     ("say metric='precomputed'", "say --distances"),
     ("metric='precomputed' has no coordinates", "distances have no coordinates"),
     (" points of X to cluster", " points to cluster"),
+    ("drawn=True", "--drawn-at-random"),
+    ("force=True", "--force"),
     (
         "a scikit-learn estimator with metric='precomputed', or a function (distances, rng) -> "
         "labels",

@@ -9,7 +9,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from clustertrust import Confidence, audit, confidence
+from clustertrust import Confidence, Ensemble, audit, confidence
 from clustertrust.cli.cells import for_graph, is_h5ad
 from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns
@@ -60,9 +60,10 @@ def score_given(
     X, how = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:
         X, how = graph.X, graph.scoring(for_graph(how, request))
+    given = Ensemble.from_labels(runs, noise=request.noise)
     if is_one:
-        return audit(X, runs.iloc[:, 0], **how, verbose=watched())
-    return confidence(X, runs, **how)
+        return audit(X, given, **how, verbose=watched())
+    return confidence(X, given, **how)
 
 
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:

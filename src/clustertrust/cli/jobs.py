@@ -46,6 +46,7 @@ from clustertrust.cli.writing import (
 )
 from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
+from clustertrust.notes import note_on_noise
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
@@ -112,7 +113,14 @@ def score(request: ScoreRequest) -> None:
         if "--report" in at:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
             write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
-    summary = with_options(summary_of(found, threshold=threshold, fitted=request.threshold is None))
+    summary = with_options(
+        summary_of(
+            found,
+            threshold=threshold,
+            fitted=request.threshold is None,
+            notes=note_on_noise(scored.ensemble.noise),
+        )
+    )
     if request.as_json:
         printed = {
             "input": data,
@@ -126,7 +134,7 @@ def score(request: ScoreRequest) -> None:
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(len(found), scored.n_clusters, scored.ensemble, scored.geometry_method)
     text = summary.text(line)
     if isinstance(scored, Audit):
@@ -172,7 +180,7 @@ def predict(model: str, request: Request) -> None:
         print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
         return
     if request.to_stdout:
-        print_table(table)
+        print_table(table, points.dialect)
     line = headline(len(found), cake.confidence_.n_clusters, cake.ensemble_, cake.geometry_method_)
     text = summary.text(f"{line}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]

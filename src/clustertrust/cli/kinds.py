@@ -1,13 +1,7 @@
-"""The kinds of values that can be typed, as types of click: names of a table, numbers, ranges.
-
-Names of methods come from the library's own tables when they are first needed, so help and shell
-completion stay fast.
-"""
+"""The kinds of values that can be typed, as types of click: names of a table, numbers, ranges."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +9,7 @@ from typing import Any
 import click
 
 __all__ = [
+    "TABLES",
     "Between",
     "ClusterNumber",
     "Numbers",
@@ -25,26 +20,60 @@ __all__ = [
 ]
 
 
+# The library's tables of names, which cannot be imported here: that takes a second, and help and
+# shell completion should not. A test compares them.
+TABLES = {
+    "consensus:CONSENSUS": ("best-reference", "medoid"),
+    "ensemble.clusterers:CLUSTERERS": (
+        "agglomerative",
+        "birch",
+        "bisecting-kmeans",
+        "gmm",
+        "hdbscan",
+        "kmeans",
+        "kmeans-random",
+        "kmedoids",
+        "leiden",
+        "minibatch-kmeans",
+        "spectral",
+    ),
+    "files:FORMATS": (
+        "arrow",
+        "csv",
+        "h5ad",
+        "json",
+        "jsonl",
+        "npy",
+        "npz",
+        "ods",
+        "parquet",
+        "tsv",
+        "txt",
+        "xlsx",
+    ),
+    "fusion:FUSIONS": ("harmonic", "product", "refined"),
+    "geometry.kernel:KERNELS": ("linear", "polynomial", "precomputed", "rbf", "self-tuning"),
+    "geometry.measuring:GEOMETRIES": (
+        "auto",
+        "centroid",
+        "exact",
+        "graph",
+        "kernel",
+        "rms",
+        "sampled",
+    ),
+    "geometry.component:NORMALIZATIONS": ("affine", "clip"),
+    "k_profile.null_test:EFFORTS": ("full", "quick"),
+    "stability:AGREEMENTS": ("jaccard", "matching", "reference"),
+    "stability:UNASSIGNED": ("disagree", "skip"),
+}
+
+
 class TableChoice(click.Choice):
     """A choice among the names of one of the library's tables, with a few added or removed."""
 
     def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
-        self.where, self.more, self.without, self.case_sensitive = where, more, without, True
-
-    @functools.cached_property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The names, read at first use."""
-        module, table = self.where.split(":")
-        names = getattr(importlib.import_module(f"clustertrust.{module}"), table)
-        return tuple(sorted({*names, *self.more} - {*self.without}))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check a name; shell completion reads half-typed commands and skips the table."""
-        return (
-            value
-            if ctx is not None and ctx.resilient_parsing
-            else super().convert(value, param, ctx)
-        )
+        super().__init__(sorted({*TABLES[where], *more} - {*without}))
 
 
 class TableOption(click.Option):

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from clustertrust.cli.kinds import ClusterNumber, Resample, Runs, TableChoice, TableOption
+from clustertrust.cli.terminal import Examples
 
 __all__ = [
     "Columns",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-class Sections(click.Command):
+class Sections(Examples):
     """A command whose help lists its options under headings; those without one come first."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

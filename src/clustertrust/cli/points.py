@@ -15,17 +15,20 @@ from scipy import sparse
 from clustertrust._types import Bools
 from clustertrust._validation import check_whole_numbers
 from clustertrust.cli.options import Columns
-from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table
+from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table, read_plan
 from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, Table, read_table
+from clustertrust.files.columns import UNNAMED
 from clustertrust.files.formats import FORMATS, format_of
+from clustertrust.files.layout import Dialect
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 
 __all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points", "reading_of"]
 
 ROW = "row"  # name of the index, if nothing else names the rows
+ID = "id"  # name of names of the rows that have none
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Points:
     n_filled : how many values were filled in, by column
     drawn : numbers to draw the points by, if X holds texts too
     view : where to draw the points, if X holds distances
+    dialect : how the file is written, if it is text
     """
 
     X: Any
@@ -64,6 +68,7 @@ class Points:
     n_filled: Mapping[str, int] = field(default_factory=dict)
     drawn: Any = None
     view: Any = None
+    dialect: Dialect | None = None
 
 
 def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
@@ -123,6 +128,10 @@ def read_points(
     if table.names is not None and columns.id == table.names.name and columns.id not in table.data:
         columns = replace(columns, id=None)  # the index in a pandas file names the rows anyway
     frame = table.data.set_axis(_names(table.data), axis=1)
+    if _has_nameless_ids(frame, columns):
+        frame = frame.rename(columns={frame.columns[0]: ID})
+        note = f"the first column, which has no name, is called {ID}"
+        table = replace(table, notes=(*table.notes, note))
     plan = plan_table(table, frame, columns, source_name, fitted)
     try:
         check_whole_numbers(frame[[column.name for column in plan.used]])
@@ -142,7 +151,9 @@ def read_points(
     has_own = own and not is_unnamed(table)
     original = _as_written(path, columns, table, frame) if has_own else None
     home = None if path == "-" else Path(path).parent
-    points = Points(X, X, ids, kept, None, table.adata, plan, why, original, home)
+    points = Points(
+        *(X, X, ids, kept, None, table.adata, plan, why, original, home), dialect=table.dialect
+    )
     if plan.is_mixed:
         return _mixed_points(points, None if fitted is not None else frame)
     lost = np.isnan(X.to_numpy()[kept]).sum(axis=0)
@@ -208,7 +219,7 @@ def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) 
     if "as_written" not in FORMATS[format].options:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
     texts = read_file(path, columns, as_written=True).data
-    return texts.set_axis(_names(texts), axis=1)
+    return texts.set_axis(frame.columns, axis=1)
 
 
 def _names(frame: pd.DataFrame) -> list[str]:
@@ -216,6 +227,22 @@ def _names(frame: pd.DataFrame) -> list[str]:
     names = [str(name) for name in frame.columns]
     short = [name.strip() for name in names]
     return short if len(set(short)) == len(names) and all(short) else names
+
+
+def _has_nameless_ids(frame: pd.DataFrame, columns: Columns) -> bool:
+    """Return whether the first column names the rows and has no name itself, as pandas writes it.
+
+    Not where its place is taken, or the user calls it as pandas does.
+    """
+    first, name = frame.iloc[:, 0], str(frame.columns[0])
+    if not name.startswith(UNNAMED) or ID in frame:
+        return False
+    if not first.is_unique or pd.api.types.is_float_dtype(first.dtype):
+        return False
+    said = (columns.id, *columns.use, *columns.drop, *columns.keep, *columns.category)
+    if columns.plan is not None:
+        said += tuple(column.name for column in read_plan(columns).columns)
+    return name not in said
 
 
 def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = False) -> pd.DataFrame:
@@ -284,4 +311,4 @@ def check_free(name: Any, source_name: str) -> None:
 def _carried(table: Table) -> pd.Index:
     if table.names is None:
         return pd.RangeIndex(table.data.shape[0], name=ROW)
-    return table.names.rename(str(table.names.name or "id"))
+    return table.names.rename(str(table.names.name or ID))

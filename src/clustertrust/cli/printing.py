@@ -19,6 +19,9 @@ from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.terminal import echo
+from clustertrust.files.layout import Dialect
+from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 
 __all__ = [
@@ -60,6 +63,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     settings |= {
         name: value for name, value in method.items() if value is not None and name not in WHERE
     }
+    noise = scored.ensemble.noise
+    settings |= {"taken as noise": noise_text(noise)} if noise else {}
     return settings | {
         "geometry": scored.geometry_method,
         "n_runs": scored.n_runs,
@@ -69,7 +74,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 def with_options(summary: Summary) -> Summary:
     """Return a summary whose notes name options of the command."""
-    return replace(summary, notes=tuple(as_typed(note) for note in summary.notes))
+    return replace(summary, notes=tuple(as_typed(str(note)) for note in summary.notes))
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def watched() -> bool:
 def say(what: str) -> None:
     """Print the current step, if somebody is watching."""
     if watched():
-        click.echo(what, err=True)
+        echo(what, err=True)
 
 
 def print_json(printed: Mapping[str, Any], paths: Mapping[str, Path]) -> None:
@@ -154,12 +159,12 @@ def plan_of(points: Points) -> dict[str, Any]:
 def print_summary(request: Request, text: str, points: Points) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
     if points.plan is not None and not points.plan.is_plain:
-        click.echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
-    click.echo(text, err=request.to_stdout)
+        echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
+    echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():
         n = len(points.kept)
         for why, count in points.why[~points.kept].value_counts().items():
-            click.echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
+            echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
     print_files(request)
 
 
@@ -171,15 +176,16 @@ def unscored(count: int, of: int, why: str) -> str:
 def print_files(request: Request) -> None:
     """Print which files were written."""
     if request.paths:
-        click.echo(
+        echo(
             f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",
             err=request.to_stdout,
         )
 
 
-def print_table(table: pd.DataFrame) -> None:
-    """Print a table as CSV."""
-    table.to_csv(sys.stdout, index=False, lineterminator="\n")
+def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
+    """Print a table as CSV, in the dialect that was read."""
+    how = {} if dialect is None else dialect.options("csv", ",")
+    table.to_csv(sys.stdout, index=False, lineterminator="\n", **how)
 
 
 def name_of(data: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-import click
 import numpy as np
 import pandas as pd
 
@@ -14,6 +13,7 @@ from clustertrust.cli.plans_beside import as_scored, how_read
 from clustertrust.cli.points import ROW, read_points
 from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import Request
+from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
@@ -64,8 +64,8 @@ def report(scores: str, request: Request, title: str | None) -> None:
             rows=places[points.kept][~unscored],
         )
     for line in how_read(request.columns, columns, None):
-        click.echo(line)
-    click.echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
+        echo(line)
+    echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
 
 
 def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from clustertrust.cli.options import Columns, Method
-from clustertrust.reasons import first_threshold
 
 __all__ = ["Request", "ScoreRequest"]
 
@@ -38,7 +37,10 @@ class Request:
 
     def threshold_for(self, scores: Any) -> float:
         """Return the threshold that was typed, or the one that fits these scores."""
-        return first_threshold(scores) if self.threshold is None else self.threshold
+        # Here: it imports pandas, and help needs none.
+        from clustertrust.reasons import threshold_or_first
+
+        return threshold_or_first(self.threshold, scores)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,7 @@ class ScoreRequest(Request):
     method : how points are clustered and scored
     labels : path of partitions to score, without clustering, or of one labelling to audit
     labels_column : column of the data that holds one labelling to audit
+    noise : labels that mean noise; "auto": by the rule; None: every label is a cluster
     typed : parameters of the method that the user typed; the others have their defaults
     checkpoint : folder that keeps finished runs
     scheduler : address of a Dask cluster that does the work
@@ -59,6 +62,7 @@ class ScoreRequest(Request):
     method: Method
     labels: str | None = None
     labels_column: str | None = None
+    noise: str | tuple[str, ...] | None = "auto"
     typed: frozenset[str] = frozenset()
     checkpoint: str | None = None
     scheduler: str | None = None

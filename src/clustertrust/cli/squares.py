@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust import CAKE
-from clustertrust._views import distance_view
+from clustertrust._views import distance_view, landmark_positions
 from clustertrust.cli.options import Columns, Method
 from clustertrust.cli.points import ROW, Points, check_free, read_file
 from clustertrust.files.columns import listed
@@ -26,7 +26,6 @@ __all__ = [
     "read_square",
 ]
 
-LANDMARKS = 400  # points whose distances place all others in a picture
 DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else
 
@@ -115,9 +114,9 @@ def _points(frame: pd.DataFrame, ids: pd.Index) -> Points:
     kept = np.ones(len(ids), dtype=bool)
     view = None
     if frame.shape[0] == frame.shape[1] and all(dtype.kind in "iuf" for dtype in frame.dtypes):
-        at = np.unique(np.linspace(0, len(ids) - 1, min(len(ids), LANDMARKS)).round().astype(int))
-        to_landmarks = frame.iloc[:, at].to_numpy(np.float64)
-        view = distance_view(to_landmarks, at) if np.isfinite(to_landmarks).all() else None
+        landmarks = landmark_positions(len(ids))
+        to_landmarks = frame.iloc[:, landmarks].to_numpy(np.float64)
+        view = distance_view(to_landmarks, landmarks) if np.isfinite(to_landmarks).all() else None
     return Points(frame.set_axis(ids, axis=0), None, ids, kept, None, view=view)
 
 

@@ -46,7 +46,7 @@ def write_scores(
         annotate(points.adata, table, key_added=KEY, settings=settings)
         points.adata.write_h5ad(path)
     else:
-        write_table(table, path)
+        write_table(table, path, dialect=points.dialect)
 
 
 def save(path: Path, cake: CAKE, points: Points) -> None:

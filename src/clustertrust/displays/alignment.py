@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,16 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import meet
-from clustertrust.displays.shared import (
-    LOW_COLOR,
-    Display,
-    by_name,
-    check_confidence,
-    confidence_of,
-    require_matplotlib,
-    written,
-)
+from clustertrust.displays.base import ConfidenceDisplay
+from clustertrust.displays.shared import LOW_COLOR, by_name, written
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.matching import best_match, match_runs
 from clustertrust.results import Confidence
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-_LONGEST_ROW = 40  # characters below the table; more are slanted
-_MOST_COUNTED = 12  # clusters of a run, up to which the counts are written into the cells
+# Characters below the table; more are slanted
+_LONGEST_ROW = 40
+# Clusters of a run, up to which the counts are written into the cells
+_MOST_COUNTED = 12
 
 
 @dataclass(frozen=True)
@@ -56,16 +47,15 @@ class Alignment:
     def agreement(self) -> float:
         """Share of the points assigned in both on which both agree; NaN where there are none."""
         total = self.counts.sum()
-        return (
-            float(np.trace(self.counts[: self.matched, : self.matched]) / total)
-            if total
-            else np.nan
-        )
+        agreeing = np.trace(self.counts[: self.matched, : self.matched])
+        return float(agreeing / total) if total else np.nan
 
     @property
     def shares(self) -> Floats:
         """(k, k') counts as shares of the row; 0 in a row without points."""
-        return self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        sizes = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        shares: Floats = self.counts / sizes
+        return shares
 
 
 def align(first: Any, second: Any) -> Alignment:
@@ -74,16 +64,12 @@ def align(first: Any, second: Any) -> Alignment:
 
     Clusters without a partner, and partners that share no point, come last.
     """
-    (a, a_names), (b, b_names) = (
-        check_label_vector("first", first),
-        check_label_vector("second", second),
-    )
+    a, a_names = check_label_vector("first", first)
+    b, b_names = check_label_vector("second", second)
     check_same_length("first", a, "second", b)
     if not (a_names.size and b_names.size):
-        raise ValueError(
-            f"{'second' if a_names.size else 'first'} assigns no point; there is no cluster to "
-            "match."
-        )
+        empty = "second" if a_names.size else "first"
+        raise ValueError(f"{empty} assigns no point; there is no cluster to match.")
     both = (a >= 0) & (b >= 0)
     counts = np.zeros((len(a_names), len(b_names)), dtype=np.int64)
     np.add.at(counts, (a[both], b[both]), 1)
@@ -102,16 +88,15 @@ def align(first: Any, second: Any) -> Alignment:
     )
 
 
-def run_labels(confidence: Confidence, r: int) -> NDArray:
-    """(n,) labels of run r by name, -1 or None where not assigned.
+def run_labels(confidence: Confidence, ensemble: Ensemble, r: int) -> NDArray[Any]:
+    """(n,) labels of run r of the ensemble by name, -1 or None where not assigned.
 
     The clusters of the reference run are called as the consensus calls them, so that they are found
     again in the other displays; those of other runs by the names they were given.
     """
-    labels, names = confidence.ensemble.labels[:, r], confidence.ensemble.label_names[r]
-    if (
-        r == confidence.reference_run
-    ):  # consensus labels number its clusters by first appearance, as codes here do
+    labels, names = ensemble.labels[:, r], ensemble.label_names[r]
+    # Consensus labels number its clusters by first appearance, as codes here do
+    if r == confidence.reference_run:
         return with_nothing(confidence.label_names)[check_label_vector("labels", labels)[0]]
     return labels if names is None else with_nothing(names)[labels]
 
@@ -123,7 +108,8 @@ def least_like(ensemble: Ensemble, reference: int) -> int:
     return int(np.argmin(agreement))
 
 
-class AlignmentDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlignmentDisplay(ConfidenceDisplay):
     """Which cluster of one run is which cluster of another, and what they do not share.
 
     Use :meth:`from_estimator`, :meth:`from_confidence` or, for any two labellings,
@@ -155,42 +141,24 @@ class AlignmentDisplay(Display):
     (['7', '5'], [[2, 1], [0, 2]])
     """
 
-    def __init__(self, *, alignment: Alignment, row_title: str, column_title: str) -> None:
-        self.alignment = alignment
-        self.row_title = row_title
-        self.column_title = column_title
+    alignment: Alignment
+    row_title: str
+    column_title: str
 
     @classmethod
-    def from_estimator(
-        cls, cake: Any, *, runs: tuple[int, int] | None = None, ax: Axes | None = None
-    ) -> AlignmentDisplay:
-        """Draw two runs of a fitted CAKE.
+    def _compute(cls, confidence: Confidence, *, runs: tuple[int, int] | None = None) -> Self:
+        """Draw two runs of a fitted CAKE or a record.
 
         None: its reference run and the run that agrees least with it.
         """
-        return cls.from_confidence(confidence_of(cake), runs=runs, ax=ax)
-
-    @classmethod
-    def from_confidence(
-        cls, confidence: Confidence, *, runs: tuple[int, int] | None = None, ax: Axes | None = None
-    ) -> AlignmentDisplay:
-        """Draw two runs of a record.
-
-        None: its reference run and the run that agrees least with it.
-        """
-        confidence = check_confidence(confidence)
-        confidence = replace(
-            confidence, ensemble=confidence.ensemble.compute()
-        )  # labels may be in a Dask array
-        ensemble, reference = confidence.ensemble, confidence.reference_run
-        first, second = (
-            (reference, least_like(ensemble, reference))
-            if runs is None
-            else check_runs(runs, ensemble)
-        )
-        titles = [f"run {r} (reference)" if r == reference else f"run {r}" for r in (first, second)]
-        alignment = align(run_labels(confidence, first), run_labels(confidence, second))
-        return cls(alignment=alignment, row_title=titles[0], column_title=titles[1]).plot(ax)
+        # Labels may be in a Dask array
+        ensemble, reference = confidence.ensemble.compute(), confidence.reference_run
+        if runs is None:
+            runs = reference, least_like(ensemble, reference)
+        runs = check_runs(runs, ensemble)
+        titles = [f"run {r} (reference)" if r == reference else f"run {r}" for r in runs]
+        alignment = align(*(run_labels(confidence, ensemble, r) for r in runs))
+        return cls(alignment=alignment, row_title=titles[0], column_title=titles[1])
 
     @classmethod
     def from_labels(
@@ -200,64 +168,56 @@ class AlignmentDisplay(Display):
         *,
         row_title: str = "first",
         column_title: str = "second",
-        ax: Axes | None = None,
-    ) -> AlignmentDisplay:
+        ax: Any = None,
+    ) -> Self:
         """Draw any two labellings of the same points.
 
         Negative and missing labels mean not assigned.
         """
-        return cls(
-            alignment=align(first, second), row_title=row_title, column_title=column_title
-        ).plot(ax)
+        table = align(first, second)
+        return cls(alignment=table, row_title=row_title, column_title=column_title).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> AlignmentDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
+    def _figsize(self) -> tuple[float, float]:
+        side = max(4.4, 1.8 + 0.24 * max(self.alignment.counts.shape))
+        return side + 1.2, side
+
+    def _draw(self) -> None:
         from matplotlib.patches import Rectangle
 
-        table = self.alignment
-        rows, columns = table.counts.shape
-        side = max(4.4, 1.8 + 0.24 * max(rows, columns))
-        ax = self._start(ax, (side + 1.2, side))
-        shares = table.shares
-        self.image_ = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        self.colorbar_ = self.figure_.colorbar(
-            self.image_, ax=ax, label="share of the row's points"
-        )
-        self.texts_ = []
-        if max(rows, columns) <= _MOST_COUNTED:
-            for (a, b), count in np.ndenumerate(table.counts):
-                on_white = "black" if count else "0.75"
-                color = "white" if shares[a, b] > 0.5 else on_white
-                self.texts_.append(
-                    ax.text(b, a, f"{count:,}", ha="center", va="center", color=color, size="small")
-                )
+        ax, table = self.ax_, self.alignment
+        self.image_ = ax.imshow(table.shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        label = "share of the row's points"
+        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label=label)
+        is_small = max(table.counts.shape) <= _MOST_COUNTED
+        self.texts_ = self._write_counts() if is_small else []
+        frame: dict[str, Any] = {"fill": False, "edgecolor": LOW_COLOR, "linewidth": 1.5}
         self.partners_ = [
-            ax.add_patch(
-                Rectangle((i - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=LOW_COLOR, linewidth=1.5)
-            )
-            for i in range(table.matched)
+            ax.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, **frame)) for i in range(table.matched)
         ]
-        ax.set_yticks(range(rows), table.row_names)
-        ax.set_xticks(range(columns), table.column_names)
+        ax.set_yticks(range(len(table.row_names)), table.row_names)
+        ax.set_xticks(range(len(table.column_names)), table.column_names)
         longest = max(len(name) for name in table.column_names)
-        if longest > 3 and columns * longest > _LONGEST_ROW:
+        if longest > 3 and len(table.column_names) * longest > _LONGEST_ROW:
             ax.tick_params(axis="x", labelrotation=45)
-            for label in ax.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
-        if max(rows, columns) > _MOST_COUNTED:
+            for tick in ax.get_xticklabels():
+                tick.set(ha="right", rotation_mode="anchor")
+        if not is_small:
             ax.tick_params(labelsize="small")
-        ax.set(
-            xlabel=f"cluster of {written(self.column_title)}",
-            ylabel=f"cluster of {written(self.row_title)}",
-            title=f"Agreement after matching: {table.agreement:.1%}",
-        )
-        self._add_notes(
-            f"{table.left_out:,} points are not assigned in both and are left out"
-            if table.left_out
-            else ""
-        )
-        return self
+        ax.set_xlabel(f"cluster of {written(self.column_title)}")
+        ax.set_ylabel(f"cluster of {written(self.row_title)}")
+        ax.set_title(f"Agreement after matching: {table.agreement:.1%}")
+        if table.left_out:
+            self._add_notes(f"{table.left_out:,} points are not assigned in both and are left out")
+
+    def _write_counts(self) -> list[Any]:
+        """Write the number of points into each cell."""
+        shares, texts = self.alignment.shares, []
+        for (a, b), count in np.ndenumerate(self.alignment.counts):
+            on_white = "black" if count else "0.75"
+            color = "white" if shares[a, b] > 0.5 else on_white
+            look: dict[str, Any] = {"ha": "center", "va": "center", "size": "small"}
+            texts.append(self.ax_.text(b, a, f"{count:,}", color=color, **look))
+        return texts
 
 
 def check_runs(runs: Any, ensemble: Ensemble) -> tuple[int, int]:

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import MOST, check_count
+from clustertrust.displays.base import ConfidenceDisplay
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
-    FEW_NAMES,
     LOW_COLOR,
     MISSING_COLOR,
     RASTER_POINTS,
-    Display,
-    Group,
-    check_confidence,
-    confidence_of,
-    groups_of,
     keep_apart,
+    letter_size,
     missing_note,
-    require_matplotlib,
     scale_top,
+    scored_groups,
+    without_nan,
 )
 from clustertrust.results import Confidence
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+# Of a cluster: more than a screen has lines
+_MOST_BARS = 2_000
+# Height of the tallest bar; the next row begins at 1
+_ROW = 0.85
 
 
-_MOST_BARS = 2_000  # of a cluster: more than a screen has lines
-_ROW = 0.85  # height of the tallest bar; the next row begins at 1
-
-
-def scored_groups(confidence: Confidence) -> tuple[Floats, list[Group]]:
-    """Return known scores, and their clusters as positions among these points."""
-    there = ~np.isnan(confidence.scores)
-    return confidence.scores[there], groups_of(confidence.labels[there], confidence.label_names)
-
-
-class ScoreDistributionDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScoreDistributionDisplay(ConfidenceDisplay):
     """Histogram of all scores, and below it one of each cluster.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. Each row is as high as its own tallest
@@ -78,82 +69,54 @@ class ScoreDistributionDisplay(Display):
     (['all (5)', 'a (3)', 'b (2)'], [1, 0, 0, 0, 4])
     """
 
-    def __init__(
-        self,
-        *,
-        edges: Floats,
-        counts: Ints,
-        medians: Floats,
-        row_names: list[str],
-        colors: list[str],
-        missing: str = "",
-    ) -> None:
-        self.edges = edges
-        self.counts = counts
-        self.medians = medians
-        self.row_names = row_names
-        self.colors = colors
-        self.missing = missing
+    edges: Floats
+    counts: Ints
+    medians: Floats
+    row_names: list[str]
+    colors: list[str]
+    missing: str = ""
 
     @classmethod
-    def from_estimator(
-        cls, cake: Any, *, n_bins: int = 25, ax: Axes | None = None
-    ) -> ScoreDistributionDisplay:
-        """Draw the scores of a fitted CAKE in `n_bins` bins."""
-        return cls.from_confidence(confidence_of(cake), n_bins=n_bins, ax=ax)
-
-    @classmethod
-    def from_confidence(
-        cls, confidence: Confidence, *, n_bins: int = 25, ax: Axes | None = None
-    ) -> ScoreDistributionDisplay:
-        """Draw the scores of a record in `n_bins` bins."""
+    def _compute(cls, confidence: Confidence, *, n_bins: int = 25) -> Self:
+        """Draw the scores of a fitted CAKE or a record in `n_bins` bins."""
         n_bins = check_count("n_bins", n_bins, at_least=1, at_most=MOST)
-        confidence = check_confidence(confidence)
         scores, groups = scored_groups(confidence)
         rows = [scores, *(scores[group.members] for group in groups)]
         names = ["all", *(group.name for group in groups)]
         edges = np.linspace(0.0, scale_top(scores), n_bins + 1)
-        display = cls(
+        of_groups = (CLUSTER_COLORS[0] if group.assigned else MISSING_COLOR for group in groups)
+        return cls(
             edges=edges,
             counts=np.array([np.histogram(row, edges)[0] for row in rows]),
-            medians=np.array([np.median(row) if row.size else np.nan for row in rows]),
+            medians=np.array([np.median(without_nan(row)) for row in rows]),
             row_names=[f"{name} ({row.size:,})" for name, row in zip(names, rows, strict=True)],
-            colors=[
-                ALL_COLOR,
-                *(CLUSTER_COLORS[0] if group.assigned else MISSING_COLOR for group in groups),
-            ],
+            colors=[ALL_COLOR, *of_groups],
             missing=missing_note(confidence.scores),
         )
-        return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> ScoreDistributionDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
-        R = len(self.row_names)
-        ax = self._start(ax, (6.4, 1.4 + max(0.27 * R, 2.4)))
-        base = np.arange(R, dtype=np.float64)
+    def _figsize(self) -> tuple[float, float]:
+        return 6.4, 1.4 + max(0.27 * len(self.row_names), 2.4)
+
+    def _draw(self) -> None:
+        ax, n_rows = self.ax_, len(self.row_names)
+        base = np.arange(n_rows, dtype=np.float64)
+        # The axis points down, so that rows read from the top and bars rise towards smaller
+        # numbers.
+        tops = base[:, None] - _ROW * self.counts / np.maximum(self.counts.max(axis=1), 1)[:, None]
         self.rows_ = [
-            # The axis points down, so that rows read from the top and bars rise towards smaller
-            # numbers.
-            ax.stairs(
-                b - _ROW * row / max(row.max(), 1), self.edges, baseline=b, fill=True, color=color
-            )
-            for b, row, color in zip(base, self.counts, self.colors, strict=True)
+            ax.stairs(top, self.edges, baseline=b, fill=True, color=color)
+            for top, b, color in zip(tops, base, self.colors, strict=True)
         ]
         ax.hlines(base, 0, self.edges[-1], color="0.85", linewidth=0.6, zorder=0)
         self.medians_ = ax.vlines(self.medians, base - _ROW, base, color=LOW_COLOR, linewidth=2)
-        ax.axhline(0.12, color="0.2", linewidth=0.8)  # all points above, clusters below
+        # All points above, clusters below
+        ax.axhline(0.12, color="0.2", linewidth=0.8)
         ax.set_yticks(base - 0.3, self.row_names)
         ax.tick_params(axis="y", length=0)
-        ax.set(
-            xlim=(0, self.edges[-1]),
-            ylim=(R - 0.75, -1.05),
-            xlabel="score",
-            ylabel="cluster (points)",
-            title="Scores, of all points and by cluster",
-        )
-        self._add_notes("line: median; each row is scaled to its own tallest bar", self.missing)
-        return self
+        ax.set(xlim=(0, self.edges[-1]), ylim=(n_rows - 0.75, -1.05))
+        ax.set(xlabel="score", ylabel="cluster (points)")
+        ax.set_title("Scores, of all points and by cluster")
+        self._add_notes("line: median; each row is scaled to its own tallest bar")
 
 
 def thinned(scores: Floats) -> tuple[Floats, Floats]:
@@ -166,7 +129,8 @@ def thinned(scores: Floats) -> tuple[Floats, Floats]:
     return scores[((edges[:-1] + edges[1:]) / 2).astype(np.int64)], edges
 
 
-class ScoreBarsDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScoreBarsDisplay(ConfidenceDisplay):
     """One bar per point, sorted by score within each cluster, as in a silhouette plot.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. The height of a cluster is its number of
@@ -201,25 +165,16 @@ class ScoreBarsDisplay(Display):
     (['a', 'b'], [0.82, 0.81, 0.0])
     """
 
-    def __init__(
-        self, *, scores: list[Floats], names: list[str], colors: list[str], missing: str = ""
-    ) -> None:
-        self.scores = scores
-        self.names = names
-        self.colors = colors
-        self.missing = missing
+    scores: list[Floats]
+    names: list[str]
+    colors: list[str]
+    missing: str = ""
 
     @classmethod
-    def from_estimator(cls, cake: Any, *, ax: Axes | None = None) -> ScoreBarsDisplay:
-        """Draw the scores of a fitted CAKE."""
-        return cls.from_confidence(confidence_of(cake), ax=ax)
-
-    @classmethod
-    def from_confidence(cls, confidence: Confidence, *, ax: Axes | None = None) -> ScoreBarsDisplay:
-        """Draw the scores of a record."""
-        confidence = check_confidence(confidence)
+    def _compute(cls, confidence: Confidence) -> Self:
+        """Draw the scores of a fitted CAKE or a record."""
         scores, groups = scored_groups(confidence)
-        display = cls(
+        return cls(
             scores=[np.sort(scores[group.members])[::-1] for group in groups],
             names=[group.name for group in groups],
             colors=[
@@ -228,68 +183,46 @@ class ScoreBarsDisplay(Display):
             ],
             missing=missing_note(confidence.scores),
         )
-        return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> ScoreBarsDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
-        k = len(self.names)
-        ax = self._start(ax, (6.4, max(4.8, 1.2 + 0.21 * k)))
-        n = sum(row.size for row in self.scores)
-        everything = np.concatenate([np.zeros(0), *self.scores])
+    def _figsize(self) -> tuple[float, float]:
+        return 6.4, max(4.8, 1.2 + 0.21 * len(self.names))
+
+    def _draw(self) -> None:
+        ax, k = self.ax_, len(self.names)
+        sizes = np.array([row.size for row in self.scores], dtype=np.int64)
+        n, largest = int(sizes.sum()), int(sizes.max(initial=0))
         gap = min(0.02, 0.2 / max(k, 1)) * n
         height = n + gap * max(k - 1, 0)
-        start = np.cumsum([0.0, *(row.size + gap for row in self.scores)])[:k]
-        look: dict[str, Any] = {
-            "orientation": "horizontal",
-            "fill": True,
-            "rasterized": n > RASTER_POINTS,
-        }
+        starts = np.cumsum([0.0, *(sizes + gap)])[:k]
+        look: dict[str, Any] = {"orientation": "horizontal", "rasterized": n > RASTER_POINTS}
         self.bars_ = []
-        for first, row, color in zip(start, self.scores, self.colors, strict=True):
+        for start, row, color in zip(starts, self.scores, self.colors, strict=True):
             values, edges = thinned(row)
-            self.bars_.append(ax.stairs(values, first + edges, color=color, **look))
-        mean = float(everything.mean()) if n else np.nan
+            self.bars_.append(ax.stairs(values, start + edges, fill=True, color=color, **look))
+        everything = np.concatenate([np.zeros(0), *self.scores])
+        mean = float(without_nan(everything).mean())
         self.mean_ = ax.axvline(mean, color=LOW_COLOR, linestyle="--", label=f"mean {mean:.2f}")
-        middle = np.array(
-            [first + row.size / 2 for first, row in zip(start, self.scores, strict=True)]
-        )
-        self._write_names(middle, height)
-        ax.set(
-            xlim=(0, scale_top(everything)),
-            ylim=(height, 0) if n else (1, 0),
-            xlabel="score",
-            title="Score of each point, sorted by cluster",
-        )
+        self._write_names(sizes, starts + sizes / 2, height)
+        ax.set(xlim=(0, scale_top(everything)), ylim=(height if n else 1, 0))
+        ax.set(xlabel="score", title="Score of each point, sorted by cluster")
         ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
-        largest = max((row.size for row in self.scores), default=0)
-        several = (
-            f"a bar stands for up to {-(-largest // _MOST_BARS)} points"
-            if largest > _MOST_BARS
-            else ""
-        )
-        self._add_notes(several, self.missing)
-        return self
+        if largest > _MOST_BARS:
+            self._add_notes(f"a bar stands for up to {-(-largest // _MOST_BARS)} points")
 
-    def _write_names(self, middle: Floats, height: float) -> None:
+    def _write_names(self, sizes: Ints, middle: Floats, height: float) -> None:
         """Name of each cluster beside its bars.
 
         Those of small clusters move apart, with a line back to their place.
         """
-        letters = 10.0 if len(self.names) <= FEW_NAMES else 8.0
-        tall = 72 * self.ax_.bbox.height / self.figure_.dpi  # of the axes, in points of print
-        at = keep_apart(middle, 1.4 * letters * height / tall, 0.0, height)
-        sizes = [row.size for row in self.scores]
+        ax, letters = self.ax_, letter_size(len(self.names))
+        # Of the axes, in points of print
+        tall = 72 * ax.bbox.height / self.figure_.dpi
+        places = keep_apart(middle, 1.4 * letters * height / tall, 0.0, height)
         labels = [f"{name} ({size:,})" for name, size in zip(self.names, sizes, strict=True)]
-        self.ax_.set_yticks(at, labels)
-        self.ax_.tick_params(axis="y", length=0, pad=10, labelsize=letters)
-        self.ax_.set_ylabel("cluster (points)")
-        for place, bars in zip(at, middle, strict=True):
-            self.ax_.plot(
-                [-0.02, 0],
-                [place, bars],
-                transform=self.ax_.get_yaxis_transform(),
-                color="0.5",
-                linewidth=0.8,
-                clip_on=False,
-            )
+        ax.set_yticks(places, labels)
+        ax.tick_params(axis="y", length=0, pad=10, labelsize=letters)
+        ax.set_ylabel("cluster (points)")
+        beside = ax.get_yaxis_transform()
+        line: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "clip_on": False}
+        for ends in zip(places, middle, strict=True):
+            ax.plot([-0.02, 0], ends, transform=beside, **line)

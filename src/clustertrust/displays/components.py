@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from clustertrust._types import Floats
 from clustertrust._views import round_range
-from clustertrust.displays.shared import (
-    MAX_POINTS,
-    Display,
-    check_confidence,
-    check_max_points,
-    check_scatter_kw,
-    confidence_of,
-    draw_order,
-    draw_points,
-    missing_note,
-    require_matplotlib,
-    sample_note,
-    scale_top,
-    scatter_look,
-)
+from clustertrust.displays.points import MAX_POINTS, PointsDisplay
+from clustertrust.displays.shared import missing_note, scale_top
 from clustertrust.fusion import FUSIONS
 from clustertrust.results import Confidence
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 _STABILITY_LABELS = {
     "given": "share of runs that agree with the given label",
@@ -45,14 +30,16 @@ def fusion_of(confidence: Confidence) -> str | None:
     """
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
-        if fuse.uses_persistence:  # of a third component: no lines in this plane
+        # A third component has no lines in this plane
+        if fuse.uses_persistence:
             continue
         if np.allclose(fuse()(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
             return name
     return None
 
 
-class StabilityGeometryDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class StabilityGeometryDisplay(PointsDisplay):
     """Each point at its geometry and stability, with lines of equal score.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. Left are points at the border of their
@@ -85,68 +72,29 @@ class StabilityGeometryDisplay(Display):
     'harmonic'
     """
 
-    def __init__(
-        self,
-        *,
-        stability: Floats,
-        geometry: Floats,
-        scores: Floats,
-        fusion: str | None,
-        agreement: str = "matching",
-    ) -> None:
-        self.stability = stability
-        self.geometry = geometry
-        self.scores = scores
-        self.fusion = fusion
-        self.agreement = agreement
+    stability: Floats
+    geometry: Floats
+    scores: Floats
+    fusion: str | None
+    agreement: str = "matching"
 
     @classmethod
-    def from_estimator(
-        cls,
-        cake: Any,
-        *,
-        ax: Axes | None = None,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> StabilityGeometryDisplay:
-        """Draw the components of a fitted CAKE.
+    def _compute(cls, confidence: Confidence) -> Self:
+        """Draw the components of a fitted CAKE or a record.
 
-        `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`.
+        The other arguments are those of :meth:`plot`.
         """
-        return cls.from_confidence(
-            confidence_of(cake), ax=ax, max_points=max_points, scatter_kw=scatter_kw
-        )
-
-    @classmethod
-    def from_confidence(
-        cls,
-        confidence: Confidence,
-        *,
-        ax: Axes | None = None,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> StabilityGeometryDisplay:
-        """Draw the components of a record.
-
-        `ax`, `max_points` and `scatter_kw` are those of :meth:`plot`.
-        """
-        confidence = check_confidence(confidence)
-        display = cls(
+        return cls(
             stability=confidence.stability,
             geometry=confidence.geometry,
             scores=confidence.scores,
             fusion=fusion_of(confidence),
             agreement=confidence.agreement,
         )
-        return display.plot(ax, max_points=max_points, scatter_kw=scatter_kw)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> StabilityGeometryDisplay:
+    def _draw(
+        self, *, max_points: int | None = MAX_POINTS, scatter_kw: dict[str, Any] | None = None
+    ) -> None:
         """Draw.
 
         Parameters
@@ -164,43 +112,27 @@ class StabilityGeometryDisplay(Display):
         StabilityGeometryDisplay
             Itself.
         """
-        require_matplotlib()
-        max_points = check_max_points(max_points)
-        ax = self._start(ax, (6.4, 4.8))
-        order = draw_order(len(self.scores), max_points)
+        order, look = self._sample(max_points, scatter_kw, alpha=0.7, zorder=2)
         self.shown_ = order[~np.isnan(self.scores[order])]
-        look = (
-            scatter_look(self.scores, len(order))
-            | {"alpha": 0.7, "zorder": 2}
-            | check_scatter_kw(scatter_kw)
-        )
-        shown = self.shown_
-        self.points_ = draw_points(
-            ax, self.geometry[shown], self.stability[shown], self.scores[shown], look
-        )
-        self.contours_ = None if self.fusion is None else self._draw_contours()
-        self.colorbar_ = (
-            self.figure_.colorbar(self.points_, ax=ax, label="score") if shown.size else None
-        )
+        self.points_ = self._scatter(np.c_[self.geometry, self.stability], self.shown_, look)
+        fusion = None if self.fusion is None else FUSIONS[self.fusion]()
+        self.contours_ = None if fusion is None else self._draw_contours(fusion)
+        self.colorbar_ = self._add_colorbar(self.points_)
         if self.colorbar_ is not None and self.colorbar_.solids is not None:
             self.colorbar_.solids.set_alpha(1)
-        title = "Stability and geometry" + (
-            "" if self.fusion is None else f", lines of equal score ({self.fusion})"
-        )
-        ax.set(
+        lines = "" if self.fusion is None else f", lines of equal score ({self.fusion})"
+        self.ax_.set(
             xlabel="geometry: how far inside its cluster",
             ylabel=f"stability: {_STABILITY_LABELS[self.agreement]}",
-            title=title,
+            title=f"Stability and geometry{lines}",
         )
-        self._add_notes(sample_note(len(self.scores), len(order)), missing_note(self.scores))
-        return self
+        self._add_notes(missing_note(self.scores))
 
-    def _draw_contours(self) -> Any:
+    def _draw_contours(self, fuse: Callable[[Floats, Floats], Floats]) -> Any:
         """Lines of equal score over the part of the plane that the points take."""
-        assert self.fusion is not None
         (left, right), (bottom, top) = map(round_range, (self.geometry, self.stability))
         x, y = np.meshgrid(np.linspace(left, right, 201), np.linspace(bottom, top, 201))
-        score = FUSIONS[self.fusion]()(y, x)
+        score = fuse(y, x)
         levels = scale_top(self.scores) * np.arange(1, 10) / 10
         levels = levels[(levels > score.min()) & (levels < score.max())]
         lines = None

@@ -3,69 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_floats
 from clustertrust.cells import Cells, meet
+from clustertrust.displays.base import ConfidenceDisplay, confidence_of
 from clustertrust.displays.shared import (
     ALL_COLOR,
     CLUSTER_COLORS,
     LOW_COLOR,
     SCORE_COLORS,
-    Display,
-    check_confidence,
-    confidence_of,
+    check_one_given,
     missing_note,
-    require_matplotlib,
     scale_top,
+    without_nan,
 )
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
-from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
+from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
 from clustertrust.scoring.settling import SETTLED
-from clustertrust.stability import stability
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-TRACED = 30  # points whose scores are followed
-_MOST_PREFIXES = 40
+# Points whose scores are followed
+TRACED = 30
 QUANTITIES = ("errors", "scores")
+_MOST_PREFIXES = 40
+_SCORING_OPTIONS = ("fusion", "normalization", "agreement", "unassigned")
 
 
 def scores_of_prefixes(
-    labels: Ints, s: Floats, n_runs: Sequence[int], scoring: Scoring
+    ensemble: Ensemble, s: Floats, n_runs: Sequence[int], scoring: Scoring
 ) -> Iterator[tuple[Floats, Floats]]:
     """Scores (n,) and their standard errors (n,) from the first r runs alone, for each r of
     `n_runs`.
 
-    `labels` (n, R) and the silhouettes `s` (n, R) are of all runs. The silhouette of a run depends
-    on no other run, so that fewer runs cost no distance.
+    The silhouettes `s` (n, R) are of all runs. The silhouette of a run depends on no other run, so
+    that fewer runs cost no distance.
     """
     fuse, normalize = scoring.fusion, NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
-        cells = meet(np.ascontiguousarray(labels[:, :r]))
-        how = {"agreement": scoring.agreement, "unassigned": scoring.unassigned}
-        by_cell = stability(cells, match_runs(cells), cells.rows, **how)
-        counted = s[:, :r]
-        if scoring.unassigned == "disagree":
-            counted = np.where(labels[:, :r] < 0, 0.0, counted)
-        scores = fuse(by_cell.c[cells.of], normalize(*mean_and_std(counted)))
-        yield scores, standard_errors(cells.of, by_cell, counted, normalize, fuse)
+        cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
+        model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
+        by_cell = model.stability(cells.rows)
+        counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.of])
+        errors = standard_errors(cells.of, by_cell, counted, normalize, fuse)
+        yield fuse(by_cell.c[cells.of], geometry), errors
 
 
 def prefixes(R: int) -> list[int]:
     """Numbers of runs from 2 to R: all, or 40 of them, denser where there are few runs."""
     if R <= _MOST_PREFIXES:
         return list(range(2, R + 1))
-    return np.unique(np.geomspace(2, R, _MOST_PREFIXES).round().astype(int)).tolist()
+    return [int(r) for r in np.unique(np.geomspace(2, R, _MOST_PREFIXES).round())]
 
 
 def check_prefixes(n_runs: Any, R: int) -> list[int]:
@@ -76,15 +73,16 @@ def check_prefixes(n_runs: Any, R: int) -> list[int]:
         raise TypeError(
             f"n_runs={n_runs!r} must be a sequence of numbers of runs, such as [2, 5, 10]."
         )
-    given = {check_count("n_runs", r, at_least=2) for r in n_runs}
-    if given and max(given) > R:
+    numbers = sorted({check_count("n_runs", r, at_least=2) for r in n_runs} | {R})
+    if numbers[-1] > R:
         raise ValueError(
-            f"n_runs goes up to {max(given)}, and there are {R} runs; ask for at most {R}."
+            f"n_runs goes up to {numbers[-1]}, and there are {R} runs; ask for at most {R}."
         )
-    return sorted(given | {R})
+    return numbers
 
 
-class ConvergenceDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConvergenceDisplay(ConfidenceDisplay):
     """How scores settle as runs are added.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. The first r runs are scored alone, as
@@ -130,34 +128,16 @@ class ConvergenceDisplay(Display):
     ([2, 4, 8, 12], 0.0)
     """
 
-    def __init__(
-        self,
-        *,
-        n_runs: Ints,
-        errors: Floats,
-        distances: Floats,
-        traces: Floats,
-        medians: Floats,
-        settled: float,
-        missing: str = "",
-    ) -> None:
-        self.n_runs = n_runs
-        self.errors = errors
-        self.distances = distances
-        self.traces = traces
-        self.medians = medians
-        self.settled = settled
-        self.missing = missing
+    n_runs: Ints
+    errors: Floats
+    distances: Floats
+    traces: Floats
+    medians: Floats
+    settled: float
+    missing: str = ""
 
     @classmethod
-    def from_estimator(
-        cls,
-        cake: Any,
-        *,
-        n_runs: Sequence[int] | None = None,
-        quantity: str = "errors",
-        ax: Axes | None = None,
-    ) -> ConvergenceDisplay:
+    def _compute_from_cake(cls, cake: Any, *, n_runs: Sequence[int] | None = None) -> Self:
         """Score the first runs of a fitted CAKE.
 
         Parameters
@@ -169,31 +149,25 @@ class ConvergenceDisplay(Display):
         quantity, ax
             As for :meth:`plot`.
         """
-        confidence = confidence_of(cake)
-        model = cake.model_
+        confidence, model = confidence_of(cake), cake.model_
         if not isinstance(model.clusters, Cells):
             raise ValueError(
                 "cake was fitted on data larger than memory, or Dask's, and keeps no silhouettes "
                 "to follow run by run; fit a sample of the rows that fits into memory."
             )
         s, _ = model.silhouettes()
-        return cls._of(confidence, s, model.scoring, n_runs).plot(ax, quantity=quantity)
+        return cls._follow(confidence, s, model.scoring, n_runs)
 
     @classmethod
-    def from_confidence(
+    def _compute(
         cls,
         confidence: Confidence,
         X: Any = None,
         *,
         silhouettes: Any = None,
-        fusion: str = "harmonic",
-        normalization: str = "clip",
-        agreement: str = "matching",
-        unassigned: str = "skip",
         n_runs: Sequence[int] | None = None,
-        quantity: str = "errors",
-        ax: Axes | None = None,
-    ) -> ConvergenceDisplay:
+        **scoring_options: str,
+    ) -> Self:
         """Score the first runs of a Confidence record.
 
         Parameters
@@ -203,30 +177,29 @@ class ConvergenceDisplay(Display):
             The points, where their silhouettes are those of the default metric, kernel and centres.
         silhouettes : (n, R) array, optional
             Otherwise the silhouettes of all runs, of :func:`clustertrust.geometry.silhouettes`.
-        fusion, normalization, agreement, unassigned
-            The options that the record was made with. Where they, or `X`, do not give its scores, a
-            ValueError says so.
         n_runs : sequence of int, optional
             Numbers of runs, from 2; None: all, or 40 of them. The number of all runs is always
             there.
         quantity, ax
             As for :meth:`plot`.
+        **scoring_options
+            `fusion`, `normalization`, `agreement` and `unassigned` that the record was made with,
+            where they are not the default. Where they, or `X`, do not give its scores, a ValueError
+            says so.
         """
-        confidence = check_confidence(confidence)
-        options = {
-            "fusion": fusion,
-            "normalization": normalization,
-            "agreement": agreement,
-            "unassigned": unassigned,
-        }
-        scoring = Scoring.from_params(options)
-        s = _silhouettes(confidence, X, silhouettes)
-        return cls._of(confidence, s, scoring, n_runs).plot(ax, quantity=quantity)
+        for name, value in scoring_options.items():
+            if name not in _SCORING_OPTIONS:
+                raise TypeError(
+                    f"ConvergenceDisplay.from_confidence: {name}={value!r} is not an option; a "
+                    f"record is made with {', '.join(_SCORING_OPTIONS)}."
+                )
+        scoring = Scoring.from_params(scoring_options)
+        s = silhouettes_of(confidence, X, silhouettes)
+        return cls._follow(confidence, s, scoring, n_runs)
 
     @classmethod
-    def _of(
-        cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any
-    ) -> ConvergenceDisplay:
+    def _follow(cls, confidence: Confidence, s: Floats, scoring: Scoring, n_runs: Any) -> Self:
+        """Score the first runs, given the silhouettes `s` (n, R) and the settings of the scores."""
         if confidence.agreement == "given":
             raise ValueError(
                 "confidence is an Audit: its scores compare runs with the given labels, not with "
@@ -238,37 +211,36 @@ class ConvergenceDisplay(Display):
                 "and is not followed run by run; score with fusion='harmonic' to see how stability "
                 "and geometry settle."
             )
-        labels, final = confidence.ensemble.labels, confidence.scores
-        at = check_prefixes(n_runs, confidence.n_runs)
-        (again, _), *_ = scores_of_prefixes(labels, s, [confidence.n_runs], scoring)
-        if not np.allclose(again, final, rtol=0, atol=1e-8, equal_nan=True):
+        ensemble, final = confidence.ensemble, confidence.scores
+        numbers = check_prefixes(n_runs, confidence.n_runs)
+        (of_all_runs, _), *_ = scores_of_prefixes(ensemble, s, [confidence.n_runs], scoring)
+        if not np.allclose(of_all_runs, final, rtol=0, atol=1e-8, equal_nan=True):
             raise ValueError(
                 "X, silhouettes and the options given do not lead to the scores of the record; "
                 "give the data and the options that it was made with, and for a metric, kernel or "
                 "centers of your own silhouettes=clustertrust.geometry.silhouettes(X, labels, …)."
             )
-        there = np.flatnonzero(~np.isnan(final))
-        ranked = there[np.argsort(final[there], kind="stable")]
-        followed = ranked[
-            np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)
-        ]
+        # NaN are last
+        ranked = np.argsort(final, kind="stable")[: np.count_nonzero(~np.isnan(final))]
+        spread = np.linspace(0, ranked.size - 1, min(TRACED, ranked.size)).round().astype(int)
         errors, distances, traces, medians = [], [], [], []
-        for scores, error in scores_of_prefixes(labels, s, at, scoring):
-            errors.append(_quantiles(error, [0.25, 0.5, 0.75]))
-            distances.append(_mean(np.abs(scores - final)))
-            traces.append(scores[followed])
-            medians.append(_quantiles(scores, [0.5])[0])
+        for scores, error in scores_of_prefixes(ensemble, s, numbers, scoring):
+            errors.append(np.quantile(without_nan(error), [0.25, 0.5, 0.75]))
+            distances.append(without_nan(np.abs(scores - final)).mean())
+            traces.append(scores[ranked[spread]])
+            medians.append(np.quantile(without_nan(scores), 0.5))
+        low, high = np.quantile(without_nan(final), [0.25, 0.75])
         return cls(
-            n_runs=np.array(at),
+            n_runs=np.array(numbers),
             errors=np.array(errors),
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=SETTLED * float(np.diff(_quantiles(final, [0.25, 0.75]))[0]),
+            settled=SETTLED * float(high - low),
             missing=missing_note(final),
         )
 
-    def plot(self, ax: Axes | None = None, *, quantity: str = "errors") -> ConvergenceDisplay:
+    def _draw(self, *, quantity: str = "errors") -> None:
         """Draw.
 
         Parameters
@@ -285,101 +257,64 @@ class ConvergenceDisplay(Display):
         ConvergenceDisplay
             Itself.
         """
-        require_matplotlib()
+        from matplotlib.ticker import MaxNLocator
+
         check_choice("quantity", quantity, QUANTITIES)
-        ax = self._start(ax, (6.4, 4.8))
         self.band_: Any = None
         self.settled_: Any = None
         self.colorbar_: Any = None
         self.traces_: list[Any] = []
-        notes = self._plot_errors() if quantity == "errors" else self._plot_scores()
-        from matplotlib.ticker import MaxNLocator
+        draw = self._draw_errors if quantity == "errors" else self._draw_scores
+        draw()
+        self.ax_.legend(fontsize="small")
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        self.ax_.set_xlabel("number of runs R")
+        self.ax_.set_ylim(bottom=0)
 
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set_xlabel("number of runs R")
-        ax.set_ylim(bottom=0)
-        self._add_notes(*notes, self.missing)
-        return self
-
-    def _plot_errors(self) -> tuple[str, ...]:
+    def _draw_errors(self) -> None:
+        ax, n_runs = self.ax_, self.n_runs
         low, median, high = self.errors.T
-        ax = self.ax_
+        blue, sky = CLUSTER_COLORS
         line: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 3}
-        (of_error,) = ax.plot(
-            self.n_runs, median, color=CLUSTER_COLORS[0], label="standard error, median", **line
-        )
-        self.band_ = ax.fill_between(
-            self.n_runs,
-            low,
-            high,
-            color=CLUSTER_COLORS[1],
-            alpha=0.4,
-            linewidth=0,
-            label="and its middle half",
-        )
-        (away,) = ax.plot(
-            self.n_runs,
-            self.distances,
-            color=LOW_COLOR,
-            linestyle="--",
-            label="mean distance from the final score",
-            **line,
-        )
-        self.lines_ = {"median": of_error, "distance": away}
-        self.settled_ = ax.axhline(
-            self.settled,
-            color="0.3",
-            linestyle=":",
-            label=f"settled: {SETTLED:g} of the interquartile range",
-        )
+        (of_median,) = ax.plot(n_runs, median, color=blue, label="standard error, median", **line)
+        band: dict[str, Any] = {"color": sky, "alpha": 0.4, "linewidth": 0}
+        self.band_ = ax.fill_between(n_runs, low, high, label="and its middle half", **band)
+        line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
+        (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
+        self.lines_ = {"median": of_median, "distance": of_distance}
+        label = f"settled: {SETTLED:g} of the interquartile range"
+        self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
-        ax.legend(fontsize="small")
-        return ("standard errors begin at three runs",) if np.isnan(median[0]) else ()
+        if np.isnan(median[0]):
+            self._add_notes("standard errors begin at three runs")
 
-    def _plot_scores(self) -> tuple[str, ...]:
-        from matplotlib import colormaps
+    def _draw_scores(self) -> None:
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
 
-        ax = self.ax_
-        scale = ScalarMappable(Normalize(0, scale_top(self.traces)), colormaps[SCORE_COLORS])
+        ax, n_runs = self.ax_, self.n_runs
+        scale = ScalarMappable(Normalize(0, scale_top(self.traces)), SCORE_COLORS)
         for trace in self.traces.T:
-            self.traces_ += ax.plot(self.n_runs, trace, color=scale.to_rgba(trace[-1]), linewidth=1)
-        (median,) = ax.plot(
-            self.n_runs, self.medians, color=ALL_COLOR, linewidth=3, label="median of all points"
-        )
-        self.lines_ = {"median": median}
+            self.traces_ += ax.plot(n_runs, trace, color=scale.to_rgba(trace[-1]), linewidth=1)
+        look: dict[str, Any] = {"color": ALL_COLOR, "linewidth": 3}
+        (of_median,) = ax.plot(n_runs, self.medians, label="median of all points", **look)
+        self.lines_ = {"median": of_median}
         self.colorbar_ = self.figure_.colorbar(scale, ax=ax, label="final score")
         ax.set(ylabel="score", title="Scores as runs are added")
-        ax.legend(fontsize="small")
-        return (f"{self.traces.shape[1]} points, spread evenly over the ranks of the final scores",)
+        n_points = self.traces.shape[1]
+        self._add_notes(f"{n_points} points, spread evenly over the ranks of the final scores")
 
 
-def _silhouettes(confidence: Confidence, X: Any, given: Any) -> Floats:
-    """Return the silhouettes given, or those of X in the runs of the record."""
-    if (X is None) == (given is None):
-        raise ValueError(
-            "X and silhouettes are "
-            + ("both missing" if X is None else "both given")
-            + "; give the points as X, or "
-            "their (n, R) silhouettes."
-        )
-    if given is None:
+def silhouettes_of(confidence: Confidence, X: Any, values: Any) -> Floats:
+    """Return the silhouettes given as `values`, or those of X in the runs of the record."""
+    remedy = "give the points as X, or their (n, R) silhouettes."
+    check_one_given(remedy, X=X, silhouettes=values)
+    if values is None:
         return silhouettes(X, confidence.ensemble, geometry=confidence.geometry_method)
-    s = check_floats("silhouettes", given, "an (n, R) array of numbers")
+    s = check_floats("silhouettes", values, "an (n, R) array of numbers")
     if s.shape != confidence.ensemble.labels.shape:
         raise ValueError(
             f"silhouettes has shape {s.shape}; points and runs are "
             f"{confidence.ensemble.labels.shape}."
         )
     return s
-
-
-def _quantiles(values: Floats, at: list[float]) -> Floats:
-    known = values[~np.isnan(values)]
-    return np.quantile(known, at) if known.size else np.full(len(at), np.nan)
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else np.nan

@@ -1,15 +1,16 @@
-"""A KProfile as a picture: how probable each k is, and which signals speak for it."""
+"""A KProfile as a picture: how probable each k is, and which signals support it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from clustertrust._palette import BLUE, GREEN, GREY, MISSING, PINK, VERMILION
-from clustertrust._types import Floats
-from clustertrust.displays.shared import Display, legend_on_top, require_matplotlib
+from clustertrust._types import Floats, Ints
+from clustertrust.displays.base import Display
 from clustertrust.k_profile.record import KProfile
 
 __all__ = ["KProfileDisplay"]
@@ -20,9 +21,11 @@ STYLES = {
     "likelihood": ("o-", GREEN),
     "stability": ("^-", PINK),
 }
-TOP = 1.02  # of the axis, below the legend
+# Of the axis, below the legend
+TOP = 1.02
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KProfileDisplay(Display):
     """The probability of each k as bars, and what each signal says as lines.
 
@@ -61,89 +64,79 @@ class KProfileDisplay(Display):
     ['likelihood', 'prior', 'stability']
     """
 
-    def __init__(
-        self,
-        *,
-        n_clusters: Any,
-        probability: Floats,
-        support: Mapping[str, Floats],
-        weakest: Floats,
-        best: int,
-        plausible: Sequence[int],
-        p_value: float | None = None,
-        beyond: Floats | None = None,
-        beyond_errors: Floats | None = None,
-    ) -> None:
-        self.n_clusters, self.probability, self.support = n_clusters, probability, support
-        self.weakest, self.best, self.plausible = weakest, best, plausible
-        self.p_value, self.beyond, self.beyond_errors = p_value, beyond, beyond_errors
+    n_clusters: Any
+    probability: Floats
+    support: Mapping[str, Floats]
+    weakest: Floats
+    best: int
+    plausible: Sequence[int]
+    p_value: float | None = None
+    beyond: Floats | None = None
+    beyond_errors: Floats | None = None
 
     @staticmethod
     def numbers(profile: KProfile) -> dict[str, Any]:
         """What the constructor takes, out of a profile."""
-        return {
-            "n_clusters": profile.n_clusters,
-            "probability": profile.probability,
-            "support": profile.support,
+        same = ("n_clusters", "probability", "support", "best", "plausible", "p_value")
+        return {name: getattr(profile, name) for name in same} | {
             "weakest": profile.weakest_score,
-            "best": profile.best,
-            "plausible": profile.plausible,
-            "p_value": profile.p_value,
             "beyond": profile.adjusted,
             "beyond_errors": profile.adjusted_error,
         }
 
     @classmethod
-    def from_profile(cls, profile: KProfile, *, ax: Any = None) -> KProfileDisplay:
-        """Draw what `choose_k` found."""
+    def from_profile(cls, profile: KProfile, *, ax: Any = None) -> Self:
+        """Draw what `choose_k` returns."""
         if not isinstance(profile, KProfile):
             raise TypeError(f"profile={profile!r} must be a KProfile, as choose_k returns it.")
-        return cls(**cls.numbers(profile)).plot(ax=ax)
+        return cls(**cls.numbers(profile)).plot(ax)
 
-    def plot(self, ax: Any = None) -> KProfileDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
+    def _figsize(self) -> tuple[float, float]:
+        return 7.0, 4.5
+
+    def _draw(self) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        ax = self._start(ax, (7.0, 4.5))
-        k = np.asarray(self.n_clusters)
-        colours = np.where(np.isin(k, self.plausible), GREY, MISSING)
-        colours[k == self.best] = VERMILION
-        self.bars_ = ax.bar(
-            k, self.probability, width=0.8, color=colours, alpha=0.6, zorder=0, label="probability"
-        )
+        ax, k = self.ax_, np.asarray(self.n_clusters)
+        colors = np.where(np.isin(k, self.plausible), GREY, MISSING)
+        colors[k == self.best] = VERMILION
+        look: dict[str, Any] = {"width": 0.8, "alpha": 0.6, "zorder": 0, "label": "probability"}
+        self.bars_ = ax.bar(k, self.probability, color=colors, **look)
         self.best_ = None if self.best == 1 else self.bars_[int(np.flatnonzero(k == self.best)[0])]
-        self.lines_ = {}
-        for name, values in self.support.items():
-            style, colour = STYLES[name]
-            (self.lines_[name],) = ax.plot(
-                k, values, style, color=colour, linewidth=1, markersize=4, label=name
-            )
-        (self.lines_["weakest"],) = ax.plot(
-            k, self.weakest, ":", color=GREY, linewidth=1, label="weakest cluster, mean score"
-        )
+        self.lines_: dict[str, Any] = {}
+        lines = [(name, *STYLES[name], values, name) for name, values in self.support.items()]
+        lines.append(("weakest", ":", GREY, self.weakest, "weakest cluster, mean score"))
+        for name, style, color, values, label in lines:
+            look = {"color": color, "label": label, "linewidth": 1, "markersize": 4}
+            (self.lines_[name],) = ax.plot(k, values, style, **look)
         if self.beyond is not None:
-            self._draw_beyond(ax, k)
+            self._draw_beyond(k, self.beyond)
         ax.set(xlabel="number of clusters", ylabel="0 to 1", ylim=(0, TOP), title=self._title())
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        legend_on_top(ax, columns=2)
-        return self
+        self._put_legend_on_top()
 
-    def _draw_beyond(self, ax: Any, k: Any) -> None:
-        assert self.beyond is not None
-        at = np.isfinite(self.beyond)
-        error = np.zeros(at.sum()) if self.beyond_errors is None else self.beyond_errors[at]
-        drawn = ax.errorbar(
-            k[at],
-            np.clip(self.beyond[at], 0, None),
-            error,
-            fmt="D",
-            color="black",
-            markersize=4,
-            linewidth=1,
-            label="beyond one cloud",
-        )
+    def _draw_beyond(self, k: Ints, beyond: Floats) -> None:
+        """Draw how far the data stand out from one cloud, where that was compared."""
+        compared = np.isfinite(beyond)
+        errors = 0.0 if self.beyond_errors is None else self.beyond_errors[compared]
+        look: dict[str, Any] = {"fmt": "D", "color": "black", "markersize": 4, "linewidth": 1}
+        heights = np.clip(beyond[compared], 0, None)
+        drawn = self.ax_.errorbar(k[compared], heights, errors, label="beyond one cloud", **look)
         self.lines_["beyond"] = drawn.lines[0]
+
+    def _put_legend_on_top(self) -> None:
+        """Draw the legend above everything else: the axis goes on until nothing is hidden."""
+        ax, figure = self.ax_, self.figure_.figure
+        low, high = ax.get_ylim()
+        ticks = [tick for tick in ax.get_yticks() if low <= tick <= high]
+        narrow: dict[str, Any] = {"ncols": 2, "columnspacing": 1.0, "handlelength": 1.4}
+        legend = ax.legend(loc="upper center", fontsize="small", **narrow)
+        figure.draw_without_rendering()
+        box = legend.get_window_extent().transformed(ax.transAxes.inverted())
+        # Axes that are too small for a legend keep a fifth
+        free = max(0.2, box.y0 - 0.02)
+        ax.set_ylim(low, low + (high - low) / free)
+        ax.set_yticks(ticks)
 
     def _title(self) -> str:
         """Return the recommendation in one line."""

@@ -1,22 +1,24 @@
-"""A Reliability record as a picture: what happened where a probability was foretold."""
+"""A Reliability record as a picture: outcomes against predicted probabilities."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust.calibration import Calibrator, Reliability, reliability
-from clustertrust.displays.shared import MISSING_COLOR, Display, require_matplotlib
+from clustertrust.displays.base import Display
+from clustertrust.displays.shared import MISSING_COLOR
 
 __all__ = ["ReliabilityDisplay"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):
-    """Share of right assignments over the probability foretold, one point per bin, beside the
-    diagonal of a perfect one.
+    """Share of right assignments over the predicted probability, one point per bin, with the
+    diagonal of a perfect calibration.
 
     Parameters
     ----------
@@ -41,28 +43,18 @@ class ReliabilityDisplay(Display):
     [0.0, 1.0]
     """
 
-    def __init__(
-        self,
-        *,
-        predicted: Floats,
-        observed: Floats,
-        low: Floats,
-        high: Floats,
-        counts: NDArray,
-        brier_score: float,
-        expected_calibration_error: float,
-        name: str = "",
-    ) -> None:
-        self.predicted, self.observed = predicted, observed
-        self.low, self.high, self.counts = low, high, counts
-        self.brier_score, self.expected_calibration_error = brier_score, expected_calibration_error
-        self.name = name
+    predicted: Floats
+    observed: Floats
+    low: Floats
+    high: Floats
+    counts: Ints
+    brier_score: float
+    expected_calibration_error: float
+    name: str = ""
 
     @classmethod
-    def from_reliability(
-        cls, record: Reliability, *, name: str = "", ax: Any = None
-    ) -> ReliabilityDisplay:
-        """Draw what `reliability` found."""
+    def from_reliability(cls, record: Reliability, *, name: str = "", ax: Any = None) -> Self:
+        """Draw what `reliability` returns."""
         if not isinstance(record, Reliability):
             raise TypeError(
                 f"record={record!r} must be what clustertrust.calibration.reliability returns."
@@ -79,7 +71,7 @@ class ReliabilityDisplay(Display):
         strategy: str = "quantile",
         name: str = "",
         ax: Any = None,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Draw probabilities against what is right.
 
         Arguments of :func:`clustertrust.calibration.reliability`.
@@ -91,7 +83,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def from_calibrator(
         cls, calibrator: Calibrator, scores: Any, correct: Any, *, n_bins: int = 10, ax: Any = None
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Draw what a fitted calibrator says of points that it was not fitted on."""
         if not isinstance(calibrator, Calibrator):
             raise TypeError(
@@ -101,10 +93,11 @@ class ReliabilityDisplay(Display):
             calibrator.predict(scores), correct, n_bins=n_bins, name=calibrator.method_, ax=ax
         )
 
-    def plot(self, ax: Any = None) -> ReliabilityDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
-        ax = self._start(ax, (4.6, 4.4))
+    def _figsize(self) -> tuple[float, float]:
+        return 4.6, 4.4
+
+    def _draw(self) -> None:
+        ax = self.ax_
         (self.diagonal_,) = ax.plot([0, 1], [0, 1], color=MISSING_COLOR, linewidth=1, zorder=0)
         errors = np.abs(np.vstack([self.observed - self.low, self.high - self.observed]))
         measured = f"ECE {self.expected_calibration_error:.3f}, Brier {self.brier_score:.3f}"
@@ -112,12 +105,6 @@ class ReliabilityDisplay(Display):
         self.points_ = ax.errorbar(
             self.predicted, self.observed, errors, marker="o", capsize=2, label=label
         )
-        ax.set(
-            xlabel="probability foretold",
-            ylabel="share of assignments that are right",
-            xlim=(0, 1),
-            ylim=(0, 1.02),
-        )
-        ax.set_aspect("equal")
+        ax.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
+        ax.set(xlabel="probability foretold", ylabel="share of assignments that are right")
         ax.legend(loc="lower right", fontsize="small")
-        return self

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,79 +12,64 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_matrix, check_same_rows, is_frame
 from clustertrust._views import View, data_view, given_view
+from clustertrust.displays.base import confidence_of
+from clustertrust.displays.points import MAX_POINTS, PointsDisplay
 from clustertrust.displays.shared import (
-    FEW_NAMES,
-    MAX_POINTS,
     MISSING_COLOR,
     NOT_ASSIGNED,
-    Display,
-    check_confidence,
-    check_max_points,
-    check_scatter_kw,
-    confidence_of,
-    draw_order,
-    draw_points,
+    check_one_given,
     groups_of,
+    letter_size,
     push_apart,
-    require_matplotlib,
-    sample_note,
-    scatter_look,
     written,
 )
-from clustertrust.distances.metrics import has_no_points
 from clustertrust.results import Confidence
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
+def view_of(X: Any, embedding: Any, row_names: pd.Index, column_names: Any = None) -> View:
+    """Where to draw the points: at the embedding, at the two columns of X, or at its principal
+    components.
 
-def view_of(X: Any, embedding: Any, row_names: pd.Index, names: Any = None) -> View:
-    """Where to draw the points: at the embedding given, at the two columns of X, or at its
-    principal components.
-
-    `row_names` are those of the points that were scored. One column gets a random height. `names`
-    are those of the columns of X where X itself does not have them.
+    `row_names` are those of the points that were scored. One column gets a random height.
+    `column_names` are those of X where X itself does not have them.
     """
-    if (X is None) == (embedding is None):
-        raise ValueError(
-            "X and embedding are "
-            + ("both missing" if X is None else "both given")
-            + "; give the data as X, or the "
-            "(n, 2) places to draw the points at as embedding."
-        )
-    if embedding is not None:
-        return _given(embedding, row_names)
-    n, given, names = len(row_names), X, list(X.columns) if is_frame(X) else names
-    X = check_matrix(X)
-    if X.shape[0] != n:
-        raise ValueError(
-            f"X has {X.shape[0]} rows for {n} scores; give the data that were scored, in the same "
-            "order."
-        )
-    if isinstance(given, pd.DataFrame):
-        check_same_rows("X", given.index, "to_frame()", row_names)
-    columns = (
-        [f"feature {i}" for i in range(X.shape[1])]
-        if names is None
-        else [written(name) for name in names]
+    check_one_given(
+        "give the data as X, or the (n, 2) places to draw the points at as embedding.",
+        X=X,
+        embedding=embedding,
     )
+    if X is None:
+        return _embedding_view(embedding, row_names)
+    n, names = len(row_names), list(X.columns) if is_frame(X) else column_names
+    matrix = check_matrix(X)
+    if matrix.shape[0] != n:
+        raise ValueError(
+            f"X has {matrix.shape[0]} rows for {n} scores; give the data that were scored, in the "
+            "same order."
+        )
+    if isinstance(X, pd.DataFrame):
+        check_same_rows("X", X.index, "to_frame()", row_names)
+    if names is None:
+        names = [f"feature {i}" for i in range(matrix.shape[1])]
+    heights = np.random.default_rng(0).uniform(size=n)
     return data_view(
-        X, columns, np.random.default_rng(0).uniform(size=n), "random height (X has one column)"
+        matrix, [written(name) for name in names], heights, "random height (X has one column)"
     )
 
 
-def _given(embedding: Any, row_names: pd.Index) -> View:
+def _embedding_view(embedding: Any, row_names: pd.Index) -> View:
     view = given_view(embedding, row_names, "to_frame()")
-    whole = np.isfinite(view.xy).all(axis=1)
-    if not whole.all():
+    is_complete = np.isfinite(view.xy).all(axis=1)
+    if not is_complete.all():
         raise ValueError(
-            f"embedding is missing or infinite in row {int(np.argmin(whole))}; every point needs a "
-            "place."
+            f"embedding is missing or infinite in row {int(np.argmin(is_complete))}; every point "
+            "needs a place."
         )
     return replace(view, names=(written(view.names[0]), written(view.names[1])))
 
 
-class ScoreScatterDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScoreScatterDisplay(PointsDisplay):
     """Every point at its place, coloured by score.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`. Points of two features are drawn as they
@@ -122,32 +107,14 @@ class ScoreScatterDisplay(Display):
     'principal component 1 (92% of the variance)'
     """
 
-    def __init__(
-        self,
-        *,
-        points: Floats,
-        axis_names: tuple[str, str],
-        scores: Floats,
-        labels: Ints,
-        label_names: NDArray,
-    ) -> None:
-        self.points = points
-        self.axis_names = axis_names
-        self.scores = scores
-        self.labels = labels
-        self.label_names = label_names
+    points: Floats
+    axis_names: tuple[str, str]
+    scores: Floats
+    labels: Ints
+    label_names: NDArray[Any]
 
     @classmethod
-    def from_estimator(
-        cls,
-        cake: Any,
-        X: Any = None,
-        *,
-        embedding: Any = None,
-        ax: Axes | None = None,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> ScoreScatterDisplay:
+    def _compute_from_cake(cls, cake: Any, X: Any = None, *, embedding: Any = None) -> Self:
         """Draw the scores of a fitted CAKE.
 
         Parameters
@@ -160,26 +127,17 @@ class ScoreScatterDisplay(Display):
         ax, max_points, scatter_kw
             As for :meth:`plot`.
         """
-        confidence = confidence_of(cake)
-        names = None
-        if X is None and embedding is None and has_no_points(cake.metric):
-            embedding = cake.model_.view()
-        elif X is None and embedding is None:
-            X, names = cake.X_fit_, getattr(cake, "feature_names_in_", None)
-        view = view_of(X, embedding, confidence.row_names(), names)
-        return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
+        confidence, column_names = confidence_of(cake), None
+        if X is None and embedding is None:
+            if cake.fitted_geometry_.used_metric.is_coordinate_free:
+                embedding = cake.model_.view()
+            else:
+                X, column_names = cake.X_fit_, getattr(cake, "feature_names_in_", None)
+        view = view_of(X, embedding, confidence.row_names(), column_names)
+        return cls._at(view, confidence)
 
     @classmethod
-    def from_confidence(
-        cls,
-        confidence: Confidence,
-        X: Any = None,
-        *,
-        embedding: Any = None,
-        ax: Axes | None = None,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> ScoreScatterDisplay:
+    def _compute(cls, confidence: Confidence, X: Any = None, *, embedding: Any = None) -> Self:
         """Draw the scores of a Confidence record.
 
         Parameters
@@ -192,12 +150,10 @@ class ScoreScatterDisplay(Display):
         ax, max_points, scatter_kw
             As for :meth:`plot`.
         """
-        confidence = check_confidence(confidence)
-        view = view_of(X, embedding, confidence.row_names())
-        return cls._of(confidence, view).plot(ax, max_points=max_points, scatter_kw=scatter_kw)
+        return cls._at(view_of(X, embedding, confidence.row_names()), confidence)
 
     @classmethod
-    def _of(cls, confidence: Confidence, view: View) -> ScoreScatterDisplay:
+    def _at(cls, view: View, confidence: Confidence) -> Self:
         return cls(
             points=view.xy,
             axis_names=view.names,
@@ -206,13 +162,9 @@ class ScoreScatterDisplay(Display):
             label_names=confidence.label_names,
         )
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_points: int | None = MAX_POINTS,
-        scatter_kw: dict[str, Any] | None = None,
-    ) -> ScoreScatterDisplay:
+    def _draw(
+        self, *, max_points: int | None = MAX_POINTS, scatter_kw: dict[str, Any] | None = None
+    ) -> None:
         """Draw.
 
         Parameters
@@ -230,45 +182,28 @@ class ScoreScatterDisplay(Display):
         ScoreScatterDisplay
             Itself.
         """
-        require_matplotlib()
-        max_points = check_max_points(max_points)
-        ax = self._start(ax, (6.4, 4.8))
-        self.shown_ = draw_order(len(self.scores), max_points)
-        look = scatter_look(self.scores, len(self.shown_)) | check_scatter_kw(scatter_kw)
-        scored = ~np.isnan(self.scores[self.shown_])
-        assigned = self.labels[self.shown_] >= 0
-        self.points_ = self._scatter(self.shown_[scored & assigned], look)
-        loose, missing = self.shown_[scored & ~assigned], self.shown_[~scored]
-        edge = {
-            "marker": "s",
-            "edgecolors": "black",
-            "linewidths": 0.8,
-            "label": f"{NOT_ASSIGNED} ({loose.size:,})",
-        }
-        self.not_assigned_ = self._scatter(loose, look | edge) if loose.size else None
-        self.missing_ = None
+        ax = self.ax_
+        self.shown_, look = self._sample(max_points, scatter_kw)
+        is_scored = ~np.isnan(self.scores[self.shown_])
+        is_assigned = self.labels[self.shown_] >= 0
+        self.points_ = self._scatter(self.points, self.shown_[is_scored & is_assigned], look)
+        loose, missing = self.shown_[is_scored & ~is_assigned], self.shown_[~is_scored]
+        self.not_assigned_ = self.missing_ = None
+        if loose.size:
+            label = f"{NOT_ASSIGNED} ({loose.size:,})"
+            edge = {"marker": "s", "edgecolors": "black", "linewidths": 0.8, "label": label}
+            self.not_assigned_ = self._scatter(self.points, loose, look | edge)
         if missing.size:
-            plain = {
-                "s": 2 * np.asarray(look["s"]),
-                "rasterized": look["rasterized"],
-                "linewidths": 1,
-            }
-            label = f"no score ({missing.size:,})"
+            cross = {name: look[name] for name in ("s", "rasterized")}
+            cross |= {"s": 2 * np.asarray(look["s"]), "marker": "x", "color": MISSING_COLOR}
             x, y = self.points[missing].T
-            self.missing_ = ax.scatter(x, y, marker="x", color=MISSING_COLOR, label=label, **plain)
+            label = f"no score ({missing.size:,})"
+            self.missing_ = ax.scatter(x, y, linewidths=1, label=label, **cross)
         if loose.size or missing.size:
             ax.legend(loc="best", fontsize="small", framealpha=0.9)
         self.cluster_texts_ = self._name_clusters()
-        self.colorbar_ = (
-            self.figure_.colorbar(self.points_, ax=ax, label="score") if scored.any() else None
-        )
+        self.colorbar_ = self._add_colorbar(self.points_)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title="Score of each point")
-        self._add_notes(sample_note(len(self.scores), len(self.shown_)))
-        return self
-
-    def _scatter(self, positions: Ints, look: dict[str, Any]) -> Any:
-        x, y = self.points[positions].T
-        return draw_points(self.ax_, x, y, self.scores[positions], look)
 
     def _name_clusters(self) -> list[Any]:
         """Write each name at the member nearest to its cluster's median.
@@ -277,39 +212,35 @@ class ScoreScatterDisplay(Display):
         """
         from matplotlib.patheffects import withStroke
 
+        ax = self.ax_
         groups = [group for group in groups_of(self.labels, self.label_names) if group.assigned]
         if not groups:
             return []
         places = np.array([middle_member(self.points[group.members]) for group in groups])
-        size = 10.0 if len(groups) <= FEW_NAMES else 8.0
-        self.ax_.autoscale_view()
-        at = (
-            self.ax_.transData.transform(places) * 72 / self.figure_.dpi
-        )  # in points of print, as letters are
+        size = letter_size(len(groups))
+        ax.autoscale_view()
+        # In points of print, as letters are
+        printed = ax.transData.transform(places) * 72 / self.figure_.dpi
         boxes = np.array([[0.75 * size * len(group.name), 1.3 * size] for group in groups])
-        moved = push_apart(at, boxes) - at
-        texts = []
-        for group, place, offset in zip(groups, places, moved, strict=True):
-            line = (
-                {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
-                if offset.any()
-                else None
+        offsets = push_apart(printed, boxes) - printed
+        line = {"arrowstyle": "-", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "size": size, "weight": "bold"}
+        look["path_effects"] = [withStroke(linewidth=2.5, foreground="white")]
+        return [
+            ax.annotate(
+                group.name,
+                place,
+                offset,
+                textcoords="offset points",
+                arrowprops=line if offset.any() else None,
+                **look,
             )
-            options: dict[str, Any] = {
-                "textcoords": "offset points",
-                "ha": "center",
-                "va": "center",
-                "size": size,
-            }
-            texts.append(
-                self.ax_.annotate(
-                    group.name, place, offset, weight="bold", arrowprops=line, **options
-                )
-            )
-            texts[-1].set_path_effects([withStroke(linewidth=2.5, foreground="white")])
-        return texts
+            for group, place, offset in zip(groups, places, offsets, strict=True)
+        ]
 
 
 def middle_member(points: Floats) -> Floats:
     """The point nearest to the median of its cluster: unlike the median itself, always inside."""
-    return points[np.argmin(((points - np.median(points, axis=0)) ** 2).sum(axis=1))]
+    squares = ((points - np.median(points, axis=0)) ** 2).sum(axis=1)
+    middle: Floats = points[np.argmin(squares)]
+    return middle

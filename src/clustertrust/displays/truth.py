@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from clustertrust._palette import BLACK, BLUE, ORANGE, PINK
-from clustertrust._types import Bools, Floats
+from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_flag
-from clustertrust.displays.shared import (
-    CLUSTER_COLORS,
-    LOW_COLOR,
-    Display,
-    check_confidence,
-    confidence_of,
-    missing_note,
-    require_matplotlib,
-    written,
-)
+from clustertrust.displays.base import ConfidenceDisplay
+from clustertrust.displays.shared import CLUSTER_COLORS, LOW_COLOR, missing_note, written
 from clustertrust.evaluation import (
     COVERAGES,
     Curve,
@@ -33,32 +26,36 @@ from clustertrust.results import Confidence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-# Four that differ in lightness as well as in hue, so that they stay apart in grey.
+# Four that differ in lightness as well as in hue, so that they stay apart in grey
 CURVE_COLORS = (BLUE, ORANGE, BLACK, PINK)
 CURVE_DASHES = ("-", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _CURVE = "clustertrust-curve"
-_MOST_LABELLED = 12  # bins, up to which accuracies and scores are written beside the bars
+# Bins, up to which accuracies and scores are written beside the bars
+_MOST_LABELLED = 12
+_COVERAGE = "coverage: share of the points kept, the surest first"
 
 
 def scores_and_correct(confidence: Confidence, y: Any) -> tuple[Floats, Bools]:
-    """Return known scores, and whether each point is right after the best matching of these."""
-    confidence = check_confidence(confidence)
+    """Return the scores that are numbers, and whether each of their points is right.
+
+    Clusters and classes are matched among these points.
+    """
     scores = confidence.scores
     truth = np.asarray(y)
     if truth.shape != scores.shape:
         raise ValueError(
             f"y has shape {truth.shape}; give the true class of each of the {scores.size} points."
         )
-    there = ~np.isnan(scores)
-    if not there.any():
+    is_scored = ~np.isnan(scores)
+    if not is_scored.any():
         raise ValueError(
             "confidence has no score that is a number; there is nothing to compare with y."
         )
-    return scores[there], correctness(confidence.labels[there], truth[there])
+    return scores[is_scored], correctness(confidence.labels[is_scored], truth[is_scored])
 
 
-class RiskCoverageDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RiskCoverageDisplay(ConfidenceDisplay):
     """Share of errors among the surest points, as more of them are kept.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. Two lines
@@ -94,51 +91,26 @@ class RiskCoverageDisplay(Display):
     [0.0, 0.0, 0.0, 0.0, 0.2]
     """
 
-    def __init__(self, *, curve: Curve, ideal: Curve, aurc: float, missing: str = "") -> None:
-        self.curve = curve
-        self.ideal = ideal
-        self.aurc = aurc
-        self.missing = missing
+    curve: Curve
+    ideal: Curve
+    aurc: float
+    missing: str = ""
 
     @classmethod
-    def from_estimator(
-        cls,
-        cake: Any,
-        y: Any,
-        *,
-        ax: Axes | None = None,
-        name: str = "CAKE",
-        references: bool = True,
-    ) -> RiskCoverageDisplay:
-        """Compare a fitted CAKE with the classes y.
+    def _compute(cls, confidence: Confidence, y: Any) -> Self:
+        """Compare a fitted CAKE or a record with the classes y.
 
         The other arguments are those of :meth:`plot`.
         """
-        return cls.from_confidence(confidence_of(cake), y, ax=ax, name=name, references=references)
-
-    @classmethod
-    def from_confidence(
-        cls,
-        confidence: Confidence,
-        y: Any,
-        *,
-        ax: Axes | None = None,
-        name: str = "CAKE",
-        references: bool = True,
-    ) -> RiskCoverageDisplay:
-        """Compare a record with the classes y; the other arguments are those of :meth:`plot`."""
         scores, correct = scores_and_correct(confidence, y)
-        display = cls(
+        return cls(
             curve=risk_coverage_curve(scores, correct),
             ideal=risk_coverage_curve(correct.astype(np.float64), correct),
             aurc=aurc(scores, correct),
             missing=missing_note(confidence.scores),
         )
-        return display.plot(ax, name=name, references=references)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True
-    ) -> RiskCoverageDisplay:
+    def _draw(self, *, name: str = "CAKE", references: bool = True) -> None:
         """Draw.
 
         Parameters
@@ -155,36 +127,25 @@ class RiskCoverageDisplay(Display):
         RiskCoverageDisplay
             Itself.
         """
-        require_matplotlib()
-        ax = self._start(ax, (6.4, 4.8))
+        check_flag("references", references)
+        ax = self.ax_
         self.line_ = draw_curve(ax, self.curve, f"{written(name)} (area {self.aurc:.3f})")
         self.chance_ = self.ideal_ = None
-        if check_flag("references", references):
-            self.chance_ = ax.axhline(
-                self.curve.value[-1], color="0.4", linestyle=":", label="random order"
-            )
-            (self.ideal_,) = ax.plot(
-                self.ideal.coverage,
-                self.ideal.value,
-                color="0.4",
-                linestyle="--",
-                label="best order",
-                zorder=1,
-            )
-        ax.set(
-            xlabel="coverage: share of the points kept, the surest first",
-            ylabel="risk: share of errors among them",
-            title="Risk and coverage",
-            xlim=(0, 1),
-        )
+        if references:
+            chance, ideal = self.curve.value[-1], self.ideal
+            self.chance_ = ax.axhline(chance, color="0.4", linestyle=":", label="random order")
+            look: dict[str, Any] = {"color": "0.4", "linestyle": "--", "zorder": 1}
+            (self.ideal_,) = ax.plot(ideal.coverage, ideal.value, label="best order", **look)
+        ax.set(xlabel=_COVERAGE, ylabel="risk: share of errors among them", xlim=(0, 1))
+        ax.set_title("Risk and coverage")
         top = max(0.01, *(np.asarray(line.get_ydata(), dtype=float).max() for line in ax.lines))
-        ax.set_ylim(-0.02 * top, 1.05 * top)  # a risk of 0 stays visible above the axis
+        # A risk of 0 stays visible above the axis
+        ax.set_ylim(-0.02 * top, 1.05 * top)
         ax.legend(fontsize="small")
-        self._add_notes(self.missing)
-        return self
 
 
-class CoverageAccuracyDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoverageAccuracyDisplay(ConfidenceDisplay):
     """Accuracy among the surest points, as more of them are kept.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed.
@@ -217,52 +178,24 @@ class CoverageAccuracyDisplay(Display):
     [1.0, 0.8]
     """
 
-    def __init__(self, *, curve: Curve, accuracy: float, missing: str = "") -> None:
-        self.curve = curve
-        self.accuracy = accuracy
-        self.missing = missing
+    curve: Curve
+    accuracy: float
+    missing: str = ""
 
     @classmethod
-    def from_estimator(
-        cls,
-        cake: Any,
-        y: Any,
-        *,
-        coverages: Any = tuple(COVERAGES),
-        alignment: str = "global",
-        ax: Axes | None = None,
-        name: str = "CAKE",
-        references: bool = True,
-    ) -> CoverageAccuracyDisplay:
-        """Compare a fitted CAKE with the classes y.
-
-        The arguments are those of :meth:`from_confidence`.
-        """
-        how: dict[str, Any] = {
-            "coverages": coverages,
-            "alignment": alignment,
-            "name": name,
-            "references": references,
-        }
-        return cls.from_confidence(confidence_of(cake), y, ax=ax, **how)
-
-    @classmethod
-    def from_confidence(
+    def _compute(
         cls,
         confidence: Confidence,
         y: Any,
         *,
         coverages: Any = tuple(COVERAGES),
         alignment: str = "global",
-        ax: Axes | None = None,
-        name: str = "CAKE",
-        references: bool = True,
-    ) -> CoverageAccuracyDisplay:
-        """Compare a record with the classes y.
+    ) -> Self:
+        """Compare a fitted CAKE or a record with the classes y.
 
         Parameters
         ----------
-        confidence : Confidence
+        cake, confidence : fitted CAKE, or Confidence
         y : (n,) true classes
         coverages : sequence of numbers in (0, 1]
         alignment : {"global", "subset"}
@@ -271,18 +204,15 @@ class CoverageAccuracyDisplay(Display):
             As for :meth:`plot`.
         """
         _, correct = scores_and_correct(confidence, y)
-        display = cls(
+        return cls(
             curve=coverage_accuracy_curve(
                 confidence.scores, confidence.labels, y, coverages=coverages, alignment=alignment
             ),
             accuracy=float(correct.mean()),
             missing=missing_note(confidence.scores),
         )
-        return display.plot(ax, name=name, references=references)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str = "CAKE", references: bool = True
-    ) -> CoverageAccuracyDisplay:
+    def _draw(self, *, name: str = "CAKE", references: bool = True) -> None:
         """Draw.
 
         Parameters
@@ -299,41 +229,32 @@ class CoverageAccuracyDisplay(Display):
         CoverageAccuracyDisplay
             Itself.
         """
-        require_matplotlib()
-        ax = self._start(ax, (6.4, 4.8))
-        self.all_ = None
-        if check_flag("references", references):
-            self.all_ = ax.axhline(
-                self.accuracy, color="0.4", linestyle=":", label=f"all points: {self.accuracy:.3f}"
-            )
+        check_flag("references", references)
+        ax = self.ax_
+        self.all_ = draw_accuracy(ax, self.accuracy, "0.4", ":") if references else None
         self.line_ = draw_curve(ax, self.curve, written(name), marker="o")
-        ax.set(
-            xlabel="coverage: share of the points kept, the surest first",
-            ylabel="accuracy among them",
-            title="Coverage and accuracy",
-            xlim=(0, 1.02),
-        )
-        if ax.get_ylim()[1] > 1.02:  # around one value matplotlib leaves room on both sides
-            ax.set_ylim(top=1.02, auto=None)  # further curves may still move the lower end
+        ax.set(xlabel=_COVERAGE, ylabel="accuracy among them", xlim=(0, 1.02))
+        ax.set_title("Coverage and accuracy")
+        # Around one value matplotlib leaves room on both sides; further curves may still move the
+        # lower end
+        if ax.get_ylim()[1] > 1.02:
+            ax.set_ylim(top=1.02, auto=None)
         ax.legend(fontsize="small")
-        self._add_notes(self.missing)
-        return self
 
 
 def draw_curve(ax: Axes, curve: Curve, label: str, marker: str = "") -> Any:
     """Draw one more curve on these axes, in its own colour and dash."""
     drawn = sum(line.get_gid() == _CURVE for line in ax.lines)
-    (line,) = ax.plot(
-        curve.coverage,
-        curve.value,
-        color=CURVE_COLORS[drawn % len(CURVE_COLORS)],
-        linestyle=CURVE_DASHES[drawn % len(CURVE_DASHES)],
-        linewidth=2,
-        marker=marker,
-        label=label,
-        gid=_CURVE,
-    )
+    i = drawn % len(CURVE_COLORS)
+    look: dict[str, Any] = {"color": CURVE_COLORS[i], "linestyle": CURVE_DASHES[i]}
+    look |= {"linewidth": 2, "marker": marker, "label": label, "gid": _CURVE}
+    (line,) = ax.plot(curve.coverage, curve.value, **look)
     return line
+
+
+def draw_accuracy(ax: Axes, accuracy: float, color: str, dash: str) -> Any:
+    """Draw the line at the accuracy of all points."""
+    return ax.axhline(accuracy, color=color, linestyle=dash, label=f"all points: {accuracy:.3f}")
 
 
 def highest_by_bin(scores: Floats, n_bins: int) -> Floats:
@@ -341,7 +262,8 @@ def highest_by_bin(scores: Floats, n_bins: int) -> Floats:
     return np.array([part[0] for part in np.array_split(np.sort(scores)[::-1], n_bins)])[::-1]
 
 
-class DecileDisplay(Display):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecileDisplay(ConfidenceDisplay):
     """Accuracy by decile of the score, or by any other number of bins of equal size.
 
     Use :meth:`from_estimator` or :meth:`from_confidence`; the true classes y are needed. A score
@@ -377,70 +299,46 @@ class DecileDisplay(Display):
     [0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    def __init__(
-        self, *, accuracies: Floats, highest: Floats, accuracy: float, missing: str = ""
-    ) -> None:
-        self.accuracies = accuracies
-        self.highest = highest
-        self.accuracy = accuracy
-        self.missing = missing
+    accuracies: Floats
+    highest: Floats
+    accuracy: float
+    missing: str = ""
 
     @classmethod
-    def from_estimator(
-        cls, cake: Any, y: Any, *, n_bins: int = 10, ax: Axes | None = None
-    ) -> DecileDisplay:
-        """Compare a fitted CAKE with the classes y in `n_bins` bins."""
-        return cls.from_confidence(confidence_of(cake), y, n_bins=n_bins, ax=ax)
-
-    @classmethod
-    def from_confidence(
-        cls, confidence: Confidence, y: Any, *, n_bins: int = 10, ax: Axes | None = None
-    ) -> DecileDisplay:
-        """Compare a record with the classes y in `n_bins` bins."""
+    def _compute(cls, confidence: Confidence, y: Any, *, n_bins: int = 10) -> Self:
+        """Compare a fitted CAKE or a record with the classes y in `n_bins` bins."""
         scores, correct = scores_and_correct(confidence, y)
-        display = cls(
+        return cls(
             accuracies=accuracy_by_bin(scores, correct, n_bins=n_bins),
             highest=highest_by_bin(scores, n_bins),
             accuracy=float(correct.mean()),
             missing=missing_note(confidence.scores),
         )
-        return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> DecileDisplay:
-        """Draw on `ax`, or on a new figure, and return itself."""
-        require_matplotlib()
+    def _figsize(self) -> tuple[float, float]:
+        return 7.2, 4.8
+
+    def _draw(self) -> None:
+        ax, n_bins = self.ax_, len(self.accuracies)
+        bins = np.arange(1, n_bins + 1)
+        self.bars_ = ax.bar(bins, self.accuracies, color=CLUSTER_COLORS[0], width=0.85)
+        self.all_ = draw_accuracy(ax, self.accuracy, LOW_COLOR, "--")
+        xlabel = f"{'decile' if n_bins == 10 else 'bin'} of the score, the least sure points first"
+        if n_bins <= _MOST_LABELLED:
+            xlabel += ", and its highest score"
+            self._label_bars(bins)
+        # Room for the legend above the bars
+        ax.set(ylim=(0, 1.2), yticks=np.arange(6) / 5)
+        ax.set(xlabel=xlabel, ylabel="accuracy", title="Accuracy by score")
+        ax.legend(loc="upper left", fontsize="small")
+
+    def _label_bars(self, bins: Ints) -> None:
+        """Write the accuracy above each bar, and the highest score of its bin below."""
         from matplotlib.patheffects import withStroke
 
-        ax = self._start(ax, (7.2, 4.8))
-        n_bins = len(self.accuracies)
-        at = np.arange(1, n_bins + 1)
-        self.bars_ = ax.bar(at, self.accuracies, color=CLUSTER_COLORS[0], width=0.85)
-        self.all_ = ax.axhline(
-            self.accuracy, color=LOW_COLOR, linestyle="--", label=f"all points: {self.accuracy:.3f}"
-        )
-        kind, few = "decile" if n_bins == 10 else "bin", n_bins <= _MOST_LABELLED
-        if few:
-            texts = ax.bar_label(
-                self.bars_,
-                labels=[f"{value:.2f}" for value in self.accuracies],
-                size="small",
-                padding=2,
-            )
-            for (
-                text
-            ) in texts:  # legible also where the line at the accuracy of all points crosses them
-                text.set_path_effects([withStroke(linewidth=3, foreground="white")])
-            ax.set_xticks(
-                at, [f"{i}\n≤ {highest:.2f}" for i, highest in zip(at, self.highest, strict=True)]
-            )
-        ax.set(
-            xlabel=f"{kind} of the score, the least sure points first"
-            + (", and its highest score" if few else ""),
-            ylabel="accuracy",
-            title="Accuracy by score",
-            ylim=(0, 1.2),  # room for the legend above the bars
-            yticks=np.arange(6) / 5,
-        )
-        ax.legend(loc="upper left", fontsize="small")
-        self._add_notes(self.missing)
-        return self
+        # Legible also where the line at the accuracy of all points crosses them
+        halo = [withStroke(linewidth=3, foreground="white")]
+        texts = [f"{accuracy:.2f}" for accuracy in self.accuracies]
+        self.ax_.bar_label(self.bars_, texts, size="small", padding=2, path_effects=halo)
+        ticks = [f"{i}\n≤ {highest:.2f}" for i, highest in zip(bins, self.highest, strict=True)]
+        self.ax_.set_xticks(bins, ticks)

@@ -20,16 +20,16 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from clustertrust._parallel import blocks, count_threads, map_blocks, memory_budget, one_thread
-from clustertrust._types import Floats, Ints, Result
+from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.cells import Cells, Clusters
 from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by_cell
 from clustertrust.kernels import backend
+from clustertrust.kernels.rules import Rules
 
 __all__ = [
     "Centers",
@@ -41,9 +41,8 @@ __all__ = [
     "squared_distances",
 ]
 
-Reduce = Callable[
-    [Any, Floats], Result
-]  # (positions of b points, means (K, b)) → what is kept of them
+# (positions of b points, means (K, b)) → what is kept of them
+Reduce = Callable[[Any, Floats], Result]
 
 # of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
 _FEW_CELLS = 0.05
@@ -83,6 +82,15 @@ class Dissimilarity(ABC):
         """
         return 0.0
 
+    def noise_of(self, X: Any, n: int) -> Floats:
+        """Return `noise` as one number for each of n points, (n,)."""
+        return np.broadcast_to(np.asarray(self.noise(X), np.float64), n)
+
+    def rules(self, training: bool) -> Rules:
+        """Return how silhouettes of training points, or of unseen ones, treat the point itself."""
+        out = self.leaves_self_out
+        return Rules(training and out, training or not out, self.root)
+
     def silhouettes(
         self, own: Ints, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
@@ -93,11 +101,11 @@ class Dissimilarity(ABC):
         members of a cluster. NaN and -1 mark points that are not assigned. A point alone in its
         cluster has silhouette 0.
         """
-        cells = self.cells
         training = training or X is None
         s = np.empty(own.shape)
         nearest = np.empty(own.shape, dtype=np.int32)
-        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
+        clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training)
+        noise = self.noise_of(X, len(own))
         own_dissimilarity = (
             0.0 if self.self_dissimilarity is None or not training else self.self_dissimilarity
         )
@@ -107,13 +115,10 @@ class Dissimilarity(ABC):
             values, others = backend().silhouettes(
                 np.ascontiguousarray(means),
                 np.ascontiguousarray(own[points].T),
-                cells.start,
-                cells.sizes,
+                clusters,
                 np.ascontiguousarray(itself[points]),
                 np.ascontiguousarray(noise[points]),
-                training and self.leaves_self_out,
-                training or not self.leaves_self_out,
-                self.root,
+                rules,
             )
             s[points], nearest[points] = values.T, others.T
 
@@ -143,7 +148,7 @@ class Dissimilarity(ABC):
         with one_thread() if self.calls_libraries else nullcontext():
             yield from map_blocks(work, blocks(n, bytes_each + columns), threads)
 
-    def _matrix_means(self, matrix: NDArray) -> Floats:
+    def _matrix_means(self, matrix: Array) -> Floats:
         """Dissimilarities (b, n) → means by cluster (K, b)."""
         cells = self.cells
         sums = backend().matrix_sums(matrix, cells.order, cells.bounds, cells.rows, cells.start)
@@ -159,11 +164,11 @@ class Euclidean(Dissimilarity):
 
     calls_libraries = False
 
-    def __init__(self, X: NDArray, cells: Cells, *, n_jobs: int | None = None) -> None:
+    def __init__(self, X: Array, cells: Cells, *, n_jobs: int | None = None) -> None:
         super().__init__(cells, n_jobs)
         self.X = X
 
-    def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
+    def map(self, X: Array, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
         return self._map_direct(np.asarray(X, dtype=self.X.dtype), reduce, None)
 
@@ -183,7 +188,7 @@ class Euclidean(Dissimilarity):
 
         return self._split(n, means, reduce, 0, cells.order)
 
-    def _map_direct(self, X: NDArray, reduce: Reduce[Result], points: Any) -> Iterator[Result]:
+    def _map_direct(self, X: Array, reduce: Reduce[Result], points: Any) -> Iterator[Result]:
         cells, n = self.cells, self.X.shape[0]
         members = by_point(self.X[cells.order])
 
@@ -257,7 +262,7 @@ def squared_distances(centers: Floats, X: Any) -> Floats:
         X = X.astype(np.float64)
         cross = safe_sparse_dot(centers, X.T, dense_output=True)
         squares = row_norms(centers, squared=True)[:, None] - 2 * cross + row_norms(X, squared=True)
-        return np.maximum(squares, 0.0)
+        return np.asarray(np.maximum(squares, 0.0))
     columns = by_feature(np.asarray(X, dtype=np.float64))
     return np.asarray(
         backend().squared_distances(in_fours(centers), columns)[: len(centers), : len(X)]
@@ -271,9 +276,8 @@ class Cosine(Dissimilarity):
         super().__init__(cells, n_jobs)
         self.X = _directions(X)
         self.means = cluster_means(self.X, cells)
-        self.self_dissimilarity = 1.0 - row_norms(
-            self.X, squared=True
-        )  # 1 for rows of zeros: they have no direction
+        # 1 for rows of zeros: they have no direction
+        self.self_dissimilarity = 1.0 - row_norms(self.X, squared=True)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
@@ -289,8 +293,8 @@ class Cosine(Dissimilarity):
 
     def _map_directions(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         def means(rows: slice) -> Floats:
-            return np.clip(
-                1.0 - safe_sparse_dot(self.means, X[rows].T, dense_output=True), 0.0, 2.0
+            return np.asarray(
+                np.clip(1.0 - safe_sparse_dot(self.means, X[rows].T, dense_output=True), 0.0, 2.0)
             )
 
         return self._split(X.shape[0], means, reduce, 16 * len(self.means))
@@ -309,7 +313,7 @@ def _cell_sums(X: Any, cells: Cells) -> Any:
     return indicator @ X
 
 
-def _cell_means(X: NDArray, cells: Cells) -> Floats:
+def _cell_means(X: Array, cells: Cells) -> Floats:
     """(m, d) mean of each cell: a point of the cell, and the mean of what the others differ from
     it.
 
@@ -320,7 +324,7 @@ def _cell_means(X: NDArray, cells: Cells) -> Floats:
     base = np.asarray(X[member], dtype=np.float64)
     differences = base[cells.of]
     np.subtract(X, differences, out=differences)
-    return base + _cell_sums(differences, cells) / cells.counts[:, None]
+    return np.asarray(base + _cell_sums(differences, cells) / cells.counts[:, None])
 
 
 def _unite(means: Floats, cells: Cells) -> Floats:

@@ -15,10 +15,11 @@ from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 from clustertrust.distances.links import Walk
 from clustertrust.kernels import backend
+from clustertrust.kernels.rules import Rules
 
 __all__ = ["N_NEIGHBORS", "N_STEPS", "GraphShares"]
 
-# Chosen by argument and measured beside others (experiments/beyond/graph.py): one step looks only
+# Chosen by argument and measured beside others (experiments/research/graph): one step looks only
 # at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15
 N_STEPS = 4
@@ -67,17 +68,14 @@ class GraphShares(Dissimilarity):
             low, high = cells.start[runs.start], cells.start[runs.stop]
 
             def keep(points: slice, means: Floats, runs: Any = runs, low: int = low) -> None:
-                b = points.stop - points.start
+                b, starts = points.stop - points.start, cells.start[runs.start : runs.stop + 1]
                 values, near = backend().silhouettes(
                     means,
                     np.ascontiguousarray(own[points, runs].T),
-                    cells.start[runs.start : runs.stop + 1] - low,
-                    cells.sizes[low : low + len(means)],
+                    (starts - low, cells.sizes[low : low + len(means)]),
                     np.zeros(b),
                     np.full(b, ROUNDING),
-                    False,
-                    True,
-                    False,
+                    Rules(leaves_out=False, lone_zero=True, root=False),
                 )
                 s[points, runs], nearest[points, runs] = values.T, near.T
 
@@ -122,9 +120,10 @@ class GraphShares(Dissimilarity):
         """
         low, high = self.cells.start[runs.start], self.cells.start[runs.stop]
         members = self.cells.members[:, low:high].toarray()
-        known: dict[bytes, int] = {}
+        number_of: dict[bytes, int] = {}
         column = np.array(
-            [known.setdefault(part.tobytes(), len(known)) for part in members.T], dtype=np.int64
+            [number_of.setdefault(part.tobytes(), len(number_of)) for part in members.T],
+            dtype=np.int64,
         )
         _, once = np.unique(column, return_index=True)
         ends = members[:, once][self.cells.of]

@@ -6,26 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
-from clustertrust._types import Result
+from clustertrust._types import Array, Floats, Result
 from clustertrust.cells import Cells
-from clustertrust.distances.dissimilarity import (
-    ROUNDING,
-    Dissimilarity,
-    Floats,
-    Reduce,
-)
+from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 from clustertrust.distances.metrics import is_name
-from clustertrust.distances.neighbours import Neighbours
+from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors
 from clustertrust.distances.precomputed import check_entries
 
 __all__ = ["KernelMeans"]
-
-_NEIGHBOUR = 7  # the self-tuning kernel's scale is the distance to this neighbour
 
 
 class KernelMeans(Dissimilarity):
@@ -62,10 +54,9 @@ class KernelMeans(Dissimilarity):
             }
         self.scale: Floats | None = None
         if is_name(kernel, "self-tuning"):
-            self.neighbours = Neighbours(self.X, n_jobs)
-            scale = self.neighbours.kth_distances(
-                self.X, self._rank + 1
-            )  # the first is the point itself
+            self.neighbors = Neighbors(self.X, n_jobs)
+            # The first is the point itself.
+            scale = self.neighbors.kth_distances(self.X, self._rank + 1)
             # Points with many copies have no scale of their own; where all points do, nor has
             # anyone.
             self.floor = scale[scale > 0].min() if scale.any() else _smallest_distance(self.X)
@@ -79,7 +70,7 @@ class KernelMeans(Dissimilarity):
     @property
     def _rank(self) -> int:
         """Which neighbour of a point is its scale's."""
-        return min(_NEIGHBOUR, self.X.shape[0] - 1)
+        return min(SCALE_NEIGHBOR, len(self.cells.of) - 1)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
@@ -91,7 +82,7 @@ class KernelMeans(Dissimilarity):
         X = self._moved(X)
         scale = None
         if self.scale is not None:
-            scale = np.maximum(self.neighbours.kth_distances(X, self._rank), self.floor)
+            scale = np.maximum(self.neighbors.kth_distances(X, self._rank), self.floor)
         return self._map_distances(X, scale, self._with_itself(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
@@ -128,10 +119,10 @@ class KernelMeans(Dissimilarity):
 
         return self._split(X.shape[0], means, reduce, 24 * self.X.shape[0])
 
-    def _gram(self, X: Any, scale: Floats | None) -> NDArray:
+    def _gram(self, X: Any, scale: Floats | None) -> Array:
         """κ of some points with all training points."""
         if scale is not None and self.scale is not None:
-            squares = self.neighbours.squares(X)
+            squares = self.neighbors.squares(X)
             squares /= scale[:, None]
             squares /= self.scale
             return np.exp(-squares)
@@ -142,13 +133,13 @@ class KernelMeans(Dissimilarity):
     def _with_itself(self, X: Any) -> Floats:
         """κ(x, x); raise where sums of such values would not be finite."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._diagonal(X)
-            if not np.isfinite(found * float(self.X.shape[0])).all():
+            diagonal = self._diagonal(X)
+            if not np.isfinite(diagonal * float(self.X.shape[0])).all():
                 raise ValueError(
                     f"kernel={self.kernel!r} of some points with themselves is not finite, or too "
                     "large to sum; divide X by its largest value first."
                 )
-        return found
+        return diagonal
 
     def _diagonal(self, X: Any) -> Floats:
         if is_name(self.kernel, "self-tuning") or is_name(self.kernel, "rbf"):
@@ -177,10 +168,8 @@ class KernelMeans(Dissimilarity):
                 column, weights=means[column, point], minlength=cells.sizes.size
             ).astype(np.float64)
 
-        return (
-            sum(self._map_similarities(self.X, self.scale, totals), np.zeros(cells.sizes.size))
-            / cells.sizes
-        )
+        sums = self._map_similarities(self.X, self.scale, totals)
+        return np.asarray(sum(sums, np.zeros(cells.sizes.size)) / cells.sizes)
 
 
 def _smallest_distance(X: Any) -> float:
@@ -191,7 +180,7 @@ def _smallest_distance(X: Any) -> float:
     distinct = _distinct(X)
     if distinct.shape[0] < 2:
         return np.inf
-    return float(Neighbours(distinct).kth_distances(distinct, 2).min())
+    return float(Neighbors(distinct).kth_distances(distinct, 2).min())
 
 
 def _distinct(X: Any) -> Any:

@@ -15,11 +15,10 @@ from scipy import sparse
 from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import EUCLIDEAN, Metric
-from clustertrust.distances.neighbours import Neighbours, smallest
+from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors, drop_self
+from clustertrust.distances.precomputed import check_entries
 
 __all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "as_distances", "nearest_linked"]
-
-NEIGHBOUR = 7  # its distance is a point's scale, as in the self-tuning kernel
 
 
 class Walk(Protocol):
@@ -49,17 +48,25 @@ class NearestWalk:
         n_jobs: int | None = None,
     ) -> None:
         n = X.shape[0]
-        self.k = k
-        self._among = Neighbours(X, n_jobs) if metric.is_euclidean else _ByMetric(X, metric)
-        links = _to_nearest(*_others(*self._among.nearest(X, min(k, n - 1) + 1)), n)
+        self.k, self._points, self._metric = k, X, metric
+        self._tree = Neighbors(X, n_jobs) if metric.is_euclidean else None
+        links = _to_nearest(*drop_self(*self._nearest(X, min(k, n - 1) + 1)), n)
         self._scales = _Scales.of_links(links)
         self.steps = self._scales.steps(links.both_ways(np.minimum), own=True)
 
     def towards(self, X: Any) -> sparse.csr_array:
         """Return the chance (b, n) of the first step of new points: to their k nearest."""
         n = self.steps.shape[0]
-        links = _to_nearest(*self._among.nearest(X, min(self.k, n)), n)
+        links = _to_nearest(*self._nearest(X, min(self.k, n)), n)
         return self._scales.steps(links, own=False)
+
+    def _nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
+        """Return the distances to the k nearest training points and their positions: (b, k)."""
+        if self._tree is not None:
+            return self._tree.nearest(X, k)
+        if self._metric.is_precomputed:
+            _check_rows(X)
+        return self._metric.nearest(X, self._points, k)
 
 
 class DistanceWalk:
@@ -113,30 +120,10 @@ def nearest_linked(X: Any, among: Ints, k: int, *, weights: bool) -> tuple[Float
     counts = np.bincount(source, minlength=X.shape[0])
     rank = np.arange(source.size) - np.repeat(np.cumsum(counts) - counts, counts)
     first = rank < k
-    at = source[order][first], rank[first]
+    place = source[order][first], rank[first]
     distances, near = np.full((X.shape[0], k), np.inf), np.full((X.shape[0], k), -1)
-    distances[at], near[at] = away[order][first], target[order][first]
+    distances[place], near[place] = away[order][first], target[order][first]
     return distances, near
-
-
-@dataclass(frozen=True)
-class _ByMetric:
-    """The training points X, and a metric other than the Euclidean."""
-
-    X: Any
-    metric: Metric
-
-    def nearest(self, X: Any, k: int) -> tuple[Floats, Ints]:
-        """Return the distances to the k nearest points and their positions: (b, k)."""
-        if not self.metric.is_precomputed:
-            return self.metric.nearest(X, self.X, k)
-        found = []
-        for rows in blocks(X.shape[0], 24 * X.shape[1]):
-            distances = np.asarray(X[rows], dtype=np.float64)
-            _check(distances, None, "distance")
-            found.append(smallest(distances, k))
-        away, near = zip(*found, strict=True)
-        return np.concatenate(away), np.concatenate(near)
 
 
 @dataclass(frozen=True)
@@ -162,9 +149,9 @@ class _Links:
         pair = source * self.shape[1] + target
         order = np.argsort(pair, kind="stable")
         first = np.flatnonzero(np.diff(pair[order], prepend=-1))
-        at = order[first]
-        kept = keep.reduceat(values[order], first) if at.size else values
-        return _Links(source[at], target[at], kept, self.shape)
+        one_each = order[first]
+        kept = keep.reduceat(values[order], first) if one_each.size else values
+        return _Links(source[one_each], target[one_each], kept, self.shape)
 
 
 def _to_nearest(away: Floats, near: Ints, n: int) -> _Links:
@@ -174,34 +161,37 @@ def _to_nearest(away: Floats, near: Ints, n: int) -> _Links:
     return _Links(source, near.ravel(), np.asarray(away.ravel(), dtype=np.float64), (b, n))
 
 
-def _others(away: Floats, near: Ints) -> tuple[Floats, Ints]:
-    """Leave each point out of its neighbours (n, k + 1), or the last where copies crowd it out."""
-    itself = near == np.arange(len(near))[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    shape = len(near), near.shape[1] - 1
-    return away[~itself].reshape(shape), near[~itself].reshape(shape)
-
-
 def _stored(X: Any, what: str, *, own: bool) -> _Links:
     """Return the stored entries of a matrix, a stored 0 too; `own`: leave the diagonal out."""
-    found = sparse.coo_array(X)
-    found.sum_duplicates()
-    source, target = (part.astype(np.int64) for part in found.coords)
-    values = np.asarray(found.data, dtype=np.float64)
+    entries = sparse.coo_array(X)
+    entries.sum_duplicates()
+    source, target = (part.astype(np.int64) for part in entries.coords)
+    values = np.asarray(entries.data, dtype=np.float64)
     keep = source != target if own else slice(None)
-    _check(values, np.column_stack([source, target]), what)
+    _check_stored(source, target, values, what)
     return _Links(source[keep], target[keep], values[keep], X.shape)
 
 
-def _check(values: Floats, places: Any, what: str) -> None:
-    """Raise for the first value that is not finite, or below 0."""
-    fine = np.isfinite(values) & (values >= 0)
-    if not fine.all():
-        at = tuple(np.argwhere(~fine)[0])
-        i, j = at if values.ndim == 2 else places[at[0]]
+def _check_stored(source: Ints, target: Ints, values: Floats, what: str) -> None:
+    """Raise for the first stored value that is not finite, or below 0."""
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if bad.size:
+        first = bad[0]
         raise ValueError(
-            f"X[{i}, {j}] = {values[at]} is not a valid {what}; {what}s are finite and not "
-            "negative."
+            f"X[{source[first]}, {target[first]}] = {values[first]} is not a valid {what}; "
+            f"{what}s are finite and not negative."
+        )
+
+
+def _check_rows(X: Any) -> None:
+    """Raise for the first distance of a dense matrix that is not finite, or below 0."""
+    for rows in blocks(X.shape[0], 24 * X.shape[1]):
+        block = np.asarray(X[rows])
+        check_entries(
+            block,
+            rows.start,
+            np.isfinite(block) & (block >= 0),
+            "distance; distances are finite and not negative",
         )
 
 
@@ -238,10 +228,10 @@ def _to_seventh(links: _Links) -> Floats:
     """Return the distance of each source to its 7th nearest target, or to its last; 0: no link."""
     order = np.lexsort((links.values, links.source))
     counts = np.bincount(links.source, minlength=links.shape[0])
-    last = np.cumsum(counts) - counts + np.minimum(counts, NEIGHBOUR) - 1
-    found = np.zeros(links.shape[0])
-    found[counts > 0] = links.values[order][last[counts > 0]]
-    return found
+    last = np.cumsum(counts) - counts + np.minimum(counts, SCALE_NEIGHBOR) - 1
+    distances = np.zeros(links.shape[0])
+    distances[counts > 0] = links.values[order][last[counts > 0]]
+    return distances
 
 
 def _in_proportion(links: _Links) -> sparse.csr_array:

@@ -16,8 +16,9 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distan
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
 from clustertrust._types import Floats, Ints
-from clustertrust.distances.neighbours import smallest
+from clustertrust.distances.neighbors import smallest
 from clustertrust.kernels import backend
+from clustertrust.records import Record
 
 # Means of clusters, or mean directions, give these mean distances.
 CLOSED = ("sqeuclidean", "cosine")
@@ -30,7 +31,6 @@ __all__ = [
     "as_metric",
     "as_truths",
     "fixed_parameters",
-    "has_no_points",
     "is_name",
 ]
 
@@ -38,11 +38,6 @@ __all__ = [
 def is_name(value: Any, name: str) -> bool:
     """Return whether a metric or kernel, which may be a callable, is this name."""
     return isinstance(value, str) and value == name
-
-
-def has_no_points(metric: Any) -> bool:
-    """Return whether rows are no coordinates: given distances, or tables with categories."""
-    return is_name(metric, "precomputed") or is_name(metric, "gower")
 
 
 def as_truths(X: Any, metric: Any) -> Any:
@@ -70,7 +65,7 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Record):
     """A distance between rows of points, with its parameters.
 
     Attributes
@@ -100,6 +95,11 @@ class Metric:
     def is_mixed(self) -> bool:
         """Return whether rows are those of a table of numbers and categories."""
         return is_name(self.name, "gower")
+
+    @property
+    def is_coordinate_free(self) -> bool:
+        """Return whether rows are no coordinates: given distances, or tables with categories."""
+        return self.is_precomputed or self.is_mixed
 
     @property
     def is_default(self) -> bool:
@@ -149,7 +149,7 @@ class Metric:
         """Return whether it is the straight line, for which there are faster ways."""
         return is_name(self.name, "euclidean")
 
-    def between(self, X: Any, points: Any) -> NDArray:
+    def between(self, X: Any, points: Any) -> NDArray[Any]:
         """Return the distances (b, n) of each row of X to each of the points. O(b n d)."""
         if is_name(self.name, "gower"):
             return np.asarray(
@@ -161,7 +161,7 @@ class Metric:
             self._check(found)
         return found
 
-    def _check(self, distances: NDArray) -> None:
+    def _check(self, distances: NDArray[Any]) -> None:
         """Raise for what is no distance, as a function of the user's may give."""
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():
@@ -199,11 +199,12 @@ class Metric:
     def nearest(self, X: Any, points: Any, k: int) -> tuple[Floats, Ints]:
         """Return the distances to the k nearest points and their positions: (b, k).
 
-        Ties go to the first.
+        Ties go to the first. Given distances are rows of X, and the points are not looked at.
         """
 
         def of(rows: slice) -> tuple[Floats, Ints]:
-            distances = self.between(X[rows], points)
+            given = self.is_precomputed
+            distances = np.asarray(X[rows]) if given else self.between(X[rows], points)
             if k > 1:
                 return smallest(distances, k)
             near = distances.argmin(axis=1)[:, None]

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from clustertrust._types import Floats
+from clustertrust._types import Array, Floats
 from clustertrust._validation import is_frame
 
 __all__ = ["MixedColumns", "as_mixed", "check_table"]
@@ -60,9 +59,9 @@ class MixedColumns:
                 continue
             categories.append(None)
             values = _numbers(name, column)
-            known = values[~np.isnan(values)]
-            if known.size:
-                lowest[j], ranges[j] = known.min(), known.max() - known.min()
+            present = values[~np.isnan(values)]
+            if present.size:
+                lowest[j], ranges[j] = present.min(), present.max() - present.min()
         return cls(tuple(names), lowest, ranges, tuple(categories))
 
     def encode(self, X: Any) -> Floats:
@@ -121,8 +120,8 @@ class MixedColumns:
             raise ValueError("its columns have different numbers of names, ranges and categories")
         if not (np.isfinite(lowest) & np.isfinite(ranges) & (ranges >= 0)).all():
             raise ValueError("its columns have ranges that are not finite or below 0")
-        known = tuple(None if values is None else tuple(values) for values in categories)
-        return cls(names, lowest, ranges, known)
+        values_by_column = tuple(None if values is None else tuple(values) for values in categories)
+        return cls(names, lowest, ranges, values_by_column)
 
 
 def read_columns(X: Any) -> tuple[list[Any], list[pd.Series]]:
@@ -178,8 +177,8 @@ def is_category(name: Any, column: pd.Series) -> bool:
         )
     if pd.api.types.is_numeric_dtype(column.dtype):
         return False
-    found = pd.api.types.infer_dtype(column, skipna=True)
-    return found not in {"integer", "floating", "mixed-integer-float", "decimal", "empty"}
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    return kind not in {"integer", "floating", "mixed-integer-float", "decimal", "empty"}
 
 
 def _numbers(name: Any, column: pd.Series) -> Floats:
@@ -224,7 +223,7 @@ def _storable(value: Any) -> Any:
     )
 
 
-def as_mixed(X: Any, params: dict[str, Any] | None) -> tuple[MixedColumns, NDArray]:
+def as_mixed(X: Any, params: dict[str, Any] | None) -> tuple[MixedColumns, Array]:
     """Return how a table is encoded by the parameters of the metric, and the table encoded."""
     params = params or {}
     unknown = sorted(set(params) - {"categorical"})

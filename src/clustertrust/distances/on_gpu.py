@@ -6,16 +6,13 @@ import importlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Centers, Euclidean
 from clustertrust.distances.kernel_means import KernelMeans
 
 __all__ = ["CentersOnGpu", "EuclideanOnGpu", "KernelMeansOnGpu"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 def _card(part: str) -> Any:
@@ -28,7 +25,7 @@ class EuclideanOnGpu(Euclidean):
     """
 
     def __init__(
-        self, X: NDArray, cells: Cells, *, precision: str, n_jobs: int | None = None
+        self, X: Array, cells: Cells, *, precision: str, n_jobs: int | None = None
     ) -> None:
         super().__init__(X, cells, n_jobs=n_jobs)
         self.precision = precision
@@ -39,9 +36,10 @@ class EuclideanOnGpu(Euclidean):
         """Silhouettes and nearest other clusters in one job on the card."""
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
-        return _card("silhouettes").exact_silhouettes(
+        result: tuple[Floats, Ints] = _card("silhouettes").exact_silhouettes(
             self.X, self.cells, own, X, precision=self.precision
         )
+        return result
 
 
 class CentersOnGpu(Centers):
@@ -54,13 +52,12 @@ class CentersOnGpu(Centers):
         card = _card("silhouettes")
         training = training or X is None
         points = self.X if X is None else X
-        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
-        rules = card.Rules(
-            training and self.leaves_self_out, training or not self.leaves_self_out, self.root
+        noise = self.noise_of(X, len(own))
+        means = self.centers, self.spread
+        result: tuple[Floats, Ints] = card.center_silhouettes(
+            points, means, self.cells, own, noise, self.rules(training)
         )
-        return card.center_silhouettes(
-            points, self.centers, self.spread, self.cells, own, noise, rules
-        )
+        return result
 
 
 class KernelMeansOnGpu(KernelMeans):
@@ -80,11 +77,11 @@ class KernelMeansOnGpu(KernelMeans):
         if X is not None:
             points = self._moved(X)
             scale, itself = self._scale_of(points), self._with_itself(points)
-        noise = np.broadcast_to(np.asarray(self.noise(X), np.float64), len(own))
-        found: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
+        noise = self.noise_of(X, len(own))
+        result: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
             self._pairs, own, points, scale, (self.within, itself, noise)
         )
-        return found
+        return result
 
     @property
     def _fits(self) -> bool:
@@ -94,7 +91,7 @@ class KernelMeansOnGpu(KernelMeans):
     def _scale_of(self, points: Any) -> Floats | None:
         if self.scale is None:
             return None
-        return np.maximum(self.neighbours.kth_distances(points, self._rank), self.floor)
+        return np.maximum(self.neighbors.kth_distances(points, self._rank), self.floor)
 
     def _within(self) -> Floats:
         if not self._fits:
@@ -102,5 +99,5 @@ class KernelMeansOnGpu(KernelMeans):
         defaults = {"coef0": 1, "degree": 3} if self.kernel == "polynomial" else {}
         params = defaults | self.params
         self._pairs = _card("sums").KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
-        found: Floats = self._pairs.within()
-        return found
+        within: Floats = self._pairs.within()
+        return within

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints, Result
+from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.metrics import Metric
@@ -44,16 +43,16 @@ class Pairwise(Dissimilarity):
             n, lambda rows: self._matrix_means(self._own_distances(rows)), reduce, 24 * n
         )
 
-    def to_points(self, at: Ints) -> Floats | None:
+    def to_points(self, positions: Ints) -> Floats | None:
         """Return the distances (n, L) of all points to those at some positions; None: not known."""
         if not self.metric.is_precomputed:
-            return np.asarray(self.metric.between(self.X, self.X[at]), dtype=np.float64)
-        return np.asarray(self.X[:, at], dtype=np.float64) if self.X.shape[1] else None
+            return np.asarray(self.metric.between(self.X, self.X[positions]), dtype=np.float64)
+        return np.asarray(self.X[:, positions], dtype=np.float64) if self.X.shape[1] else None
 
-    def _distances(self, X: Any) -> NDArray:
+    def _distances(self, X: Any) -> Array:
         return np.asarray(X) if self.metric.is_precomputed else self.metric.between(X, self.X)
 
-    def _own_distances(self, rows: slice) -> NDArray:
+    def _own_distances(self, rows: slice) -> Array:
         """Return the rows of the distance matrix.
 
         Whatever the metric says, a point is at distance 0 from itself.

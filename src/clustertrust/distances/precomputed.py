@@ -11,28 +11,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
 
 __all__ = [
     "among",
     "check_distances",
     "check_entries",
-    "check_given",
-    "check_given_rows",
     "check_graph",
     "check_new_distances",
+    "check_precomputed",
+    "check_precomputed_rows",
     "nearest_column",
 ]
 
 TILE = 1024  # rows and columns that are compared at a time
 
 
-def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None:
+def check_entries(matrix: Array, first: int, fine: Array, what: str) -> None:
     """Raise for the first entry of rows of a precomputed matrix that is not fine.
 
     Checked block by block as it is read, since the matrix may be larger than memory.
@@ -45,7 +44,7 @@ def check_entries(matrix: NDArray, first: int, fine: NDArray, what: str) -> None
         )
 
 
-def check_given(X: Any, estimator: Any = None) -> Any:
+def check_precomputed(X: Any, estimator: Any = None) -> Any:
     """Return given distances (n, n) as floats, checked; with `estimator`, it learns their number.
 
     Whole numbers and lists are copied; arrays of floats are not, memory-mapped or in memory.
@@ -61,7 +60,7 @@ def check_given(X: Any, estimator: Any = None) -> Any:
     return check_distances(X)
 
 
-def check_given_rows(X: Any, estimator: Any) -> Any:
+def check_precomputed_rows(X: Any, estimator: Any) -> Any:
     """Return rows of distances to the points that `estimator` was fitted on."""
     check_columns(X)
     n = estimator.n_features_in_
@@ -109,7 +108,7 @@ def check_distances(X: Any) -> Any:
     return X
 
 
-def _check_values(X: NDArray) -> float:
+def _check_values(X: Array) -> float:
     """Raise for distances that are not finite or below 0; return the largest."""
     largest = 0.0
     for low in range(0, X.shape[0], TILE):
@@ -132,14 +131,14 @@ def _check_values(X: NDArray) -> float:
     return largest
 
 
-def _check_symmetric(X: NDArray, tolerance: float) -> None:
+def _check_symmetric(X: Array, tolerance: float) -> None:
     """Raise where a distance differs from the one in the other direction."""
     for low, right in _tiles(X.shape[0]):
         here = X[low : low + TILE, right : right + TILE]
         there = X[right : right + TILE, low : low + TILE].T
         apart = np.abs(here - there)
         if float(apart.max(initial=0.0)) > tolerance:
-            i, j = (int(at) for at in np.argwhere(apart > tolerance)[0])
+            i, j = (int(position) for position in np.argwhere(apart > tolerance)[0])
             p, q = low + i, right + j
             raise ValueError(
                 f"X[{p}, {q}] = {here[i, j]} and X[{q}, {p}] = {there[i, j]}: a distance is the "
@@ -168,9 +167,9 @@ def check_graph(X: Any) -> sparse.csr_array:
     values = np.asarray(links.data, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)) | ((row == column) & (values != 0)))
     if bad.size:
-        at = bad[0]
+        i, j, value = row[bad[0]], column[bad[0]], values[bad[0]]
         raise ValueError(
-            f"X[{row[at]}, {column[at]}] = {values[at]}: the entries of a sparse graph are "
+            f"X[{i}, {j}] = {value}: the entries of a sparse graph are "
             "distances, finite and not below 0, and 0 from a point to itself. Similarities "
             "(connectivities) are no distances."
         )
@@ -182,9 +181,10 @@ def check_graph(X: Any) -> sparse.csr_array:
     apart = np.abs(values - values[first][of.ravel()])
     rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
     if apart.size and apart.max() > 4 * np.sqrt(rounding) * values.max():
-        at = int(apart.argmax())
+        furthest = int(apart.argmax())
+        i, j = row[furthest], column[furthest]
         raise ValueError(
-            f"X[{row[at]}, {column[at]}] and X[{column[at]}, {row[at]}] differ by {apart[at]:.3g}: "
+            f"X[{i}, {j}] and X[{j}, {i}] differ by {apart[furthest]:.3g}: "
             "a distance is the same in both directions. Give one of the two."
         )
     i, j, data = link // n, link % n, values[first]
@@ -223,9 +223,9 @@ def nearest_column(X: Any, columns: Ints | None) -> Ints:
     X = sparse.csr_array(X)
     X = sparse.csr_array(X if columns is None else X[:, columns])
     X.sort_indices()
-    found = np.full(X.shape[0], -1, dtype=np.int64)
+    nearest = np.full(X.shape[0], -1, dtype=np.int64)
     for i in range(X.shape[0]):
         stored = slice(X.indptr[i], X.indptr[i + 1])
         if stored.stop > stored.start:
-            found[i] = X.indices[stored][X.data[stored].argmin()]
-    return found
+            nearest[i] = X.indices[stored][X.data[stored].argmin()]
+    return nearest

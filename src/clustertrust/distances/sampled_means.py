@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints, Result
+from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.tiles import by_feature, by_point
@@ -31,7 +30,7 @@ class SampledMeans(Dissimilarity):
 
     def __init__(
         self,
-        X: NDArray,
+        X: Array,
         cells: Cells,
         *,
         members: int = MEMBERS,
@@ -45,15 +44,14 @@ class SampledMeans(Dissimilarity):
             cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64))
         )
         shuffled = np.random.default_rng(seed).permutation(n)
-        by_cell = shuffled[
-            np.argsort(cells.of[shuffled], kind="stable")
-        ]  # cells one after the other, random inside
+        # Cells one after the other, random inside
+        by_cell = shuffled[np.argsort(cells.of[shuffled], kind="stable")]
         place_in_cell = np.arange(n) - np.repeat(cells.bounds[:-1], cells.counts)
         self.drawn = by_cell[place_in_cell < np.repeat(self.taken, cells.counts)]
         self.is_drawn = np.zeros(n, dtype=bool)
         self.is_drawn[self.drawn] = True
 
-    def map(self, X: NDArray, reduce: Reduce[Result]) -> Iterator[Result]:
+    def map(self, X: Array, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
         X = np.asarray(X, dtype=self.X.dtype)
         return self._map(X, reduce, None)
@@ -62,7 +60,7 @@ class SampledMeans(Dissimilarity):
         """Distances of the training points; of its own cell a point sees the others alone."""
         return self._map(self.X, reduce, self.cells.of)
 
-    def _map(self, X: NDArray, reduce: Reduce[Result], of: Ints | None) -> Iterator[Result]:
+    def _map(self, X: Array, reduce: Reduce[Result], of: Ints | None) -> Iterator[Result]:
         cells: Cells = self.cells
         m = len(cells.counts)
         each = np.arange(m, dtype=np.int32)[:, None]  # each cell a cluster of its own
@@ -94,8 +92,8 @@ class SampledMeans(Dissimilarity):
                 self.X,
                 self.cells,
                 members=self.members,
-                seed=self.seed + 1 + at,
+                seed=self.seed + 1 + draw,
                 n_jobs=self.n_jobs,
             )
-            for at in range(times)
+            for draw in range(times)
         ]

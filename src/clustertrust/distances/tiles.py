@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
@@ -22,7 +21,7 @@ _BLOCKS = 32
 _FEW_TILES = 4  # of points: on one thread they are done before others have started
 
 
-def in_fours(X: NDArray, rows: int = 4) -> NDArray:
+def in_fours(X: Array, rows: int = 4) -> Array:
     """Points (n, d) → (n', d'), padded with zeros to the next multiples of `rows` and of four
     features.
     """
@@ -32,14 +31,14 @@ def in_fours(X: NDArray, rows: int = 4) -> NDArray:
     return out
 
 
-def by_point(X: NDArray) -> NDArray:
+def by_point(X: Array) -> Array:
     """Points (n, d) → tiles (t, TILE, d'), padded with zeros; d' is the next multiple of four."""
     tile = backend().TILE
     padded = in_fours(X, tile)
     return padded.reshape(-1, tile, padded.shape[1])
 
 
-def by_feature(X: NDArray) -> NDArray:
+def by_feature(X: Array) -> Array:
     """Points (n, d) → tiles (t, d', TILE): as `by_point`, each tile transposed."""
     tile = backend().TILE
     n, d = X.shape
@@ -67,7 +66,7 @@ def rounds(n_blocks: int) -> Iterator[Ints]:
         ring = [ring[0], ring[-1], *ring[1:-1]]
 
 
-def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> Floats:
+def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell.
 
     Each pair of points is computed once, O(n² d / 2) in all. The rounds are a function of n alone
@@ -82,7 +81,7 @@ def sums_by_cell(X: NDArray, cells: Cells, threads: int) -> Floats:
     out = np.zeros((len(cells.counts), len(X)))
 
     def work(pairs: Ints) -> None:
-        kernel.add_distances(rows, columns, cell, cells.bounds, per_block, pairs, out)
+        kernel.add_distances((rows, columns), (cell, cells.bounds), per_block, pairs, out)
 
     in_turn = rounds(-(-len(rows) // per_block))
     if threads == 1 or len(rows) <= _FEW_TILES:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seeds
 from clustertrust.ensemble.record import Ensemble, assemble
-from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.storage import hash_data
 
 __all__ = ["build_runs", "check_enough"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +25,49 @@ from clustertrust.ensemble.by_distance import DistanceData, wants_distances
 from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer, clusterer_of, last_step
 from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
+from clustertrust.records import Record, can_be_stored
 
 __all__ = [
     "DEFAULT_CLUSTERS",
     "Drawing",
     "Method",
     "Run",
+    "RunWarning",
     "cluster_parameter",
     "draw_params",
     "fit_run",
     "is_random",
     "parameter",
     "prepare",
+    "with_data",
 ]
 
 DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
 
 
 @dataclass(frozen=True)
-class Run:
+class RunWarning(Record):
+    """A warning that a clusterer gave during a run.
+
+    `kind` names its category. Nothing is imported because a file names it: a category that nobody
+    has defined by now is a UserWarning.
+    """
+
+    message: str
+    kind: str
+
+    @property
+    def category(self) -> type[Warning]:
+        """The category, if it is known."""
+        module, _, name = self.kind.partition(":")
+        category = getattr(sys.modules.get(module), name, None)
+        if isinstance(category, type) and issubclass(category, Warning):
+            return category
+        return UserWarning
+
+
+@dataclass(frozen=True)
+class Run(Record):
     """The record of one fit.
 
     Attributes
@@ -54,16 +80,32 @@ class Run:
     warnings : warnings of the method
     """
 
-    labels: Ints
+    labels: Annotated[Ints, "i n"]
     placer: Placer | None = field(repr=False)
-    centers: NDArray | None = field(repr=False)
+    centers: Annotated[NDArray, "f! k d"] | None = field(repr=False)
     method: str
     seed: int | None
     params: dict[str, Any]
     objective: float = np.nan
     iterations: float = np.nan
     seconds: float = np.nan
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
+
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields; a placer that cannot be stored is left out, parameters are text."""
+        params = {
+            name: value if can_be_stored(value) else repr(value)
+            for name, value in self.params.items()
+        }
+        placer = self.placer if can_be_stored(self.placer) else None
+        return super()._to_stored() | {"placer": placer, "params": params}
+
+
+def with_data(run: Run, X: Any) -> Run:
+    """Return the run with these training data, if it needs them to place points; None: without."""
+    if not isinstance(run.placer, NearestTrainingPoint):
+        return run
+    return replace(run, placer=run.placer.on(X))
 
 
 @dataclass(frozen=True)
@@ -178,7 +220,20 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
                 "leave it out",
             )
         method.estimator.set_params(**{key: n_clusters})
+    _check_packages(method.estimator)
     return method
+
+
+def _as_record(warning: warnings.WarningMessage) -> RunWarning:
+    kind = f"{warning.category.__module__}:{warning.category.__name__}"
+    return RunWarning(str(warning.message), kind)
+
+
+def _check_packages(estimator: Any) -> None:
+    """Raise now if an estimator needs a package that is missing: all its runs would fail."""
+    last = last_step(estimator)
+    if hasattr(last, "check_packages"):
+        last.check_packages()
 
 
 def is_random(estimator: Any) -> bool:
@@ -280,7 +335,7 @@ def fit_run(
         objective=_attribute(model, "inertia_", "lower_bound_", "quality_"),
         iterations=_attribute(model, "n_iter_"),
         seconds=time.perf_counter() - began,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        warnings=tuple(dict.fromkeys(_as_record(one) for one in caught)),
     )
 
 

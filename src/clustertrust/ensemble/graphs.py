@@ -9,11 +9,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import SpectralClustering
 
-from clustertrust._parallel import blocks
 from clustertrust._types import Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.metrics import Metric
-from clustertrust.distances.neighbours import smallest
+from clustertrust.distances.neighbors import drop_self
 
 __all__ = ["NeighbourSpectral", "neighbour_links"]
 
@@ -28,24 +27,9 @@ def neighbour_links(X: Any, k: int, metric: Metric) -> sparse.csr_array:
     if sparse.issparse(X):
         source, target = _of_graph(sparse.csr_array(X), k)
     else:
-        near = _nearest_others(X, min(k, n - 1), metric)
+        _, near = drop_self(*metric.nearest(X, X, min(k, n - 1) + 1))
         source, target = np.repeat(np.arange(n), near.shape[1]), near.ravel()
     return sparse.csr_array((np.ones(source.size), (source, target)), shape=(n, n))
-
-
-def _nearest_others(X: Any, k: int, metric: Metric) -> Ints:
-    """Return the k nearest other points of each, (n, k)."""
-    n = X.shape[0]
-    if metric.is_precomputed:
-        near = np.concatenate(
-            [smallest(np.asarray(X[rows]), k + 1)[1] for rows in blocks(n, 24 * n)]
-        )
-    else:
-        near = metric.nearest(X, X, k + 1)[1]
-    # A point is not its own neighbour; where copies crowd it out, drop the last neighbour.
-    itself = near == np.arange(n)[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    return near[~itself].reshape(n, k)
 
 
 def _of_graph(graph: sparse.csr_array, k: int) -> tuple[Ints, Ints]:

@@ -117,11 +117,11 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         """Return the ends, weights and lengths of the edges of the spanning tree."""
         if self.metric == "euclidean":
             columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
-            ends, weights, lengths = backend().reachability_tree(columns, k)
+            ends, weights, lengths = backend().reachability_tree(columns, k, False)
         elif issparse(X):
             ends, weights, lengths = tree_of_graph(csr_array(X), k)
         else:
-            ends, weights, lengths = backend().reachability_tree_of(X, k)
+            ends, weights, lengths = backend().reachability_tree(X, k, True)
         return ends, weights, lengths
 
     def __sklearn_tags__(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,32 +12,41 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Ints
 from clustertrust._validation import (
-    check_label_vector,
-    check_same_rows,
+    is_auto,
     is_frame,
-    warn_of_text_numbers,
+    noise_labels,
+    order_by_rows,
+    read_label_vector,
 )
 
-__all__ = ["check_rows", "read_labels"]
+__all__ = ["check_noise", "in_order_of", "read_labels"]
 
 
-def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
-    """Return labels (n, R), -1 where not assigned, and the names of each run's labels.
+def read_labels(
+    labels: Any, noise: Any = "auto"
+) -> tuple[Ints, tuple[NDArray | None, ...], dict[str, int]]:
+    """Return labels (n, R), -1 where not assigned, the names of each run's labels, and noise.
 
-    The names of a run are None if its labels are whole numbers.
+    The names of a run are None if its labels are whole numbers. Noise is how often each label that
+    means it occurs; see :func:`clustertrust._validation.read_label_vector`.
     """
+    counts: Counter[str] = Counter()
     if (
         isinstance(labels, np.ndarray)
         and labels.ndim == 2
         and labels.dtype.kind == "i"
         and labels.size
+        and is_auto(noise)
     ):
-        stacked, names = (
-            np.maximum(labels, -1),
-            (None,) * labels.shape[1],
-        )  # whole numbers are their own names
+        # whole numbers are their own names
+        stacked, names = np.maximum(labels, -1), (None,) * labels.shape[1]
+        below, times = np.unique(labels[labels < 0], return_counts=True)
+        counts.update(dict(zip(below.astype(str).tolist(), times.tolist(), strict=True)))
     else:
-        columns, names = zip(*(_column(name, run) for name, run in _runs(labels)), strict=True)
+        read = [_column(name, run, noise) for name, run in _runs(labels)]
+        columns, names, by_run = zip(*read, strict=True)
+        for of_run in by_run:
+            counts.update(of_run)
         widths = {len(column) for column in columns}
         if len(widths) > 1:
             raise ValueError(
@@ -44,26 +54,40 @@ def read_labels(labels: Any) -> tuple[Ints, tuple[NDArray | None, ...]]:
                 "the same points."
             )
         stacked = np.column_stack(columns)
-        warn_of_text_numbers(
-            "labels", (name for of in names if of is not None for name in of.tolist())
-        )
     if len(stacked) < 2:
         raise ValueError(f"labels has {len(stacked)} point(s); there must be at least 2.")
-    return stacked, names
+    check_noise(noise, counts)
+    return stacked, names, dict(counts)
 
 
-def check_rows(X: Any, labels: Any) -> None:
-    """Raise if pandas labels have an index that differs from that of X."""
+def check_noise(noise: Any, counts: Mapping[str, int]) -> None:
+    """Raise for a label of noise that no point has."""
+    for label in noise_labels(noise):
+        if str(label) not in counts:
+            raise ValueError(
+                f"noise={label!r} is not one of the labels; name labels that mean noise, or leave "
+                "it out."
+            )
+
+
+def in_order_of(X: Any, labels: Any) -> Any:
+    """Return labels with the rows of pandas labels in the order of those of X.
+
+    Raise if their index has only some of the labels of X.
+    """
     if not isinstance(X, pd.DataFrame):
-        return
-    if isinstance(labels, pd.DataFrame):
-        named = [("labels", labels.index)]
-    else:
-        runs = enumerate(labels) if isinstance(labels, list | tuple) else ()
-        named = [(f"labels[{r}]", run.index) for r, run in runs if isinstance(run, pd.Series)]
-    for name, index in named:
-        if len(index) == len(X):  # a later check reports other lengths
-            check_same_rows(name, index, "X", X.index)
+        return labels
+    if isinstance(labels, list | tuple):
+        return [_in_order(f"labels[{r}]", run, X.index) for r, run in enumerate(labels)]
+    return _in_order("labels", labels, X.index)
+
+
+def _in_order(name: str, labels: Any, rows: pd.Index) -> Any:
+    is_indexed = isinstance(labels, pd.Series | pd.DataFrame)
+    if not is_indexed or len(labels) != len(rows):  # a later check reports other lengths
+        return labels
+    order = order_by_rows(name, labels.index, "X", rows)
+    return labels if order is None else labels.iloc[order]
 
 
 def _runs(labels: Any) -> list[tuple[str, Any]]:
@@ -111,11 +135,11 @@ def _is_label(value: Any) -> bool:
     return value is None or value is pd.NA or np.isscalar(value)
 
 
-def _column(name: str, run: Any) -> tuple[Ints, NDArray | None]:
-    """Return labels of one run as whole numbers, and their names if they are something else."""
-    codes, names = check_label_vector(name, run, quiet=True)
+def _column(name: str, run: Any, noise: Any) -> tuple[Ints, NDArray | None, dict[str, int]]:
+    """Return one run as whole numbers, the names of its labels if they are none, and its noise."""
+    codes, names, counts = read_label_vector(name, run, noise)
     if names.size == 0:
-        return codes, None
+        return codes, None, counts
     if names.dtype.kind in "iu" and names.max() < 2**63:
-        return np.append(names.astype(np.int64), -1)[codes], None
-    return codes, names
+        return np.append(names.astype(np.int64), -1)[codes], None, counts
+    return codes, names, counts

@@ -4,6 +4,7 @@ package leidenalg.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -62,15 +63,19 @@ class Leiden(ClusterMixin, BaseEstimator):
         self.n_neighbors, self.resolution, self.random_state = n_neighbors, resolution, random_state
         self.metric, self.metric_params, self.weighted = metric, metric_params, weighted
 
-    def fit(self, X: Any, y: Any = None) -> Leiden:
-        """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
+    @staticmethod
+    def check_packages() -> tuple[Any, Any]:
+        """Return igraph and leidenalg; raise with the line that installs them if one is missing."""
         try:
-            import igraph
-            import leidenalg
+            return importlib.import_module("igraph"), importlib.import_module("leidenalg")
         except ImportError as error:
             raise ImportError(
                 'clusterer="leiden" needs igraph and leidenalg: pip install "clustertrust[leiden]"'
             ) from error
+
+    def fit(self, X: Any, y: Any = None) -> Leiden:
+        """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
+        igraph, leidenalg = self.check_packages()
         if not isinstance(self.metric, Metric):  # otherwise checked, and perhaps with gaps
             X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
         if not sparse.issparse(X) and (self.weighted or self.n_neighbors is None):

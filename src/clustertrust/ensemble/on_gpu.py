@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Drawing, Method, Run
 from clustertrust.ensemble.placing import Nearest
-from clustertrust.ensemble.run_files import Checkpoint
 
 __all__ = ["fit_on_gpu", "suits_gpu"]
 

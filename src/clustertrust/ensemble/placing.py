@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import sparse
+from sklearn.mixture import GaussianMixture
 
 from clustertrust._parallel import blocks, one_thread
 from clustertrust._types import Floats, Ints
@@ -16,8 +17,10 @@ from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.distances.precomputed import check_new_distances, nearest_column
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
+from clustertrust.records import Record, check_fields, check_finite, register
 
 __all__ = [
+    "STORED_MODELS",
     "Nearest",
     "NearestTrainingPoint",
     "Placer",
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 
+@runtime_checkable
 class Placer(Protocol):
     """A rule that labels points: (n, d) → (n,)."""
 
@@ -59,12 +63,18 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
 
 
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(Record):
     """The label of the nearest centre; a label may have several."""
 
-    centers: Floats
-    labels: Ints
+    centers: Annotated[Floats, "f k d"]
+    labels: Annotated[Ints, "i k"]
     metric: Metric = field(default=EUCLIDEAN)
+
+    def _from_stored(self) -> Nearest:
+        """Return it; raise for centers that are not finite. Gower's may have gaps."""
+        if self.metric.name != "gower":
+            check_finite("centers", self.centers)
+        return self
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
@@ -72,15 +82,20 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class PrecomputedNearest:
+class PrecomputedNearest(Record):
     """The label of the nearest training point, by rows of given distances to them.
 
     `columns` are positions among the n training points (None: all), `labels` their labels.
     """
 
-    columns: Ints | None
-    labels: Ints
+    columns: Annotated[Ints, "i m"] | None
+    labels: Annotated[Ints, "i labelled"]
     n: int
+
+    def _from_stored(self) -> PrecomputedNearest:
+        """Return it; raise if it has not one label for each column."""
+        _check_positions(self.columns, self.labels, self.n)
+        return self
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of distances (n_new, n); -1 where a sparse row has none to the columns."""
@@ -89,16 +104,26 @@ class PrecomputedNearest:
 
 
 @dataclass(frozen=True)
-class NearestTrainingPoint:
+class NearestTrainingPoint(Record):
     """The label of the nearest training point, for methods without a model.
 
     `X` are the data of all runs, `rows` those of this run (None: all), `labels` their labels.
     """
 
-    X: Any
-    rows: Ints | None
-    labels: Ints
+    X: Annotated[Any, "f n d", sparse.csr_array, None]
+    rows: Annotated[Ints, "i m"] | None
+    labels: Annotated[Ints, "i labelled"]
     metric: Metric = field(default=EUCLIDEAN)
+
+    def _from_stored(self) -> NearestTrainingPoint:
+        """Return it; raise if it has not one label for each row."""
+        return self.on(self.X)
+
+    def on(self, X: Any) -> NearestTrainingPoint:
+        """Return the same rule with these training data (None: without); raise if they misfit."""
+        if X is not None:
+            _check_positions(self.rows, self.labels, X.shape[0])
+        return replace(self, X=X)
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
@@ -106,8 +131,14 @@ class NearestTrainingPoint:
         return self.labels[nearest_point(points, X, self.metric)]
 
 
+STORED_MODELS = (GaussianMixture,)  # those whose predictions files can hold
+_COVARIANCES = {"full": "k d d", "tied": "d d", "diag": "k d", "spherical": "k"}
+_MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
+register(GaussianMixture, fitted=(*_MIXTURE, "n_features_in_"))
+
+
 @dataclass(frozen=True)
-class Predict:
+class Predict(Record):
     """The prediction of the fitted model.
 
     `dtype` is the type of the data that it was fitted on; None: it accepts any.
@@ -116,12 +147,35 @@ class Predict:
     model: Any
     dtype: Any = None
 
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields, the type as text."""
+        return {"model": self.model, "dtype": self.dtype and np.dtype(self.dtype).str}
+
+    def _from_stored(self) -> Predict:
+        """Return it; raise if the parts of its mixture misfit."""
+        shape = _COVARIANCES[self.model.covariance_type]
+        axes = dict.fromkeys(_MIXTURE, f"f {shape}")
+        axes |= {"weights_": "f! k", "means_": "f! k d", "precisions_cholesky_": f"f! {shape}"}
+        check_fields("mixture", {name: getattr(self.model, name) for name in _MIXTURE}, axes)
+        # Weights or precisions below 0 have no logarithm.
+        with np.errstate(invalid="raise", divide="raise"):
+            self.model.score_samples(self.model.means_[:1])
+        return replace(self, dtype=self.dtype and np.dtype(self.dtype))
+
     def __call__(self, X: Any) -> Ints:
         """Label each row of X."""
         # Compiled loops of some models accept no other type.
         X = X if self.dtype is None else as_type(X, self.dtype)
         with one_thread():
             return np.asarray(self.model.predict(X))
+
+
+def _check_positions(rows: Ints | None, labels: Ints, n: int) -> None:
+    """Raise unless there is a label for each row, or each of n points, and all rows exist."""
+    if len(labels) != (n if rows is None else len(rows)):
+        raise ValueError(f"a run has labels for {len(labels)} of its training points")
+    if rows is not None and rows.size and not 0 <= rows.min() <= rows.max() < n:
+        raise ValueError(f"a run was fitted on rows beyond the {n} training points")
 
 
 def place(placers: list[Placer], X: Any) -> Ints:

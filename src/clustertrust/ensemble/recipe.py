@@ -32,13 +32,14 @@ from clustertrust._validation import (
 )
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
 from clustertrust.distances.mixed import as_mixed
-from clustertrust.distances.precomputed import check_given
+from clustertrust.distances.precomputed import check_precomputed
 from clustertrust.ensemble.by_distance import (
     DistanceData,
     cached_distances,
     check_memory,
     wants_distances,
 )
+from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.ensemble.fitting import (
     DEFAULT_CLUSTERS,
@@ -50,11 +51,10 @@ from clustertrust.ensemble.fitting import (
     is_random,
     parameter,
     prepare,
+    with_data,
 )
 from clustertrust.ensemble.lloyd import PreparedData, prepare_data
 from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
-from clustertrust.ensemble.placing import NearestTrainingPoint
-from clustertrust.ensemble.run_files import Checkpoint
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
 
@@ -156,7 +156,7 @@ class Recipe:
     @property
     def needs_all(self) -> bool:
         """Return whether rows are read all at once: of distances, and of tables with categories."""
-        return self.metric.is_precomputed or self.metric.is_mixed
+        return self.metric.is_coordinate_free
 
     def check_place(self, X: Any) -> None:
         """Raise if X is where runs by this metric cannot be fitted: Dask, a file, a GPU."""
@@ -185,7 +185,7 @@ class Recipe:
     def check_points(self, X: Any) -> Any:
         """Return X as the runs need it: points, encoded rows of a table, or distances."""
         if self.is_precomputed:
-            X = check_given(X)
+            X = check_precomputed(X)
             self.check_graph(X)
             return X
         if self.metric.is_mixed:
@@ -339,13 +339,11 @@ class Recipe:
                 f"(run {r} found {found})"
             )
             warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
-        for message in dict.fromkeys(message for run in runs for message in run.warnings):
-            if "distinct clusters" in message and fewer:  # scikit-learn's own warning of the same
+        for given in dict.fromkeys(warning for run in runs for warning in run.warnings):
+            if "distinct clusters" in given.message and fewer:  # scikit-learn's own of the same
                 continue
-            warn_user(
-                f"{message} (runs {[r for r, run in enumerate(runs) if message in run.warnings]})",
-                ConvergenceWarning,
-            )
+            where = [r for r, run in enumerate(runs) if given in run.warnings]
+            warn_user(f"{given.message} (runs {where})", given.category)
 
 
 def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
@@ -364,7 +362,7 @@ def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
                     "{clusterer='spectral'} makes a graph of them",
                     metric=metric.given,
                 )
-        elif (metric.is_precomputed or metric.is_mixed) and not method.is_function:
+        elif (metric.is_coordinate_free) and not method.is_function:
             raise ParameterError(
                 "clusterer",
                 method.name,
@@ -528,7 +526,7 @@ def run_all(
     failed = [result.what for result in done if isinstance(result, Failure)]
     if failed:
         warn_user(f"{len(failed)} of {len(numbered)} runs failed and were left out. {failed[0]}.")
-    return [_with_data(run, X) for run in done if isinstance(run, Run)]
+    return [with_data(run, X) for run in done if isinstance(run, Run)]
 
 
 def _threads(X: Any, recipe: Recipe) -> int:
@@ -564,20 +562,11 @@ def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) ->
     # Outside of the try: a full disk or a damaged file is not a failure of the run.
     run = None if kept is None else kept.load(r, X)
     if run is not None:
-        return _with_data(run, None)
+        return with_data(run, None)
     try:
         run = recipe.fit(X, r, seed)
     except Exception as error:  # whatever a clusterer may raise
         return Failure(recipe.describe(r, seed, error), error)
     if kept is not None:
         kept.save(r, run)
-    return _with_data(run, None)
-
-
-def _with_data(run: Run, X: Any) -> Run:
-    """Return the run with these training data, if it needs them to place points."""
-    return (
-        replace(run, placer=replace(run.placer, X=X))
-        if isinstance(run.placer, NearestTrainingPoint)
-        else run
-    )
+    return with_data(run, None)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats, check_matrix, is_dask
+from clustertrust._validation import check_floats, check_matrix, is_auto, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.labels import read_labels
 from clustertrust.ensemble.placing import Placer, place
 from clustertrust.matching import contingency_tables
+from clustertrust.records import Record, load_record, save_record
 from clustertrust.totals import total_of_labels
 
-__all__ = ["Ensemble", "as_ensemble", "assemble"]
+__all__ = ["Ensemble", "as_ensemble", "assemble", "plain_names"]
+
+_A_COLUMN = np.empty(0, dtype=np.int32)  # stands for the labels of a run
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Ensemble(Record):
     """R runs on the same n points.
 
     Attributes
@@ -40,24 +43,34 @@ class Ensemble:
         Centre of each cluster; row ℓ belongs to label ℓ.
     runs : tuple of R records, or None
         The record of each fit, if the runs were made here.
+    noise : dict
+        How often each given label that was taken as noise occurs.
     """
 
-    labels: Ints
+    labels: Annotated[Ints, "i n R"]
     label_names: tuple[NDArray | None, ...] = field(repr=False)
     centers: tuple[NDArray, ...] | None = field(default=None, repr=False)
     runs: tuple[Run, ...] | None = field(default=None, repr=False)
+    noise: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_labels(cls, labels: Any, *, centers: Sequence[NDArray] | None = None) -> Ensemble:
+    def from_labels(
+        cls, labels: Any, *, centers: Sequence[NDArray] | None = None, noise: Any = "auto"
+    ) -> Ensemble:
         """Make an ensemble of partitions that you already have.
 
         Parameters
         ----------
         labels : list of R label vectors, or array or DataFrame of shape (n, R)
-            Labels of any kind. Negative numbers and missing values mean that the point is not
-            assigned. A Dask array must hold whole numbers.
+            Labels of any kind, or one label vector as an array or Series. Noise and missing values
+            mean that the point is not assigned. A Dask array must hold whole numbers.
         centers : sequence of R arrays, optional
             Centres of each run; row ℓ belongs to label ℓ, so labels are then whole numbers 0, 1, ….
+        noise : "auto", label, list of labels, or None
+            Labels that mean noise. "auto": numbers below 0, the same as text, and text such as
+            "-1_the_of", as topic tools write it. None: every label is a cluster; one that "auto"
+            would take as noise is called "cluster -1" then. The other functions that take labels
+            take an `Ensemble` too, :func:`clustertrust.audit` one with a single run.
 
         Returns
         -------
@@ -70,14 +83,21 @@ class Ensemble:
         [2, 2]
         """
         if is_dask(labels):
+            if not is_auto(noise):
+                raise ValueError(
+                    f"noise={noise!r} needs labels in memory; give labels.compute(), or leave it "
+                    "out: negative numbers are noise in a Dask array."
+                )
             return (
                 _of_dask(cls, labels)
                 if centers is None
                 else _of_dask(cls, labels).with_centers(centers)
             )
-        stacked, names = read_labels(labels)
+        stacked, names, counts = read_labels(labels, noise)
         ensemble = cls(
-            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64), names
+            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64),
+            names,
+            noise=counts,
         )
         return ensemble if centers is None else ensemble.with_centers(centers)
 
@@ -250,14 +270,12 @@ class Ensemble:
         ----------
         path : the file to write; an existing file is replaced
         """
-        from clustertrust.ensemble.ensemble_files import save_ensemble  # here: it reads this module
-
         if is_dask(self.labels):
             raise ValueError(
                 "The labels are in a Dask array; ensemble.compute().save(path) loads them into "
                 "memory first."
             )
-        save_ensemble(path, self)
+        save_record(path, self)
 
     @classmethod
     def load(cls, path: str | Path) -> Ensemble:
@@ -276,9 +294,34 @@ class Ensemble:
         ValueError
             If the file is damaged, of another version, or not an ensemble.
         """
-        from clustertrust.ensemble.ensemble_files import load_ensemble
+        return load_record(path, Ensemble, lambda ensemble: ensemble)
 
-        return load_ensemble(path)
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields, without the labels of its runs, which are columns of its own."""
+        runs = self.runs and tuple(replace(run, labels=_A_COLUMN) for run in self.runs)
+        names = tuple(None if names is None else plain_names(names) for names in self.label_names)
+        labels = np.asarray(self.labels)
+        return super()._to_stored() | {"labels": labels, "label_names": names, "runs": runs}
+
+    def _from_stored(self) -> Ensemble:
+        """Return it with the labels of its runs; raise if its parts misfit."""
+        R = self.n_runs
+        if not self.labels.size or len(self.label_names) != R or len(self.runs or range(R)) != R:
+            raise ValueError(
+                f"it has labels {self.labels.shape}, names of {len(self.label_names)} runs and "
+                f"records of {len(self.runs or ())}"
+            )
+        for names, highest in zip(self.label_names, self.labels.max(axis=0), strict=True):
+            if names is not None and (names.ndim != 1 or len(names) <= highest):
+                raise ValueError(f"a run has labels up to {highest}, and names {names.tolist()}")
+        ensemble = self.with_labels(self.labels)
+        return ensemble if self.centers is None else ensemble.with_centers(self.centers)
+
+
+def plain_names(names: NDArray) -> NDArray:
+    """Return names of clusters or rows as numbers or text; files hold no Python objects."""
+    plain = np.array(names.tolist()) if names.dtype.hasobject else names
+    return np.array([str(name) for name in names]) if plain.dtype.hasobject else plain
 
 
 def _nmi(tables: Ints) -> Floats:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._validation import MOST, check_choice, check_count
+from clustertrust.records import register
 
 __all__ = ["LEFT_OUT", "ON_FAILURE", "Runs", "as_runs"]
 
@@ -16,6 +17,7 @@ LEFT_OUT = ("predict", "skip")
 ON_FAILURE = ("drop", "raise")
 
 
+@register
 class Runs(BaseEstimator):
     """The runs of an ensemble; a number, as in ``n_runs=20``, is short for ``Runs(20)``.
 

@@ -54,26 +54,23 @@ def check_pair(scores: Any, correct: Any) -> tuple[Floats, Bools]:
             "correct must be one flat sequence of truth values, one per point; see correctness()."
         )
     check_same_length("scores", values, "correct", right)
-    known = ~np.isnan(values)
-    return values[known], right[known].astype(bool)
+    scored = ~np.isnan(values)
+    return values[scored], right[scored].astype(bool)
 
 
 def check_triple(scores: Any, labels: Any, truth: Any) -> tuple[Floats, Ints, Ints]:
     """Return the scores, labels (-1: not assigned) and classes of the points that have a score."""
-    values, (codes, _), classes = (
-        _check_some_scores(scores),
-        check_label_vector("labels", labels),
-        check_truth(truth),
-    )
+    values, classes = _check_some_scores(scores), check_truth(truth)
+    codes, _ = check_label_vector("labels", labels)
     check_same_length("scores", values, "labels", codes)
     check_same_length("scores", values, "truth", classes)
-    known = ~np.isnan(values)
-    return values[known], codes[known], classes[known]
+    scored = ~np.isnan(values)
+    return values[scored], codes[scored], classes[scored]
 
 
 def check_sizes(name: str, shares: Any, n: int) -> Ints:
     """max(1, round(share n)) for each share."""
-    given = check_floats(name, shares, "above 0 and at most 1")
-    if given.ndim != 1 or not given.size or not ((given > 0) & (given <= 1)).all():
+    values = check_floats(name, shares, "above 0 and at most 1")
+    if values.ndim != 1 or not values.size or not ((values > 0) & (values <= 1)).all():
         raise ValueError(f"{name}={shares!r} must be above 0 and at most 1.")
-    return np.maximum(1, np.round(given * n)).astype(np.int64)
+    return np.maximum(1, np.round(values * n)).astype(np.int64)

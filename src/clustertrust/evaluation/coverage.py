@@ -76,13 +76,14 @@ def coverage_accuracy_curve(
     [1.0, 0.75]
     """
     check_choice("alignment", alignment, ALIGNMENTS)
-    known, codes, classes = check_triple(scores, labels, truth)
-    m = check_sizes("coverages", coverages, known.size)
-    right = surest_first(known, correctness(codes, classes), "average")
-    order = np.argsort(-known, kind="stable")
+    values, codes, classes = check_triple(scores, labels, truth)
+    m = check_sizes("coverages", coverages, values.size)
+    right = surest_first(values, correctness(codes, classes), "average")
+    order = np.argsort(-values, kind="stable")
     measure = ALIGNMENTS[alignment]
     return Curve(
-        m / known.size, np.array([measure(right, codes[order], classes[order], size) for size in m])
+        m / values.size,
+        np.array([measure(right, codes[order], classes[order], size) for size in m]),
     )
 
 
@@ -119,14 +120,14 @@ def score_quality(
     >>> score_quality(scores, y, labels, coverages=[0.4, 0.6, 0.8])
     1.0
     """
-    known, codes, classes = check_triple(scores, labels, truth)
-    at = check_floats("coverages", coverages, "at least two numbers that increase")
-    m = check_sizes("coverages", at, known.size)
-    if at.size < 2 or (np.diff(at) <= 0).any():
-        raise ValueError(f"coverages={at.tolist()} must be at least two numbers that increase.")
+    numbers, codes, classes = check_triple(scores, labels, truth)
+    grid = check_floats("coverages", coverages, "at least two numbers that increase")
+    m = check_sizes("coverages", grid, numbers.size)
+    if grid.size < 2 or (np.diff(grid) <= 0).any():
+        raise ValueError(f"coverages={grid.tolist()} must be at least two numbers that increase.")
     drawn = np.random.default_rng(
         check_count("random_state", random_state, at_least=0)
-    ).permutation(known.size)
-    order = drawn[np.argsort(-known[drawn], kind="stable")]
+    ).permutation(numbers.size)
+    order = drawn[np.argsort(-numbers[drawn], kind="stable")]
     values = [adjusted_rand_score(classes[order[:size]], codes[order[:size]]) for size in m]
-    return float(np.trapezoid(values, at) / (at[-1] - at[0]))
+    return float(np.trapezoid(values, grid) / (grid[-1] - grid[0]))

@@ -57,9 +57,8 @@ def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
     """
     (codes, _), classes = check_label_vector("labels", labels), check_truth(truth)
     check_same_length("labels", codes, "truth", classes)
-    return np.asarray(
-        align_labels(classes, codes) == classes
-    )  # classes are 0, 1, …: never the -1 of no partner
+    # Classes are 0, 1, …: never the -1 of no partner.
+    return np.asarray(align_labels(classes, codes) == classes)
 
 
 def accuracy(labels: ArrayLike, truth: ArrayLike) -> float:

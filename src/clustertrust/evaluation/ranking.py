@@ -32,8 +32,8 @@ __all__ = [
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
     """Return the scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""
-    known, right = check_pair(scores, correct)
-    return np.unique(known, return_inverse=True)[1], right
+    values, right = check_pair(scores, correct)
+    return np.unique(values, return_inverse=True)[1], right
 
 
 def auroc(scores: ArrayLike, correct: ArrayLike) -> float:
@@ -126,9 +126,9 @@ TIES: dict[str, Callable[[Floats, Floats], Floats]] = {"average": _by_group, "st
 def surest_first(scores: ArrayLike, correct: ArrayLike, ties: str) -> Floats:
     """(n,) correctness of the points, the surest first; its expectation where scores tie."""
     check_choice("ties", ties, TIES)
-    known, right = check_pair(scores, correct)
-    order = np.argsort(-known, kind="stable")
-    return TIES[ties](known[order], right[order].astype(np.float64))
+    values, right = check_pair(scores, correct)
+    order = np.argsort(-values, kind="stable")
+    return TIES[ties](values[order], right[order].astype(np.float64))
 
 
 def error_precision(
@@ -276,9 +276,8 @@ def percentile_correlation(
     0.447
     """
     check_count("n_bins", n_bins, at_least=2, at_most=MOST)
-    by_bin = np.round(
-        accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12
-    )  # sums in another order tie
+    # Rounded, so that sums in another order tie
+    by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)
     if np.ptp(by_bin) == 0:
         warn_user(
             f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so its correlation is not "

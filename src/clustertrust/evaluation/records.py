@@ -56,22 +56,24 @@ def student_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
     >>> student_interval([1.0, 2.0, 3.0])
     Interval(mean=2.0, low=-0.484..., high=4.484...)
     """
-    given = check_floats("values", values, "at least two finite numbers in one flat sequence")
-    if given.ndim != 1 or given.size < 2 or not np.isfinite(given).all():
+    numbers = check_floats("values", values, "at least two finite numbers in one flat sequence")
+    if numbers.ndim != 1 or numbers.size < 2 or not np.isfinite(numbers).all():
         raise ValueError(
-            f"values has shape {given.shape}; give at least two finite numbers in one flat "
+            f"values has shape {numbers.shape}; give at least two finite numbers in one flat "
             "sequence."
         )
     if not 0 < check_number("level", level) < 1:
         raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.95.")
     with np.errstate(over="ignore", invalid="ignore"):
         half = (
-            student.ppf((1 + level) / 2, given.size - 1) * given.std(ddof=1) / np.sqrt(given.size)
+            student.ppf((1 + level) / 2, numbers.size - 1)
+            * numbers.std(ddof=1)
+            / np.sqrt(numbers.size)
         )
-        mean = float(given.mean())
+        mean = float(numbers.mean())
     if not np.isfinite(mean + half):
         raise ValueError(
-            f"values go up to {np.abs(given).max():.3g}, too large to be squared; divide them "
+            f"values go up to {np.abs(numbers).max():.3g}, too large to be squared; divide them "
             "first."
         )
     return Interval(mean, mean - float(half), mean + float(half))

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import encoding_of, layout_of
+from clustertrust.files.layout import Dialect, encoding_of, layout_of
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
 
 __all__ = [
@@ -57,29 +57,31 @@ _MISSING = [
 # fmt: on
 
 
-def read_delimited(source: Any, reading: Any, separator: str) -> tuple[pd.DataFrame, list[str]]:
+def read_delimited(
+    source: Any, reading: Any, separator: str, format: str
+) -> tuple[pd.DataFrame, list[str], Dialect]:
     """Read a frame from a path or from bytes in memory, and list what was found about the text.
 
-    `reading` is a :class:`clustertrust.files.Reading`; `separator` what the format says.
+    `reading` is a :class:`clustertrust.files.Reading`; `separator` what the `format` says.
     """
     head = head_of(source)
     encoding = reading.encoding or encoding_of(head)
     try:
-        return _read(source, reading, separator, encoding)
+        return _read(source, reading, separator, encoding, format)
     except UnicodeDecodeError:
         if reading.encoding is not None:
             raise
     for guess in ("cp1252", "latin-1"):
         try:
-            return _read(source, reading, separator, guess)
+            return _read(source, reading, separator, guess, format)
         except UnicodeDecodeError:
             continue
     raise AssertionError("latin-1 reads all bytes")  # pragma: no cover
 
 
 def _read(
-    source: Any, reading: Any, separator: str, encoding: str
-) -> tuple[pd.DataFrame, list[str]]:
+    source: Any, reading: Any, separator: str, encoding: str, format: str
+) -> tuple[pd.DataFrame, list[str], Dialect]:
     """Read with a known encoding; raise UnicodeDecodeError where it is another."""
     layout = layout_of(head_of(source), encoding, reading, separator)
     options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
@@ -102,12 +104,13 @@ def _read(
         options |= {"names": first, "header": 0}
     frame = _parsed(source, options, named)
     marks = {} if reading.as_written else marks_of(frame, reading, options)
+    dialect = Dialect(format, layout.separator, marks.get("decimal", "."))
     if marks:
         frame = _parsed(source, options | marks, named)
         if not (reading.decimal or reading.thousands):
-            return frame, [*layout.notes, COMMA]
+            return frame, [*layout.notes, COMMA], dialect
     doubts = _first_point(frame) if named and reading.header is None else []
-    return frame, [*layout.notes, *doubts]
+    return frame, [*layout.notes, *doubts], dialect
 
 
 def marks_of(frame: pd.DataFrame, reading: Any, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from clustertrust.files.appending import Append, append_arrow, append_parquet, append_text
 from clustertrust.files.errors import TableError
 from clustertrust.files.h5ad import read_h5ad
@@ -53,7 +51,7 @@ class Format:
     ----------
     suffixes : suffixes of its files, in lower case
     read : a path, or bytes in memory, and a `Reading` → the whole table
-    write : a frame and a path; None: it cannot hold a plain table
+    write : a frame and a path, for text also a `Dialect`; None: it cannot hold a plain table
     blocks : the class that reads its files in blocks of rows; None: it is read whole
     append : a path → a context that gives a function to write frame by frame; None: it is written
         whole
@@ -63,7 +61,7 @@ class Format:
 
     suffixes: tuple[str, ...]
     read: Callable[[Any, Reading], Table]
-    write: Callable[[pd.DataFrame, Path], None] | None
+    write: Callable[..., None] | None
     blocks: type[FileSource] | None = None
     append: Callable[[Path], AbstractContextManager[Append]] | None = None
     options: tuple[str, ...] = ()
@@ -75,24 +73,24 @@ TEXT = ("separator", "header", "encoding", "decimal", "thousands", "na", "skip_r
 FORMATS: dict[str, Format] = {
     "csv": Format(
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
-        partial(read_text, separator=","),
-        partial(write_delimited, separator=","),
+        partial(read_text, separator=",", format="csv"),
+        partial(write_delimited, separator=",", format="csv"),
         blocks=CsvSource,
         append=partial(append_text, separator=","),
         options=TEXT,
     ),
     "tsv": Format(
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        partial(read_text, separator="\t"),
-        partial(write_delimited, separator="\t"),
+        partial(read_text, separator="\t", format="tsv"),
+        partial(write_delimited, separator="\t", format="tsv"),
         blocks=TsvSource,
         append=partial(append_text, separator="\t"),
         options=TEXT,
     ),
     "txt": Format(
         (".txt", ".txt.gz", ".dat"),
-        partial(read_text, separator=","),
-        partial(write_delimited, separator="\t"),
+        partial(read_text, separator=",", format="txt"),
+        partial(write_delimited, separator="\t", format="txt"),
         options=TEXT,
     ),
     "json": Format(

@@ -12,7 +12,7 @@ from typing import Any
 
 from clustertrust.files.errors import TableError
 
-__all__ = ["SEPARATORS", "Layout", "encoding_of", "layout_of", "titles_above"]
+__all__ = ["SEPARATORS", "Dialect", "Layout", "encoding_of", "layout_of", "titles_above"]
 
 # Words that may be typed for a separator.
 SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -31,6 +31,33 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a table was written as text.
+
+    Attributes
+    ----------
+    format : name of `FORMATS`
+    separator : of its fields, as pandas takes it
+    decimal : the mark before decimals
+    """
+
+    format: str
+    separator: str
+    decimal: str
+
+    def options(self, format: str, separator: str) -> dict[str, Any]:
+        """Return options of to_csv to write a format, whose own separator is given.
+
+        Another format has its own separator, but decimal commas would be quoted between commas.
+        """
+        if format == self.format and len(self.separator) == 1:
+            separator = self.separator
+        elif separator == self.decimal:
+            separator = ";"
+        return {"sep": separator, "decimal": self.decimal}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import codecs
 import io
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from clustertrust._validation import check_choice, check_count, check_names
 from clustertrust.files.columns import choose_features
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.formats import FORMATS, Format, format_of, known_format, need, suffixes
+from clustertrust.files.layout import Dialect
 from clustertrust.files.sources import ArraySource, FileSource, Source, SparseSource, numbers_of
 from clustertrust.files.whole import Reading, Table
 
@@ -67,7 +69,13 @@ def read_table(
     return table  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
 
 
-def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = None) -> None:
+def write_table(
+    table: pd.DataFrame,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    dialect: Dialect | None = None,
+) -> None:
     """Write the columns of a table, without its index.
 
     Missing whole numbers and missing text are empty; in NPY and NPZ, missing whole numbers are -1.
@@ -77,15 +85,21 @@ def write_table(table: pd.DataFrame, path: str | Path, *, format: str | None = N
     table : DataFrame
     path : the file to write
     format : name of `FORMATS`; None: by the suffix of the path
+    dialect : separator and decimal mark of text, the `dialect` of the table that was read; None:
+        those of the format, and a point. Only text has one.
     """
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"table is a {type(table).__name__}; give a pandas DataFrame.")
+    if not isinstance(dialect, Dialect | None):
+        raise TypeError(f"dialect={dialect!r} must be the dialect of a table that was read.")
     format = format_of(path) if format is None else format
     check_choice("format", format, FORMATS)
-    need(format)
     write = FORMATS[format].write
     if write is None:
         raise ValueError(f"A plain table cannot be written as {format}; choose another suffix.")
+    need(format)
+    if dialect is not None and "decimal" in FORMATS[format].options:
+        write = partial(write, dialect=dialect)
     write(table, Path(path))
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from clustertrust.files.delimited import check_unique, read_delimited, rewound
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import titles_above
+from clustertrust.files.layout import Dialect, titles_above
 from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
 __all__ = [
@@ -85,26 +85,31 @@ class Table:
     names : names of the rows that the file itself has, else None
     adata : the AnnData object, if the file is one
     notes : what was found out about the file, such as its encoding
+    dialect : how text is written; None for other formats
     """
 
     data: Any
     names: pd.Index | None = None
     adata: Any = None
     notes: tuple[str, ...] = ()
+    dialect: Dialect | None = None
 
 
 # CSV and TSV
 
 
-def read_text(source: Any, reading: Reading, separator: str) -> Table:
+def read_text(source: Any, reading: Reading, separator: str, format: str) -> Table:
     """Read text with fields separated by `separator`, unless `reading` has another."""
-    frame, notes = read_delimited(source, reading, separator)
-    return Table(frame, notes=tuple(notes))
+    frame, notes, dialect = read_delimited(source, reading, separator, format)
+    return Table(frame, notes=tuple(notes), dialect=dialect)
 
 
-def write_delimited(table: pd.DataFrame, path: Path, separator: str) -> None:
+def write_delimited(
+    table: pd.DataFrame, path: Path, separator: str, format: str, dialect: Dialect | None = None
+) -> None:
     """Write text; the suffix sets the compression."""
-    table.to_csv(path, sep=separator, index=False)
+    how = {"sep": separator} if dialect is None else dialect.options(format, separator)
+    table.to_csv(path, index=False, **how)
 
 
 # JSON and spreadsheets
@@ -156,7 +161,14 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
         if reading.sheet is not None and reading.sheet not in book.sheet_names:
             raise TableError(f"has no sheet {reading.sheet!r}; it has {book.sheet_names}.")
         sheet = book.sheet_names[0] if reading.sheet is None else reading.sheet
-        cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
+        cells = pd.read_excel(
+            book,
+            sheet_name=sheet,
+            header=None,
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
+        )
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise TableError(f"has nothing in its sheet {sheet!r}.")

@@ -17,6 +17,7 @@ from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.metrics import EUCLIDEAN, Metric, as_metric
 from clustertrust.distances.mixed import as_mixed
 from clustertrust.ensemble.record import Ensemble
+from clustertrust.records import register
 
 __all__ = ["Compute", "Geometry", "MetricGeometry"]
 
@@ -85,6 +86,10 @@ class Geometry(BaseEstimator):
     is_precomputed: bool = False
     is_mixed: bool = False
     has_weights: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """Let a model with this geometry be stored: its parameters are."""
+        register(cls)
 
     def check(self) -> None:
         """Raise for a parameter that cannot be used; called before the runs."""

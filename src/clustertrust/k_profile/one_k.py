@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
 from clustertrust.scoring.model import Model, build_model
@@ -21,17 +20,26 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Row(NamedTuple):
-    """One row of the profile."""
+    """One row of the profile.
 
-    means: Floats  # (3,) of score, stability, geometry
-    errors: Floats  # (3,) their jackknife-over-runs standard errors
-    quantiles: Floats  # (5,) of the scores
-    weakest: tuple[
-        int, int, float
-    ]  # label, points and mean score of the cluster with the lowest mean score
-    separation: Floats  # (n,) silhouettes in the run whose mean silhouette is the largest
-    agreement: Floats  # (n,) stability
-    partition: Ints  # (n,) that run
+    Attributes
+    ----------
+    means : (3,) of score, stability, geometry
+    errors : (3,) their jackknife-over-runs standard errors
+    quantiles : (5,) of the scores
+    weakest : label, points and mean score of the cluster with the lowest mean score
+    separation : (n,) silhouettes in the run whose mean silhouette is the largest
+    agreement : (n,) stability
+    partition : (n,) that run
+    """
+
+    means: Floats
+    errors: Floats
+    quantiles: Floats
+    weakest: tuple[int, int, float]
+    separation: Floats
+    agreement: Floats
+    partition: Ints
 
 
 def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
@@ -55,21 +63,21 @@ def _jackknife(without: Floats) -> Floats:
     R = len(without)
     if R < 3:
         return np.full(without.shape[1], np.nan)
-    return np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    return np.asarray(np.sqrt((R - 1) / R * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
 
 
-def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
+def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
     ensemble = build_seeded(X, settings, seeds)
     settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(X, ensemble, settings.scoring)
-    known = model.silhouettes()
-    scored = model.confidence(model.training_fields(X, known))
-    s = model.component(known[0], model.cells.rows[model.cells.of])[0]
+    silhouettes = model.silhouettes()
+    scored = model.confidence(model.training_fields(X, silhouettes))
+    s = model.component(silhouettes[0], model.cells.rows[model.cells.of])[0]
     best = int(np.argmax([mean_score(run) for run in s.T]))
     without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
     by_cluster = mean_by_cluster(scored.scores, scored.labels)
-    at = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
+    weakest = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
     scores = scored.scores[~np.isnan(scored.scores)]
     return Row(
         means=np.array(
@@ -79,8 +87,8 @@ def score_one_k(X: NDArray, settings: Settings, seeds: Sequence[int]) -> Row:
         quantiles=np.quantile(scores, QUANTILES)
         if scores.size
         else np.full(len(QUANTILES), np.nan),
-        weakest=(at, int((scored.labels == at).sum()), float(by_cluster[at]))
-        if at >= 0
+        weakest=(weakest, int((scored.labels == weakest).sum()), float(by_cluster[weakest]))
+        if weakest >= 0
         else (-1, 0, np.nan),
         separation=s[:, best],
         agreement=scored.stability,

@@ -1,8 +1,8 @@
 """The data at each k, the signals that speak for a k, and the comparison with one cloud.
 
 No single index finds the number of clusters everywhere. Here few signals that fail in different
-ways give each k a probability (`committee`), and surrogates without clusters say whether there is
-anything to count (`chance`).
+ways give each k a probability (`combine`), and surrogates without clusters say whether there is
+anything to count (`null_test`).
 """
 
 from __future__ import annotations
@@ -13,27 +13,28 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from clustertrust._devices import resolve_device
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
+from clustertrust._types import Array
 from clustertrust._validation import MOST, check_choice, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.k_profile.chance import EFFORTS, Comparison
 from clustertrust.k_profile.mixtures import MOST_AXES
+from clustertrust.k_profile.null_test import EFFORTS, Comparison
 from clustertrust.k_profile.one_k import QUANTILES, Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
 from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
 from clustertrust.null.surrogates import (
-    check_has_points,
+    check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
+    seeded,
 )
 from clustertrust.scoring.settings import Settings
 
@@ -64,17 +65,17 @@ def check_open_template(cake: Any) -> CAKE:
         return CAKE(n_runs=RUNS)
     if isinstance(cake, numbers.Integral):
         raise TypeError(f"cake={cake!r} must be a CAKE; the numbers of clusters to try are ks.")
-    cake = check_template(cake)
-    if cake.n_clusters is not None:
+    template = check_template(cake)
+    if template.n_clusters is not None:
         raise ValueError(
-            f"n_clusters={cake.n_clusters} of the CAKE is not used: ks sets it; leave it out."
+            f"n_clusters={template.n_clusters} of the CAKE is not used: ks sets it; leave it out."
         )
-    if cake.vary is not None and "n_clusters" in cake.vary:
+    if template.vary is not None and "n_clusters" in template.vary:
         raise ValueError(
             "vary['n_clusters'] cannot be combined with ks, which sets the number of clusters; "
             "drop one."
         )
-    return cake
+    return template
 
 
 def choose_k(
@@ -104,7 +105,7 @@ def choose_k(
         not change the result. With `verbose` a progress bar is shown. None: ``CAKE(n_runs=10)``.
     null : sequence of {"box", "gaussian", "permuted", "hull"}, or None
         Kinds of surrogates, see :func:`clustertrust.null_reference`. One that does not apply, such
-        as the hull in more than three dimensions, is left out; ``profile.chance.left_out`` says
+        as the hull in more than three dimensions, is left out; ``profile.null_test.left_out`` says
         why. None: no comparison, and the answer is never 1.
     effort : {"quick", "full"}
         How surrogates are compared. "quick": 400 points of the data and of each surrogate,
@@ -155,7 +156,7 @@ def choose_k(
     level = check_level(level, B)
     cake = check_open_template(cake)
     if families is not None:
-        check_has_points(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
+        check_has_coordinates(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))
@@ -168,7 +169,7 @@ def choose_k(
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
     rows = _score(sample, plans, seeds)
     scores = np.array([row.means[0] for row in rows])
-    chance = (
+    null_test = (
         None
         if families is None
         else EFFORTS[effort](
@@ -179,7 +180,7 @@ def choose_k(
         **_columns(rows),
         **_signals(sample, plans[0], rows, entropy),
         n_clusters=np.array(tried),
-        chance=chance,
+        null_test=null_test,
         level=level,
         n_points=len(points),
         n_rows=len(X),
@@ -187,7 +188,7 @@ def choose_k(
     )
 
 
-def _score(X: NDArray, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Row]:
+def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Row]:
     """Cluster and score the data with each k, under one progress bar."""
     quiet = [replace(plan, recipe=replace(plan.recipe, verbose=False)) for plan in plans]
     rows = (score_one_k(X, plan, seeds) for plan in quiet)
@@ -216,12 +217,12 @@ def _columns(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _signals(X: NDArray, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
+def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
     """Return the fields of the profile that hold signals, and what was left out."""
     reason = why_no_mixture(settings)
     mixtures, notes = None, []
     if reason is None:
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_MIXED, 0)))
+        rng = seeded(entropy, _MIXED, 0)
         part = np.sort(rng.permutation(len(X))[:MOST_POINTS])
         mixtures, reduced = explain_partitions(X[part], [row.partition[part] for row in rows])
         if len(part) < len(X):

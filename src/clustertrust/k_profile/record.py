@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust.k_profile.chance import Chance
-from clustertrust.k_profile.committee import COVERAGE, plausible, probabilities, supports
+from clustertrust.k_profile.combine import COVERAGE, plausible, probabilities, supports
+from clustertrust.k_profile.null_test import NullTest
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.signals import Signal
 
@@ -34,7 +34,7 @@ class KProfile:
         that count are in `support`
     left_out : by name, why a signal says nothing here
     notes : what else to know, such as columns left out of the likelihood
-    chance : the comparison with surrogates without clusters; None without it
+    null_test : the comparison with surrogates without clusters; None without it
     level : the largest p-value at which the data are called structured
     n_points, n_rows, n_runs : points used, rows of the data, and runs of each ensemble
     """
@@ -53,7 +53,7 @@ class KProfile:
     signals: Mapping[str, Signal]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
-    chance: Chance | None
+    null_test: NullTest | None
     level: float
     n_points: int
     n_rows: int
@@ -97,8 +97,8 @@ class KProfile:
         As few as have a probability of 0.8 together; they held the right one in 95 % of the
         generated sets that the weights come from. 1 is among them if no k stands out.
         """
-        found = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
-        return (1, *found) if self.structured is False else found
+        numbers = tuple(int(k) for k in self.n_clusters[plausible(self.probability)])
+        return (1, *numbers) if self.structured is False else numbers
 
     @property
     def choices(self) -> dict[str, int]:
@@ -119,10 +119,10 @@ class KProfile:
     # The comparison with one cloud; NaN at a k that was not compared
 
     def _over_k(self, compared: Floats) -> Floats:
-        """Return values at each k of `chance` for every k, (q,)."""
-        assert self.chance is not None
+        """Return values at each k of `null_test` for every k, (q,)."""
+        assert self.null_test is not None
         values = np.full(len(self.n_clusters), np.nan)
-        values[np.isin(self.n_clusters, self.chance.n_clusters)] = compared
+        values[np.isin(self.n_clusters, self.null_test.n_clusters)] = compared
         return values
 
     @property
@@ -131,7 +131,7 @@ class KProfile:
 
         None without surrogates.
         """
-        return None if self.chance is None else self.chance.p_value
+        return None if self.null_test is None else self.null_test.p_value
 
     @property
     def structured(self) -> bool | None:
@@ -140,33 +140,33 @@ class KProfile:
 
     @property
     def null_means(self) -> Mapping[str, Floats] | None:
-        """By family, value of each surrogate at each k of `chance`; None without surrogates."""
-        return None if self.chance is None else self.chance.means
+        """By family, value of each surrogate at each k of `null_test`; None without surrogates."""
+        return None if self.null_test is None else self.null_test.means
 
     @property
     def null_score(self) -> Floats | None:
         """(q,) mean value of the surrogates of the family whose mean is highest; or None."""
-        return None if self.chance is None else self._over_k(self.chance.null)
+        return None if self.null_test is None else self._over_k(self.null_test.null)
 
     @property
     def excess(self) -> Floats | None:
         """(q,) the data's value minus `null_score`."""
-        return None if self.chance is None else self._over_k(self.chance.excess)
+        return None if self.null_test is None else self._over_k(self.null_test.excess)
 
     @property
     def excess_error(self) -> Floats | None:
         """(q,) standard error of `excess`: spread over surrogates, times √(1 + 1/B)."""
-        return None if self.chance is None else self._over_k(self.chance.excess_error)
+        return None if self.null_test is None else self._over_k(self.null_test.excess_error)
 
     @property
     def adjusted(self) -> Floats | None:
         """(q,) excess / (1 - null_score): 0 for the value of one cloud, 1 for a perfect one."""
-        return None if self.chance is None else self._over_k(self.chance.adjusted)
+        return None if self.null_test is None else self._over_k(self.null_test.adjusted)
 
     @property
     def adjusted_error(self) -> Floats | None:
         """(q,) standard error of `adjusted`."""
-        return None if self.chance is None else self._over_k(self.chance.adjusted_error)
+        return None if self.null_test is None else self._over_k(self.null_test.adjusted_error)
 
     # As tables and text
 
@@ -188,16 +188,16 @@ class KProfile:
             "geometry_error": self.geometry_error,
         }
         columns |= {
-            f"score_{100 * q:.0f}%": self.quantiles[:, at] for at, q in enumerate(QUANTILES)
+            f"score_{100 * q:.0f}%": self.quantiles[:, column] for column, q in enumerate(QUANTILES)
         }
         columns |= {
             "weakest_cluster": self.weakest_label,
             "weakest_points": self.weakest_points,
             "weakest_score": self.weakest_score,
         }
-        if self.chance is not None:
-            columns["compared"] = self._over_k(self.chance.data)
-            for name, values in self.chance.means.items():
+        if self.null_test is not None:
+            columns["compared"] = self._over_k(self.null_test.data)
+            for name, values in self.null_test.means.items():
                 columns[f"null_{name}"] = self._over_k(values.mean(axis=0))
             columns |= {
                 "excess": self.excess,
@@ -210,7 +210,7 @@ class KProfile:
     def summary(self) -> str:
         """Return a short text: a table by k, the recommendation, and what speaks for it."""
         names = ["probability", *self.signals, "score", "weakest_score"]
-        names += [] if self.chance is None else ["adjusted"]
+        names += [] if self.null_test is None else ["adjusted"]
         table = self.to_frame()[names].to_string(
             float_format=lambda value: f"{value:.3f}", na_rep=""
         )

@@ -99,7 +99,7 @@ def explain_partitions(X: Any, partitions: list[Ints]) -> tuple[list[Explained],
     """Return the best mixture of each partition (n,), and whether columns were left out."""
     plane = reduce(X)
     return explain_all(
-        plane, [_without_gaps(plane.Z, labels) for labels in partitions]
+        plane, [_without_gaps(plane.points.Z, labels) for labels in partitions]
     ), plane.dropped
 
 
@@ -110,13 +110,13 @@ def find_signals(
 
     `separation` and `stability` are (n, q): silhouettes of the best run, and agreement of the runs.
     """
-    found = {"separation": Signal.of("separation", separation)}
+    signals = {"separation": Signal.of("separation", separation)}
     left_out: dict[str, str] = {}
     if mixtures is not None:
         likelihood = np.column_stack([mixture.per_point for mixture in mixtures])
-        found["likelihood"] = Signal.of("likelihood", likelihood)
+        signals["likelihood"] = Signal.of("likelihood", likelihood)
     if np.nanmin(stability, initial=1.0) == 1.0:
         left_out["stability"] = "all runs agree at every k"
     else:
-        found["stability"] = Signal.of("stability", stability)
-    return found, left_out
+        signals["stability"] = Signal.of("stability", stability)
+    return signals, left_out

@@ -33,7 +33,7 @@ def _choose() -> ModuleType:
         warnings.warn(
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
             "which are correct but slow. Remedy: pip install --upgrade numba",
-            RuntimeWarning,
+            UserWarning,  # the kind that the command shows
             stacklevel=3,
         )
         return importlib.import_module("clustertrust.kernels._numpy")

@@ -13,7 +13,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from clustertrust._types import Array, Floats, Ints
 
 __all__ = [
     "Layout",
@@ -29,8 +30,6 @@ __all__ = [
     "usable",
 ]
 
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 TILE = 128  # points a tile of pairs
 SHARE = 0.7  # of the free memory of the card that sums may take
@@ -98,7 +97,7 @@ class Layout:
         return int(self.x.shape[1])
 
 
-def lay_out(X: NDArray, middle: Floats | None, order: Ints | None, real: Any) -> Layout:
+def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> Layout:
     """Points less `middle`, in this order, on the card."""
     cp = cupy()
     points = cp.asarray(X)
@@ -122,7 +121,7 @@ def real_type(precision: str) -> Any:
     return np.dtype(np.float64 if precision == "double" else np.float32)
 
 
-def middle_of(X: NDArray) -> tuple[Floats, float]:
+def middle_of(X: Array) -> tuple[Floats, float]:
     """Mean of the points, and a bound of their distances."""
     cp = cupy()
     points = cp.asarray(X)

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.kernels import _cupy
 
 __all__ = ["KMeansRun", "kmeans_runs"]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class KMeansRuns:
     # card
     PARTS = 264
 
-    def __init__(self, X: NDArray, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
+    def __init__(self, X: Array, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
         cp = _cupy.cupy()
         self.X, self.k, self.R = X, k, len(seeds)
         self.rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -77,8 +74,8 @@ class KMeansRuns:
             draws = (
                 cp.asarray(np.array([rng.random(trials) for rng in self.rngs])) * running[:, -1:]
             )
-            at = cp.stack([cp.searchsorted(running[r], draws[r]) for r in range(self.R)])
-            candidates = cp.minimum(at, self.n - 1)
+            drawn = cp.stack([cp.searchsorted(running[r], draws[r]) for r in range(self.R)])
+            candidates = cp.minimum(drawn, self.n - 1)
             nearer = self._nearer(candidates, closest)
             best = nearer.sum(axis=2, dtype=cp.float64).argmin(axis=1)
             every = cp.arange(self.R)
@@ -203,8 +200,10 @@ class KMeansRuns:
                 total[owner, : self.d] -= point
                 total[owner, self.d] -= 1
                 total[c] = [*point, 1.0]
-            known = total[:, self.d] > 0
-            moved[known] = (total[known, : self.d] / total[known, self.d :]).astype(np.float32)
+            has_points = total[:, self.d] > 0
+            moved[has_points] = (total[has_points, : self.d] / total[has_points, self.d :]).astype(
+                np.float32
+            )
             centers[run] = cp.asarray(moved)
 
     def fit(self, init: str, max_iter: int = 300) -> list[KMeansRun]:
@@ -230,10 +229,10 @@ class KMeansRuns:
         if stale:
             self._assign(centers, cp.asarray(sorted(stale), dtype=cp.int32))
         inertia = cp.asnumpy(self.distance.sum(axis=1, dtype=cp.float64))
-        found = cp.asnumpy(centers).astype(np.float64) + self.middle
-        labels = self._place(found)
+        moved = cp.asnumpy(centers).astype(np.float64) + self.middle
+        labels = self._place(moved)
         return [
-            KMeansRun(labels[:, r], found[r], float(inertia[r]), int(n_iter[r]))
+            KMeansRun(labels[:, r], moved[r], float(inertia[r]), int(n_iter[r]))
             for r in range(self.R)
         ]
 
@@ -259,7 +258,7 @@ class KMeansRuns:
 
 
 def kmeans_runs(
-    X: NDArray,
+    X: Array,
     k: int,
     seeds: list[int],
     *,

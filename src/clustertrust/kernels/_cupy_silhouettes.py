@@ -9,20 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.kernels import _cupy
 from clustertrust.kernels._cupy_sums import KernelPairs, Kind, OnCard, sum_pairs
+from clustertrust.kernels.rules import Rules
 
-__all__ = [
-    "Rules",
-    "center_silhouettes",
-    "exact_silhouettes",
-    "kernel_silhouettes",
-]
-
-Ints = NDArray[np.integer]
-Floats = NDArray[np.float64]
+__all__ = ["center_silhouettes", "exact_silhouettes", "kernel_silhouettes"]
 
 
 def _groups(start: Ints) -> tuple[list[int], int, int]:
@@ -49,15 +42,6 @@ def _groups(start: Ints) -> tuple[list[int], int, int]:
     return groups, points, largest
 
 
-@dataclass(frozen=True)
-class Rules:
-    """How a silhouette treats the point itself: see `silhouettes` in `_numpy`."""
-
-    leaves_out: bool
-    lone_zero: bool
-    root: bool = False
-
-
 class _Results:
     """Silhouettes and nearest clusters of n points in R runs, on the card until they are taken."""
 
@@ -70,57 +54,35 @@ class _Results:
         return cp.asnumpy(self.s), cp.asnumpy(self.nearest)
 
 
-def _judge(
-    sums: Any,
-    scale: float,
-    cells: Any,
-    card: OnCard,
-    own: Any,
-    place: Any,
-    rules: Rules,
-    out: _Results,
-    terms: Any = None,
-) -> None:
-    """Silhouettes of a block of points from their sums.
+@dataclass(frozen=True)
+class _Judge:
+    """What all blocks of points of one job have in common, and where their results go."""
 
-    `terms` are `within`, `diagonal` and `noise` for kernels.
-    """
-    cp = _cupy.cupy()
-    groups, points, largest = _groups(cells.start)
-    shared = largest * points * 8
-    function = _cupy.function_of(_cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_sums")
-    n, R = own.shape
-    function(
-        (-(-n // points), len(groups) - 1),
-        (points,),
-        (
-            *(
-                sums,
-                np.int64(sums.shape[1]),
-                np.int64(n),
-                np.int32(card.m),
-                np.float64(1.0 / scale),
-            ),
-            *(
-                card.rows,
-                np.int32(R),
-                card.start,
-                card.sizes,
-                own,
-                place,
-                cp.asarray(groups, dtype=cp.int32),
-            ),
-            *((_cupy.NONE, _cupy.NONE, _cupy.NONE) if terms is None else terms),
-            *(
-                np.int32(rules.leaves_out),
-                np.int32(rules.lone_zero),
-                np.int32(rules.root),
-                out.s,
-                out.nearest,
-            ),
-        ),
-        shared_mem=shared,
-    )
+    cells: Any
+    card: OnCard
+    rules: Rules
+    out: _Results
+
+    def block(self, sums: Any, scale: float, own: Any, place: Any, terms: Any = None) -> None:
+        """Silhouettes of a block of points from their sums.
+
+        `terms` are `within`, `diagonal` and `noise` for kernels.
+        """
+        cp = _cupy.cupy()
+        groups, points, largest = _groups(self.cells.start)
+        source = _cupy.compiled("silhouettes", f"-DPOINTS={points}")
+        card, (n, R) = self.card, own.shape
+        size = (sums, np.int64(sums.shape[1]), np.int64(n), np.int32(card.m))
+        runs = (card.rows, np.int32(R), card.start, card.sizes)
+        labels = (own, place, cp.asarray(groups, dtype=cp.int32))
+        kernel = (_cupy.NONE, _cupy.NONE, _cupy.NONE) if terms is None else terms
+        results = (*map(np.int32, self.rules), self.out.s, self.out.nearest)
+        _cupy.function_of(source, "from_sums")(
+            (-(-n // points), len(groups) - 1),
+            (points,),
+            (*size, np.float64(1.0 / scale), *runs, *labels, *kernel, *results),
+            shared_mem=largest * points * 8,
+        )
 
 
 def _blocks(n: int, m: int) -> list[slice]:
@@ -131,10 +93,10 @@ def _blocks(n: int, m: int) -> list[slice]:
 
 
 def exact_silhouettes(
-    X: NDArray,
+    X: Array,
     cells: Any,
     own: Ints | None = None,
-    new: NDArray | None = None,
+    new: Array | None = None,
     *,
     precision: str = "single",
 ) -> tuple[Floats, Ints]:
@@ -151,8 +113,7 @@ def exact_silhouettes(
     cols = _cupy.lay_out(X, middle, cells.order, real)
     kind = Kind(largest=largest)
     n, R = (len(X) if new is None else len(new)), cells.rows.shape[1]
-    out = _Results(n, R)
-    rules = Rules(leaves_out=new is None, lone_zero=new is None)
+    judge = _Judge(cells, card, Rules(new is None, new is None, False), _Results(n, R))
     place = cp.asarray(cells.order if new is None else np.arange(n), dtype=cp.int64)
     if own is None:
         labels = card.rows[card.of]
@@ -161,8 +122,8 @@ def exact_silhouettes(
     blocks = _blocks(n, card.m)
     if new is None and len(blocks) == 1:
         sums, scale = sum_pairs(cols, cols, card, kind, (_cupy.NONE, _cupy.NONE), True)
-        _judge(sums, scale, cells, card, cp.ascontiguousarray(labels), place, rules, out)
-        return out.take()
+        judge.block(sums, scale, cp.ascontiguousarray(labels), place)
+        return judge.out.take()
     for block in blocks:
         if new is None:
             rows = _cupy.Layout(
@@ -174,73 +135,56 @@ def exact_silhouettes(
         else:
             rows = _cupy.lay_out(new[block], middle, None, real)
         sums, scale = sum_pairs(rows, cols, card, kind, (_cupy.NONE, _cupy.NONE), False)
-        _judge(
-            sums, scale, cells, card, cp.ascontiguousarray(labels[block]), place[block], rules, out
-        )
+        judge.block(sums, scale, cp.ascontiguousarray(labels[block]), place[block])
         del sums
-    return out.take()
+    return judge.out.take()
 
 
 def kernel_silhouettes(
-    pairs: KernelPairs, own: Ints, new: NDArray | None, scale: Floats | None, terms: Any
+    pairs: KernelPairs, own: Ints, new: Array | None, scale: Floats | None, terms: Any
 ) -> tuple[Floats, Ints]:
     """Silhouettes (n, R) in the space of a kernel; `terms` are `within`, κ(x, x) and noise."""
     cp = _cupy.cupy()
     n, R = own.shape
     within, itself, noise = terms
-    out = _Results(n, R)
     place = cp.asarray(pairs.cells.order if new is None else np.arange(n), dtype=cp.int64)
     labels = cp.ascontiguousarray(cp.asarray(own, dtype=cp.int32)[place])
     sums, unit = (pairs.sums, pairs.unit) if new is None else pairs.of_new(new, scale)
     more = (cp.asarray(within), cp.asarray(itself)[place], cp.asarray(noise)[place])
-    rules = Rules(leaves_out=False, lone_zero=True, root=True)
-    _judge(sums, unit, pairs.cells, pairs.card, labels, place, rules, out, more)
-    return out.take()
+    judge = _Judge(pairs.cells, pairs.card, Rules(False, True, True), _Results(n, R))
+    judge.block(sums, unit, labels, place, more)
+    return judge.out.take()
 
 
 def center_silhouettes(
-    X: NDArray,
-    centers: Floats,
-    spread: Floats | None,
+    X: Array,
+    means: tuple[Floats, Floats | None],
     clusters: Any,
     own: Ints,
     noise: Floats,
     rules: Rules,
 ) -> tuple[Floats, Ints]:
-    """Silhouettes (n, R) by |x - centre|² + spread, and the nearest other clusters."""
+    """Silhouettes (n, R) by |x - center|² + spread, and the nearest other clusters.
+
+    `means` are the centers and spreads.
+    """
     cp = _cupy.cupy()
+    centers, spread = means
     n, d = X.shape
     x = cp.ascontiguousarray(cp.asarray(X, dtype=cp.float64).T)
     groups, points, largest = _groups(clusters.start)
-    shared = largest * points * 8
-    function = _cupy.function_of(
-        _cupy.compiled("silhouettes", f"-DPOINTS={points}"), "from_centers"
-    )
+    source = _cupy.compiled("silhouettes", f"-DPOINTS={points}")
     R = len(clusters.start) - 1
     out = _Results(n, R)
-    function(
+    size = (x, np.int64(n), np.int64(n), np.int32(d))
+    spreads = _cupy.NONE if spread is None else cp.asarray(spread)
+    runs = (np.int32(R), cp.asarray(clusters.start, dtype=cp.int32), cp.asarray(clusters.sizes))
+    labels = (cp.asarray(own, dtype=cp.int32), cp.asarray(groups, dtype=cp.int32))
+    results = (cp.asarray(noise), *map(np.int32, rules), out.s, out.nearest)
+    _cupy.function_of(source, "from_centers")(
         (-(-n // points), len(groups) - 1),
         (points,),
-        (
-            *(x, np.int64(n), np.int64(n), np.int32(d), cp.asarray(centers, dtype=cp.float64)),
-            *(
-                _cupy.NONE if spread is None else cp.asarray(spread),
-                np.int32(R),
-                cp.asarray(clusters.start, dtype=cp.int32),
-            ),
-            *(
-                cp.asarray(clusters.sizes),
-                cp.asarray(own, dtype=cp.int32),
-                cp.asarray(groups, dtype=cp.int32),
-            ),
-            *(
-                cp.asarray(noise),
-                np.int32(rules.leaves_out),
-                np.int32(rules.lone_zero),
-                np.int32(rules.root),
-            ),
-            *(out.s, out.nearest),
-        ),
-        shared_mem=shared,
+        (*size, cp.asarray(centers, dtype=cp.float64), spreads, *runs, *labels, *results),
+        shared_mem=largest * points * 8,
     )
     return out.take()

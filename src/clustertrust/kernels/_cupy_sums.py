@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clustertrust._types import Array, Floats
 from clustertrust.kernels import _cupy
 
 __all__ = ["KernelPairs", "Kind", "OnCard", "fixed_scale", "sum_pairs", "sums_by_cell"]
 
-Floats = NDArray[np.float64]
 
 SPAN = 64  # tiles of columns that a block goes through
 KINDS = {"euclidean": 0, "self-tuning": 1, "rbf": 2, "polynomial": 3}
@@ -58,7 +57,7 @@ def sum_pairs(
     kind: Kind,
     scales: tuple[Any, Any],
     symmetric: bool,
-) -> Any:
+) -> tuple[Any, float]:
     """Fixed-point sums (m, n') of the rows' points over the cells of the columns' points, and their
     scale.
     """
@@ -123,7 +122,7 @@ class OnCard:
         )
 
 
-def sums_by_cell(X: NDArray, cells: Any, *, precision: str = "single") -> Floats:
+def sums_by_cell(X: Array, cells: Any, *, precision: str = "single") -> Floats:
     """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell, as
     `tiles` has it.
     """
@@ -140,7 +139,7 @@ def sums_by_cell(X: NDArray, cells: Any, *, precision: str = "single") -> Floats
 class KernelPairs:
     """Sums of kernel values over the pairs of the training points, in float64, kept on the card."""
 
-    def __init__(self, X: NDArray, cells: Any, kernel: str, params: Any, scale: Any) -> None:
+    def __init__(self, X: Array, cells: Any, kernel: str, params: Any, scale: Any) -> None:
         cp = _cupy.cupy()
         self.cells, self.card = cells, OnCard.load(cells)
         self.cols = _cupy.lay_out(X, None, cells.order, np.dtype(np.float64))
@@ -179,14 +178,14 @@ class KernelPairs:
             cp.asnumpy(((totals @ members) * members).sum(axis=0)) / self.cells.sizes**2
         )
 
-    def of_new(self, points: NDArray, scale: Floats | None) -> tuple[Any, float]:
+    def of_new(self, points: Array, scale: Floats | None) -> tuple[Any, float]:
         """Sums of κ between unseen points and the cells."""
         rows = _cupy.lay_out(points, None, None, np.dtype(np.float64))
         scales = (_cupy.NONE if scale is None else self._padded(scale), self.scale)
         return sum_pairs(rows, self.cols, self.card, self.kind, scales, False)
 
 
-def _kernel_kind(X: NDArray, kernel: str, params: Any) -> Kind:
+def _kernel_kind(X: Array, kernel: str, params: Any) -> Kind:
     if kernel == "self-tuning":
         return Kind("self-tuning", largest=1.0)
     if kernel == "rbf":

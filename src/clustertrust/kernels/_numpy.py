@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clustertrust._types import AnyFloats, Bools, Floats, Ints
+from clustertrust.kernels.rules import Rules
 
 TILE = 128  # points a tile
 
@@ -15,14 +16,14 @@ def rename(labels: Ints, largest: int) -> tuple[Ints, Ints, Ints]:
     """
     codes = np.full(labels.shape, -1, dtype=np.int32)
     names = np.full((labels.shape[1], largest + 1), -1, dtype=np.int64)
-    found = np.zeros(labels.shape[1], dtype=np.int32)
+    counts = np.zeros(labels.shape[1], dtype=np.int32)
     for r, run in enumerate(labels.T):
-        given, first = np.unique(run[run >= 0], return_index=True)
-        found[r] = given.size
-        names[r, : given.size] = given[np.argsort(first)]
-        for code in range(given.size):
+        clusters, first = np.unique(run[run >= 0], return_index=True)
+        counts[r] = clusters.size
+        names[r, : clusters.size] = clusters[np.argsort(first)]
+        for code in range(clusters.size):
             codes[run == names[r, code], r] = code
-    return codes, names, found
+    return codes, names, counts
 
 
 def meet(labels: Ints) -> tuple[Ints, Ints]:
@@ -84,14 +85,12 @@ def nearest_row(rows: AnyFloats, k: int, columns: AnyFloats) -> Ints:
     """Which of the first k rows of (k', d) is nearest to each point of tiles (t, d, TILE), the
     first on ties.
     """
-    return squared_distances(rows, columns)[:k].argmin(axis=0).astype(np.int32)
+    return np.asarray(squared_distances(rows, columns)[:k].argmin(axis=0).astype(np.int32))
 
 
 def add_distances(
-    rows: AnyFloats,
-    columns: AnyFloats,
-    cell: Ints,
-    bounds: Ints,
+    tiles: tuple[AnyFloats, AnyFloats],
+    cells: tuple[Ints, Ints],
     per_block: int,
     pairs: Ints,
     out: Floats,
@@ -99,6 +98,7 @@ def add_distances(
     """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
     `pairs`.
     """
+    (rows, _), (cell, _) = tiles, cells
     n, size = cell.size, per_block * rows.shape[1]
     points = rows.reshape(-1, rows.shape[2])[:n]
     for first, second in pairs:
@@ -146,15 +146,13 @@ def matrix_sums(matrix: AnyFloats, order: Ints, bounds: Ints, rows: Ints, start:
 def silhouettes(
     means: AnyFloats,
     own: Ints,
-    start: Ints,
-    sizes: AnyFloats,
+    clusters: tuple[Ints, AnyFloats],
     itself: AnyFloats,
     noise: AnyFloats,
-    leaves_out: bool,
-    lone_zero: bool,
-    root: bool,
+    rules: Rules,
 ) -> tuple[AnyFloats, Ints]:
     """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: both (R, b)."""
+    start, sizes = clusters
     s = np.full(own.shape, np.nan)
     nearest = np.full(own.shape, -1, dtype=np.int32)
     for r, mine in enumerate(own):
@@ -162,20 +160,20 @@ def silhouettes(
         if i.size == 0:
             continue
         block = means[start[r] : start[r + 1], i]
-        at = mine[i], np.arange(i.size)
-        a, size = block[at], sizes[start[r] + mine[i]]
-        block[at] = np.inf
+        place = mine[i], np.arange(i.size)
+        a, size = block[place], sizes[start[r] + mine[i]]
+        block[place] = np.inf
         closest = block.argmin(axis=0)
         b = block[closest, np.arange(i.size)]
         alone = np.isinf(b)
         nearest[r, i] = np.where(alone, -1, closest)
-        if leaves_out:
+        if rules.leaves_out:
             a = np.maximum(a * size - itself[i], 0.0) / np.maximum(size - 1, 1)
         a, b = (np.where(x > noise[i], x, 0.0) for x in (a, b))
-        if root:
+        if rules.root:
             a, b = np.sqrt(a), np.sqrt(b)
         top = np.maximum(a, b)
-        zero = alone | (top == 0) | (lone_zero & (size == 1))
+        zero = alone | (top == 0) | (rules.lone_zero & (size == 1))
         s[r, i] = np.divide(b - a, top, out=np.zeros(i.size), where=~zero)
     return s, nearest
 
@@ -186,7 +184,7 @@ def fasterpam(X: AnyFloats, start: Ints, max_iter: int) -> tuple[Ints, int]:
     medoids = np.array(start, dtype=np.int64)
 
     def distances(i: int) -> AnyFloats:
-        return np.sqrt(((X - X[i]) ** 2).sum(axis=1))
+        return np.asarray(np.sqrt(((X - X[i]) ** 2).sum(axis=1)))
 
     to_medoid = np.array([distances(i) for i in medoids])
     without = 0
@@ -233,37 +231,35 @@ def gower_distances(X: AnyFloats, points: AnyFloats) -> Floats:
     return out
 
 
-def rounded_distances(columns: AnyFloats, at: int) -> AnyFloats:
-    """|x_j - x_at| to 33 bits, for points (d, n).
+def rounded_distances(data: AnyFloats, are_distances: bool, i: int) -> AnyFloats:
+    """|x_j - x_i| to 33 bits, for points (d, n), or distances (n, n) as they are.
 
     Features are added one by one, in the same order everywhere.
     """
-    squares = np.zeros(columns.shape[1])
-    for column in columns:
-        squares += (column - column[at]) ** 2
-    lengths = np.sqrt(squares)
+    if are_distances:
+        lengths = np.asarray(data[i], dtype=np.float64)
+    else:
+        squares = np.zeros(data.shape[1])
+        for column in data:
+            squares += (column - column[i]) ** 2
+        lengths = np.sqrt(squares)
     wide = lengths * 1048577.0
     return wide - (wide - lengths)
 
 
-def reachability_tree(columns: AnyFloats, k: int) -> tuple[Ints, AnyFloats, AnyFloats]:
-    """The least spanning tree of points (d, n) under mutual reachability: ends (n - 1, 2), weights
-    and lengths.
+def reachability_tree(
+    data: AnyFloats, k: int, are_distances: bool
+) -> tuple[Ints, AnyFloats, AnyFloats]:
+    """The least spanning tree under mutual reachability: ends (n - 1, 2), weights and lengths.
+
+    Of points (d, n), or of distances (n, n).
     """
-    matrix = np.array([rounded_distances(columns, i) for i in range(columns.shape[1])])
-    return reachability_tree_of(matrix, k)
-
-
-def reachability_tree_of(matrix: AnyFloats, k: int) -> tuple[Ints, AnyFloats, AnyFloats]:
-    """The same tree of distances (n, n), which are rounded to 33 bits; twice is as good as once."""
-    wide = np.asarray(matrix, dtype=np.float64) * 1048577.0
-    matrix = wide - (wide - matrix)
-    n = len(matrix)
+    n = data.shape[1]
+    matrix = np.array([rounded_distances(data, are_distances, i) for i in range(n)])
     core = np.array([np.partition(row, k - 1)[k - 1] for row in matrix])
     edges = []
-    nearest = {
-        j: (np.inf, np.inf, 0, j) for j in range(1, n)
-    }  # the best edge of each point that is not in the tree
+    # The best edge of each point that is not in the tree
+    nearest = {j: (np.inf, np.inf, 0, j) for j in range(1, n)}
     newest = 0
     for _ in range(n - 1):
         lengths = matrix[newest]
@@ -272,5 +268,5 @@ def reachability_tree_of(matrix: AnyFloats, k: int) -> tuple[Ints, AnyFloats, An
             nearest[j] = min(edge, (weights[j], lengths[j], min(j, newest), max(j, newest)))
         newest = min(nearest, key=nearest.__getitem__)
         edges.append(nearest.pop(newest))
-    found = np.array([edge[2:] for edge in edges], dtype=np.int64).reshape(n - 1, 2)
-    return found, np.array([edge[0] for edge in edges]), np.array([edge[1] for edge in edges])
+    ends = np.array([edge[2:] for edge in edges], dtype=np.int64).reshape(n - 1, 2)
+    return ends, np.array([edge[0] for edge in edges]), np.array([edge[1] for edge in edges])

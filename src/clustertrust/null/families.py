@@ -14,19 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_choice
 
 __all__ = ["DEFAULT", "FAMILIES", "VERDICT", "Draw", "build_draws", "check_families"]
 
-Draw = Callable[[np.random.Generator], NDArray]
-ROUNDS, NEAR = (
-    8,
-    1e-3,
-)  # corrections of the sides of a box, and how close its spread must get to that of the data
+Draw = Callable[[np.random.Generator], Array]
+# Corrections of the sides of a box, and how close its spread must get to that of the data
+ROUNDS, NEAR = 8, 1e-3
 MOST_AXES = 3  # of a hull: in more, most points are corners of it
 
 
@@ -54,11 +51,13 @@ def box(X: Floats) -> Draw:
     scores lower. So each surrogate is measured as the data were, along its own principal axes, and
     gets the sides for which it has the same standard deviations.
     """
-    at = _principal_axes(X)
-    size = np.linalg.norm(at.along, axis=0)
+    cloud = _principal_axes(X)
+    size = np.linalg.norm(cloud.along, axis=0)
 
     def draw(rng: np.random.Generator) -> Floats:
-        return np.asarray(at.mean + _with_sizes(rng.uniform(size=at.along.shape), size) @ at.axes)
+        return np.asarray(
+            cloud.mean + _with_sizes(rng.uniform(size=cloud.along.shape), size) @ cloud.axes
+        )
 
     return draw
 
@@ -70,21 +69,19 @@ def _with_sizes(U: Floats, size: Floats) -> Floats:
     no sides may fit, since the axes turn with them; then the closest found are used.
     """
     U = U - U.mean(axis=0)
-    R = np.linalg.qr(
-        U, mode="r"
-    )  # it has the singular values and axes of U, and d rows instead of n
+    # It has the singular values and axes of U, and d rows instead of n.
+    R = np.linalg.qr(U, mode="r")
     sides, best, nearest = size / np.linalg.norm(U, axis=0), U, np.inf
     for step in range(ROUNDS):
-        found, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
-        ratio = size / found
-        off = float(np.linalg.norm(found - size) / np.linalg.norm(size))
+        values, axes = np.linalg.svd(R * sides, full_matrices=False)[1:]
+        ratio = size / values
+        off = float(np.linalg.norm(values - size) / np.linalg.norm(size))
         if off < nearest:
             best, nearest = (U * sides) @ axes.T, off
         if off < NEAR:
             break
-        sides = -np.sort(
-            -sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio))
-        )  # as the axes are sorted
+        # Falling, as the axes are
+        sides = -np.sort(-sides * (ratio if step < ROUNDS // 2 else np.sqrt(ratio)))
     return best
 
 
@@ -95,13 +92,13 @@ def gaussian(X: Floats) -> Draw:
     with columns of mean 0, whatever S and V are. A surrogate has its own P, and S and V of the
     data, so data and surrogates are exchangeable and the p-value is exact.
     """
-    at = _principal_axes(X)
-    size = np.linalg.norm(at.along, axis=0)
+    cloud = _principal_axes(X)
+    size = np.linalg.norm(cloud.along, axis=0)
 
     def draw(rng: np.random.Generator) -> Floats:
-        Z = rng.standard_normal(at.along.shape)
+        Z = rng.standard_normal(cloud.along.shape)
         P, R = np.linalg.qr(Z - Z.mean(axis=0))
-        return np.asarray(at.mean + (P * np.sign(np.diag(R)) * size) @ at.axes)
+        return np.asarray(cloud.mean + (P * np.sign(np.diag(R)) * size) @ cloud.axes)
 
     return draw
 
@@ -123,11 +120,13 @@ def hull(X: Floats) -> Draw:
     the shape. In a hull drawn anew without these corners it would be too small, since the hull of a
     sample lacks the tips of the shape.
     """
-    at = _principal_axes(X)
-    if len(at.axes) > MOST_AXES:
-        raise _NoHullError(f"it is drawn in at most {MOST_AXES} dimensions, not in {len(at.axes)}")
-    size = np.linalg.norm(at.along, axis=0)
-    scaled = at.along / size  # uniform stays uniform, and no hull is too flat to be found
+    cloud = _principal_axes(X)
+    if len(cloud.axes) > MOST_AXES:
+        raise _NoHullError(
+            f"it is drawn in at most {MOST_AXES} dimensions, not in {len(cloud.axes)}"
+        )
+    size = np.linalg.norm(cloud.along, axis=0)
+    scaled = cloud.along / size  # uniform stays uniform, and no hull is too flat to be found
     corners, simplices = _hull(scaled)
     if len(corners) > len(X) / 2:
         raise _NoHullError(f"{len(corners)} of the {len(X)} points are its corners")
@@ -136,7 +135,7 @@ def hull(X: Floats) -> Draw:
     def draw(rng: np.random.Generator) -> Floats:
         made = scaled.copy()
         made[others] = _uniform(rng, simplices, len(others))
-        return np.asarray(at.mean + (made * size) @ at.axes)
+        return np.asarray(cloud.mean + (made * size) @ cloud.axes)
 
     return draw
 
@@ -146,10 +145,10 @@ def _hull(Z: Floats) -> tuple[Ints, Floats]:
     if Z.shape[1] < 2:
         corners = np.unique([Z.argmin(), Z.argmax()] if Z.size else [0])
         return corners, Z[corners][None]
-    found = ConvexHull(Z)
-    facets = Z[found.simplices]
-    inside = np.broadcast_to(Z[found.vertices].mean(axis=0), (len(facets), 1, Z.shape[1]))
-    return found.vertices, np.concatenate([inside, facets], axis=1)
+    hull = ConvexHull(Z)
+    facets = Z[hull.simplices]
+    inside = np.broadcast_to(Z[hull.vertices].mean(axis=0), (len(facets), 1, Z.shape[1]))
+    return hull.vertices, np.concatenate([inside, facets], axis=1)
 
 
 def _uniform(rng: np.random.Generator, simplices: Floats, n: int) -> Floats:
@@ -181,18 +180,18 @@ def check_families(argument: str, families: Any, otherwise: str = "") -> tuple[s
         raise TypeError(
             f"{argument}={families!r} must be a sequence of names, such as {DEFAULT}{otherwise}."
         )
-    given = tuple(families)
-    for name in given:
+    names = tuple(families)
+    for name in names:
         check_choice(argument, name, FAMILIES)
-    if not set(given) & set(VERDICT):
+    if not set(names) & set(VERDICT):
         raise ValueError(
             f"{argument}={families!r} has no family for the verdict; add one or more of "
             f"{list(VERDICT)}."
         )
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(names))
 
 
-def build_draws(X: NDArray, families: Sequence[str]) -> tuple[dict[str, Draw], dict[str, str]]:
+def build_draws(X: Array, families: Sequence[str]) -> tuple[dict[str, Draw], dict[str, str]]:
     """Return what draws surrogates of each family, and why others do not apply to these points.
 
     Raise if none is left that counts in the verdict.

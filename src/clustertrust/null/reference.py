@@ -28,8 +28,9 @@ from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import DEFAULT, FAMILIES, VERDICT, build_draws, check_families
 from clustertrust.null.surrogates import (
+    Surrogates,
     build_seeded,
-    check_has_points,
+    check_has_coordinates,
     check_template,
     draw_entropy,
     draw_sample,
@@ -313,7 +314,9 @@ def null_reference(
     B = check_count("n_surrogates", n_surrogates, at_least=1, at_most=MOST)
     level = check_level(level, B)
     cake = check_template(cake)
-    check_has_points(cake, "cluster the points themselves, or coordinates made from the distances")
+    check_has_coordinates(
+        cake, "cluster the points themselves, or coordinates made from the distances"
+    )
     entropy = draw_entropy(cake.random_state)
     sample, frame, points = draw_sample(X, max_points, entropy, cake)
     settings = Settings.from_estimator(cake).on(resolve_device(cake.device, X))
@@ -325,8 +328,9 @@ def null_reference(
     settings.recipe.warn_of(ensemble.runs or ())
     model = build_model(sample, ensemble, settings.scoring)
     scored = model.confidence(model.training_fields(sample, built=True), frame=frame, numbered=True)
-    found = score_surrogates(sample, [settings], draws, B, entropy)
-    pooled = {name: np.concatenate([of[0].scores for of in by]) for name, by in found.items()}
+    by_family = score_surrogates(Surrogates(sample, draws, B, entropy), [settings])
+    surrogates = {name: [one for (one,) in family] for name, family in by_family.items()}
+    pooled = {name: np.concatenate([one.scores for one in of]) for name, of in surrogates.items()}
     outliers = points[far_out(sample)]
     if len(outliers):
         warn_user(warning_of(outliers))
@@ -336,9 +340,9 @@ def null_reference(
         families=tuple(draws),
         n_surrogates=B,
         level=level,
-        means={name: np.array([of[0].mean for of in by]) for name, by in found.items()},
+        means={name: np.array([one.mean for one in of]) for name, of in surrogates.items()},
         largest_cluster_means={
-            name: np.array([of[0].largest for of in by]) for name, by in found.items()
+            name: np.array([one.largest for one in of]) for name, of in surrogates.items()
         },
         pooled={name: np.sort(scores[~np.isnan(scores)]) for name, scores in pooled.items()},
         far_out=outliers,

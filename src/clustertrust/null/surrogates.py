@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
@@ -17,13 +17,13 @@ from clustertrust._devices import to_host
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust._validation import check_count
-from clustertrust.distances.metrics import has_no_points
+from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.precomputed import among
 from clustertrust.ensemble import Ensemble, assemble
 from clustertrust.ensemble.building import check_enough
-from clustertrust.ensemble.recipe import draw_seeds, run_all
+from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.runs import as_runs
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import FAMILIES, Draw
@@ -33,8 +33,9 @@ from clustertrust.scoring.settings import Settings
 
 __all__ = [
     "Surrogate",
+    "Surrogates",
     "build_seeded",
-    "check_has_points",
+    "check_has_coordinates",
     "check_template",
     "draw_entropy",
     "draw_sample",
@@ -42,13 +43,11 @@ __all__ = [
     "mean_by_cluster",
     "mean_score",
     "score_surrogates",
+    "seeded",
 ]
 
-FEWEST, NEIGHBOURS, FAR = (
-    20,
-    7,
-    2.0,
-)  # for points far out: smallest data set, neighbours, radii
+# For points far out: smallest data set, neighbors, radii
+FEWEST, NEIGHBORS, FAR = 20, 7, 2.0
 # First number of the spawn key of the sample; those of families follow. Runs have keys of length 1.
 _SAMPLE = 0
 
@@ -56,9 +55,9 @@ _SAMPLE = 0
 # What surrogates are drawn from
 
 
-def check_has_points(cake: CAKE, remedy: str) -> None:
+def check_has_coordinates(cake: CAKE, remedy: str) -> None:
     """Raise if the metric of a template leaves no points to draw surrogates from."""
-    if has_no_points(cake.metric):
+    if as_metric(cake.metric).is_coordinate_free:
         raise ValueError(
             f"Surrogates are points without clusters, and there are no points with coordinates "
             f"where metric={cake.metric!r}; {remedy}."
@@ -67,7 +66,7 @@ def check_has_points(cake: CAKE, remedy: str) -> None:
 
 def draw_sample(
     X: Any, max_points: int | None, entropy: int, cake: CAKE
-) -> tuple[NDArray, Any, Ints]:
+) -> tuple[Array, Any, Ints]:
     """Check X and draw the sample; return it, the frame for its table, and its positions."""
     frame = frame_of(X)
     recipe = Settings.from_estimator(cake).recipe
@@ -85,7 +84,7 @@ def draw_sample(
     n = len(X)
     points = np.arange(n)
     if max_points is not None and n > check_count("max_points", max_points, at_least=2):
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_SAMPLE, 0)))
+        rng = seeded(entropy, _SAMPLE, 0)
         points = np.sort(rng.choice(n, max_points, replace=False))
     if len(points) < n and isinstance(frame, pd.DataFrame):
         frame = frame.iloc[points]
@@ -94,7 +93,7 @@ def draw_sample(
     return X[points] if len(points) < n else X, frame, points
 
 
-def far_out(X: NDArray) -> Ints:
+def far_out(X: Array) -> Ints:
     """Return positions of points whose seventh neighbour is unusually far.
 
     Unusual is more than the median of such distances plus two radii of the cloud; the radius is the
@@ -104,7 +103,7 @@ def far_out(X: NDArray) -> Ints:
     if len(X) < FEWEST:
         return np.zeros(0, dtype=np.int64)
     X = np.asarray(X, dtype=np.float64)
-    gap = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(X).kneighbors()[0][:, -1]
+    gap = NearestNeighbors(n_neighbors=NEIGHBORS).fit(X).kneighbors()[0][:, -1]
     radius = np.median(np.linalg.norm(X - np.median(X, axis=0), axis=1))
     return np.flatnonzero(gap > np.median(gap) + FAR * radius)
 
@@ -157,16 +156,16 @@ def build_seeded(X: Any, settings: Settings, seeds: Sequence[int]) -> Ensemble:
 
 def mean_score(scores: Floats) -> float:
     """Return the mean over the points that have a score; 0 if none has."""
-    known = scores[~np.isnan(scores)]
-    return float(known.mean()) if known.size else 0.0
+    scored = scores[~np.isnan(scores)]
+    return float(scored.mean()) if scored.size else 0.0
 
 
 def mean_by_cluster(scores: Floats, labels: Ints) -> Floats:
     """Return the mean score of each cluster 0, 1, …; NaN for one without members."""
-    known = (labels >= 0) & ~np.isnan(scores)
-    size = np.bincount(labels[known], minlength=labels.max(initial=-1) + 1)
-    total = np.bincount(labels[known], scores[known], minlength=len(size))
-    return np.divide(total, size, out=np.full(len(size), np.nan), where=size > 0)
+    counted = (labels >= 0) & ~np.isnan(scores)
+    size = np.bincount(labels[counted], minlength=labels.max(initial=-1) + 1)
+    total = np.bincount(labels[counted], scores[counted], minlength=len(size))
+    return np.asarray(np.divide(total, size, out=np.full(len(size), np.nan), where=size > 0))
 
 
 class Surrogate(NamedTuple):
@@ -177,66 +176,83 @@ class Surrogate(NamedTuple):
     scores: Floats
 
 
-def _score_surrogate(
-    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
-) -> list[Surrogate] | Exception:
-    """Score one surrogate with each of the settings, or return its failure.
+def seeded(entropy: int, *key: int) -> np.random.Generator:
+    """Return the random numbers of one job, which depend on its key alone."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
-    All randomness follows from its key.
+
+@dataclass(frozen=True)
+class Surrogates:
+    """Data like X, without clusters.
+
+    Surrogate b of a family depends only on the data, the entropy, the family and b, so more
+    surrogates start with the same ones.
+
+    Attributes
+    ----------
+    X : (n, d) the data
+    draws : by family, what draws one
+    n_surrogates : of each family
+    entropy : the number behind all seeds
     """
-    try:
-        return _score_one(draw, like, plans, entropy, key)
-    except Exception as error:  # raised later, in order, so that it is the same for each call
-        return error
 
+    X: Array
+    draws: Mapping[str, Draw]
+    n_surrogates: int
+    entropy: int
 
-def _score_one(
-    draw: Draw, like: NDArray, plans: Sequence[Settings], entropy: int, key: tuple[int, int]
-) -> list[Surrogate]:
-    rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
-    X = draw(rng).astype(like.dtype, copy=False)
-    seeds = [
-        int(seed) for seed in rng.integers(2**32, size=max(plan.recipe.count() for plan in plans))
-    ]
-    kept = []
-    for plan in plans:
-        ensemble = build_seeded(X, plan, seeds[: plan.recipe.count()])
-        scored = build_model(X, ensemble, plan.scoring, quiet=True).training_fields(X, quiet=True)
-        largest = mean_by_cluster(scored["scores"], scored["labels"])
-        known = largest[~np.isnan(largest)]
-        kept.append(
-            Surrogate(mean_score(scored["scores"]), float(known.max(initial=0.0)), scored["scores"])
+    def map(
+        self, work: Callable[[Array, np.random.Generator], Result], recipe: Recipe, first_key: int
+    ) -> dict[str, list[Result]]:
+        """Return work(X, rng) of each surrogate, by family, on the threads of the recipe.
+
+        `first_key` is the first number of the keys of the first family. Of several failures the
+        first in order is raised, so that it is the same in each call.
+        """
+        keys = {name: key for key, name in enumerate(FAMILIES, first_key)}
+        jobs = [(name, b) for name in self.draws for b in range(self.n_surrogates)]
+
+        def attempt(name: str, b: int) -> Result | Exception:
+            try:
+                rng = seeded(self.entropy, keys[name], b)
+                return work(self.draws[name](rng).astype(self.X.dtype, copy=False), rng)
+            except Exception as error:
+                return error
+
+        parallel = joblib.Parallel(
+            n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
         )
-    return kept
+        results = parallel(joblib.delayed(attempt)(*job) for job in jobs)
+        by_family: dict[str, list[Result]] = {name: [] for name in self.draws}
+        bar = progress(results, len(jobs), "surrogates", verbose=recipe.verbose)
+        for (name, _), result in zip(jobs, bar, strict=True):
+            if isinstance(result, Exception):
+                stop(results)
+                raise result
+            by_family[name].append(result)
+        return by_family
 
 
 def score_surrogates(
-    X: NDArray,
-    plans: Sequence[Settings],
-    draws: Mapping[str, Draw],
-    n_surrogates: int,
-    entropy: int,
+    surrogates: Surrogates, plans: Sequence[Settings]
 ) -> dict[str, list[list[Surrogate]]]:
     """Score the surrogates of each family with each of the settings.
 
-    The same surrogate serves all settings. Surrogate b of a family depends only on the data, the
-    entropy, the family and b, so more surrogates start with the same ones.
+    The same surrogate serves all settings.
     """
-    recipe = plans[0].recipe
-    plans = [plan.alone() for plan in plans]
-    first = {name: at for at, name in enumerate(FAMILIES, _SAMPLE + 1)}
-    jobs = [(name, b) for name in draws for b in range(n_surrogates)]
-    work = joblib.delayed(_score_surrogate)
-    parallel = joblib.Parallel(
-        n_jobs=count_threads(recipe.n_jobs), prefer="threads", return_as="generator"
-    )
-    results = parallel(work(draws[name], X, plans, entropy, (first[name], b)) for name, b in jobs)
-    done: list[list[Surrogate]] = []
-    for result in progress(results, len(jobs), "surrogates", verbose=recipe.verbose):
-        if isinstance(result, Exception):
-            stop(results)
-            raise result
-        done.append(result)
-    return {
-        name: done[at * n_surrogates : (at + 1) * n_surrogates] for at, name in enumerate(draws)
-    }
+    alone = [plan.alone() for plan in plans]
+    most = max(plan.recipe.count() for plan in alone)
+
+    def score(X: Array, rng: np.random.Generator) -> list[Surrogate]:
+        seeds = rng.integers(2**32, size=most).tolist()
+        return [_score_one(X, plan, seeds[: plan.recipe.count()]) for plan in alone]
+
+    return surrogates.map(score, plans[0].recipe, _SAMPLE + 1)
+
+
+def _score_one(X: Array, plan: Settings, seeds: Sequence[int]) -> Surrogate:
+    ensemble = build_seeded(X, plan, seeds)
+    fields = build_model(X, ensemble, plan.scoring, quiet=True).training_fields(X, quiet=True)
+    scores = fields["scores"]
+    means = mean_by_cluster(scores, fields["labels"])
+    return Surrogate(mean_score(scores), float(np.nanmax(means, initial=0.0)), scores)

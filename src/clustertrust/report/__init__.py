@@ -19,7 +19,7 @@ from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
 from clustertrust.notes import notes_on
-from clustertrust.reasons import check_threshold, first_threshold
+from clustertrust.reasons import check_threshold, threshold_or_first
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
 from clustertrust.report.details import (
     LOWEST,
@@ -195,7 +195,7 @@ def build_report(
         packed["rival"] = pack_codes(clusters.code(*points.rivals), k)
     return {
         "title": "Which assignments can be trusted?" if title is None else str(title),
-        "threshold": first_threshold(scores) if threshold is None else float(threshold),
+        "threshold": threshold_or_first(threshold, scores),
         "threshold_origin": "the threshold starts at half of it" if threshold is None else "",
         "n": len(numeric),
         "clusters": clusters.texts,
@@ -221,7 +221,7 @@ def build_report(
             [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
         ],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [*notes_on(table), *_notes(view, drawn, at, len(numeric))],
+        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, at, len(numeric))],
     }
 
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import warn_user
-from clustertrust._views import View, distance_view
+from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.consensus import CONSENSUS, Votes, count_votes
 from clustertrust.distances.dissimilarity import Dissimilarity
-from clustertrust.distances.metrics import has_no_points
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
 from clustertrust.ensemble.recipe import all_identical
@@ -32,7 +31,6 @@ from clustertrust.stability import Stability, hint_at_jaccard, stability
 
 __all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
 
-LANDMARKS = 400  # points whose distances place all others in a picture
 
 Silhouettes = tuple[
     Floats, Ints
@@ -125,10 +123,10 @@ class Model:
     def view(self) -> View | None:
         """Return where to draw the training points, if they have distances but no coordinates."""
         by = self.dissimilarity
-        if not isinstance(by, Pairwise) or not has_no_points(by.metric.name):
+        if not isinstance(by, Pairwise) or not by.metric.is_coordinate_free:
             return None
         n = len(self.cells.of)
-        landmarks = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).round().astype(np.int64))
+        landmarks = landmark_positions(n)
         distances = by.to_points(landmarks)
         return None if distances is None else distance_view(distances, landmarks)
 
@@ -186,6 +184,7 @@ class Model:
             ensemble=self.ensemble,
             n_runs=self.ensemble.n_runs,
             agreement=self.scoring.agreement,
+            unassigned=self.scoring.unassigned,
             frame=frame,
         )
 

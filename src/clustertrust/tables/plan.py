@@ -279,12 +279,15 @@ class TablePlan:
     def _set_aside(self, most: int) -> list[str]:
         """Return a line for each reason why columns are set aside."""
         aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        groups = list(_grouped((c, c.reason) for c in aside).items())
         lines = []
-        for (reason, option), names in _grouped((c, c.reason) for c in aside).items():
+        for (reason, option), names in groups[:most]:
             otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
             lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
-        more = [f"Set aside for other reasons: {len(lines) - most} more."] * (len(lines) > most)
-        return lines[:most] + more
+        more = sum(len(names) for _, names in groups[most:])
+        if more:
+            lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
+        return lines
 
     def to_check(self, most: int = 12) -> list[str]:
         """Return a line for each reason why a person should check columns."""

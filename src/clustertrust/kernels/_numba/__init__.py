@@ -30,7 +30,6 @@ from clustertrust.kernels._numba.sums import (
 )
 from clustertrust.kernels._numba.trees import (
     reachability_tree,
-    reachability_tree_of,
     rounded_distances,
 )
 
@@ -47,7 +46,6 @@ __all__ = [
     "meet",
     "nearest_row",
     "reachability_tree",
-    "reachability_tree_of",
     "rename",
     "rounded_distances",
     "silhouettes",

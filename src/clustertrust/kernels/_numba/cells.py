@@ -18,7 +18,7 @@ def rename(labels, largest):  # type: ignore[no-untyped-def]
     n, R = labels.shape
     number = np.full((R, largest + 1), -1, dtype=np.int32)
     names = np.full((R, largest + 1), -1, dtype=np.int64)
-    found = np.zeros(R, dtype=np.int32)
+    counts = np.zeros(R, dtype=np.int32)
     codes = np.full((n, R), -1, dtype=np.int32)
     for i in range(n):
         for r in range(R):
@@ -26,12 +26,12 @@ def rename(labels, largest):  # type: ignore[no-untyped-def]
             if label >= 0:
                 code = number[r, label]
                 if code < 0:
-                    code = found[r]
+                    code = counts[r]
                     number[r, label] = code
                     names[r, code] = label
-                    found[r] += 1
+                    counts[r] += 1
                 codes[i, r] = code
-    return codes, names, found
+    return codes, names, counts
 
 
 @compiled
@@ -108,17 +108,17 @@ def strict_matches(tables, widths):  # type: ignore[no-untyped-def]
         taken = np.zeros(widths[x], dtype=np.bool_)
         fine = True
         for a in range(k):
-            largest, at, ties = np.int64(-1), 0, 0
+            largest, best, ties = np.int64(-1), 0, 0
             for b in range(widths[x]):
                 if tables[x, a, b] > largest:
-                    largest, at, ties = tables[x, a, b], b, 0
+                    largest, best, ties = tables[x, a, b], b, 0
                 elif tables[x, a, b] == largest:
                     ties += 1
-            if ties > 0 or largest < 0 or taken[at]:
+            if ties > 0 or largest < 0 or taken[best]:
                 fine = False
                 break
-            taken[at] = True
-            match[x, a] = at
+            taken[best] = True
+            match[x, a] = best
         settled[x] = fine
         if not fine:
             for a in range(k):

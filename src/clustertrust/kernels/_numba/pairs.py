@@ -71,14 +71,14 @@ def distances(rows, columns, out):  # type: ignore[no-untyped-def]
     for i in range(0, n, 4):
         for p in range(TILE):
             out[i, p] = out[i + 1, p] = out[i + 2, p] = out[i + 3, p] = 0
-        at = max(i - 4, 0)  # the row whose root is next
+        rooted = max(i - 4, 0)  # the row whose root is next
         for f in range(0, rows.shape[1], 4):
-            if at < i:
-                add_squares_and_root(rows, columns, i, f, out, out[at])
-                at += 1
+            if rooted < i:
+                add_squares_and_root(rows, columns, i, f, out, out[rooted])
+                rooted += 1
             else:
                 add_squares(rows, columns, i, f, out)
-        for r in range(at, i):  # there are more rows than fours of features
+        for r in range(rooted, i):  # there are more rows than fours of features
             for p in range(TILE):
                 out[r, p] = np.sqrt(out[r, p])
     for r in range(n - 4, n):
@@ -113,14 +113,14 @@ def nearest_row(rows, k, columns):  # type: ignore[no-untyped-def]
     least = np.empty(TILE, dtype=rows.dtype)
     for t in range(columns.shape[0]):
         squares(rows, columns[t], tile)
-        found = out[t * TILE : (t + 1) * TILE]
+        nearest = out[t * TILE : (t + 1) * TILE]
         for p in range(TILE):
             least[p] = tile[0, p]
         for c in range(1, k):
             for p in range(TILE):
                 better = tile[c, p] < least[p]
                 least[p] = tile[c, p] if better else least[p]
-                found[p] = c if better else found[p]
+                nearest[p] = c if better else nearest[p]
     return out
 
 

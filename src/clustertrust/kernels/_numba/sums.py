@@ -9,15 +9,18 @@ from clustertrust.kernels._numba.pairs import distances
 
 
 @compiled
-def add_distances(rows, columns, cell, bounds, per_block, pairs, out):  # type: ignore[no-untyped-def]
+def add_distances(tiles, cells, per_block, pairs, out):  # type: ignore[no-untyped-def]
     """out[j, i] += Σ |x_i - x_p| over the points p of cell j, for the pairs of blocks of points in
     `pairs`.
 
-    `rows` (t, TILE, d) and `columns` (t, d, TILE) hold the same n points, sorted by cell; block b
-    is the tiles from b per_block on. Each pair of tiles is computed once and serves both sides. The
+    `tiles` are rows (t, TILE, d) and columns (t, d, TILE) of the same n points, sorted by cell, and
+    `cells` the cell (n,) of each point and where each cell begins (m + 1,). Block b is the tiles
+    from b per_block on. Each pair of tiles is computed once and serves both sides. The
     pairs of one call, and of calls at the same time, share no block: then no two threads write to
     the same place. O(d) a pair of points.
     """
+    rows, columns = tiles
+    cell, bounds = cells
     n = cell.size
     last = rows.shape[0]
     tile = np.empty((TILE, TILE), dtype=rows.dtype)
@@ -69,9 +72,8 @@ def unite(sums, low, high, rows, start):  # type: ignore[no-untyped-def]
     out = np.zeros((start[-1], high - low))
     for first in range(0, high - low, TILE):
         last = min(first + TILE, high - low)
-        for r in range(
-            rows.shape[1]
-        ):  # the sums of one run, k TILE of them, stay in the first-level cache
+        # The sums of one run, k TILE of them, stay in the first-level cache.
+        for r in range(rows.shape[1]):
             for j in range(rows.shape[0]):
                 if rows[j, r] >= 0:
                     total = out[start[r] + rows[j, r], first:last]
@@ -137,16 +139,17 @@ def matrix_sums(matrix, order, bounds, rows, start):  # type: ignore[no-untyped-
 
 
 @compiled
-def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, root):  # type: ignore[no-untyped-def]
+def silhouettes(means, own, clusters, itself, noise, rules):  # type: ignore[no-untyped-def]
     """Silhouettes (b - a) / max(a, b), Eq. (1), and the nearest other cluster: two arrays (R, b).
     O(K b).
 
-    `means` is (K, b) with the clusters of run r, of `sizes` (K,), in the rows start[r]:start[r +
-    1]; `own` is (R, b). `leaves_out`: a becomes the mean over the other members, a point adding
-    `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. `root`: square roots are
-    compared. `lone_zero`: 0 for a cluster of one. They are 0 where a and b are 0 and where there is
-    no other cluster, NaN where the point is not assigned.
+    `clusters` are start and sizes (K,): `means` is (K, b) with the clusters of run r in the rows
+    start[r]:start[r + 1]; `own` is (R, b). By the rules, a becomes the mean over the other members,
+    a point adding `itself` (b,) to its own sum. What is not above `noise` (b,) is 0. Silhouettes
+    are 0 where a and b are 0 and where there is no other cluster, NaN where the point is not
+    assigned.
     """
+    start, sizes = clusters
     R, points = own.shape
     s = np.empty((R, points))
     nearest = np.empty((R, points), dtype=np.int32)
@@ -172,13 +175,13 @@ def silhouettes(means, own, start, sizes, itself, noise, leaves_out, lone_zero, 
                 continue
             size = sizes[start[r] + own[r, i]]
             x, y = a[i], b[i]
-            if leaves_out:
+            if rules.leaves_out:
                 x = max(x * size - itself[i], 0.0) / max(size - 1.0, 1.0)
             x = x if x > noise[i] else 0.0
             y = y if y > noise[i] else 0.0
-            if nearest[r, i] < 0 or (lone_zero and size == 1) or (x == 0 and y == 0):
+            if nearest[r, i] < 0 or (rules.lone_zero and size == 1) or (x == 0 and y == 0):
                 s[r, i] = 0.0
-            elif root:
+            elif rules.root:
                 s[r, i] = (np.sqrt(y) - np.sqrt(x)) / np.sqrt(max(x, y))
             else:
                 s[r, i] = (y - x) / max(x, y)

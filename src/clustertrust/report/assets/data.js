@@ -98,10 +98,10 @@ function reasonParts(data, row, threshold) {
   const ours = points.consensus_strength[row];
   const theirs = Math.max(0, Math.round(1e6 * (ours - points.margin[row])) / 1e6); // 32 bits leave a little
   if (isNear(data, row)) {
-    const runs = ours >= 1 ? "all runs put" : `${percent(ours)} of the runs put`;
-    return [head, `${runs} it into ${own}, but ${theirs > 0 ? "another cluster" : rival} lies about as near.`];
+    const votes = ours >= 1 ? "all votes are" : `${percent(ours)} of the votes are`;
+    return [head, `${votes} for ${own}, but ${theirs > 0 ? "another cluster" : rival} lies about as near.`];
   }
-  const votes = theirs > 0 ? `${percent(ours)} and ${percent(theirs)} of the votes` : `no run votes for ${rival}, which lies about as near`;
+  const votes = theirs > 0 ? `${percents([ours, theirs]).join(" and ")} of the votes` : `no run votes for ${rival}, which lies about as near`;
   return [`${head} (${votes})`, sentences[boundary]];
 }
 
@@ -119,6 +119,19 @@ const fixed = (value, digits = 3) => (Number.isNaN(value) ? "–" : value.toFixe
 const percent = (share) => {
   if (share > 0 && share < 0.005) return "<1 %";
   return share < 1 && share >= 0.995 ? ">99 %" : `${Math.round(100 * share)} %`;
+};
+// Shares of one whole as percentages that add up: each rounded alone, they may give 101.
+const percents = (shares) => {
+  const left = Math.max(0, 1 - shares.reduce((sum, share) => sum + share, 0));
+  const exact = [...shares, left].map((share) => Math.round(1e6 * share)); // in ten thousandths: equal ones stay equal
+  const whole = exact.map((value) => Math.floor(value / 1e4));
+  const missing = 100 - whole.reduce((sum, value) => sum + value, 0);
+  const order = exact.map((_, j) => j).sort((i, j) => (exact[j] % 1e4) - (exact[i] % 1e4) || i - j);
+  for (const j of order.slice(0, Math.max(0, missing))) whole[j] += 1;
+  return shares.map((share, j) => {
+    if (share > 0 && whole[j] === 0) return "<1 %";
+    return share < 1 - 1e-9 && whole[j] === 100 ? ">99 %" : `${whole[j]} %`;
+  });
 };
 const digits = (value) => {
   if (Number.isNaN(value)) return "–";

@@ -232,9 +232,10 @@ class Report {
   showCounts() {
     const { groups, threshold, scored, data: { n } } = this;
     const dropped = groups.reduce((sum, group) => sum + countDropped(group.scores, threshold), 0);
-    for (const [name, number] of [["kept", scored - dropped], ["dropped", dropped]]) {
+    const shares = percents([(scored - dropped) / n, dropped / n]);
+    for (const [j, [name, number]] of [["kept", scored - dropped], ["dropped", dropped]].entries()) {
       $(name).textContent = count(number);
-      $(`${name}-share`).textContent = percent(number / n);
+      $(`${name}-share`).textContent = shares[j];
       $(`ratio-${name}`).style.width = `${(100 * number) / n}%`;
     }
     $("unscored-count").hidden = scored === n;

@@ -25,7 +25,9 @@ function describePoint(data, row, threshold) {
   if (data.reasons) parts.push(element("p", { class: "why" }, reasonText(data, row, threshold)));
   const known = Object.entries(COMPONENTS).filter(([key]) => points[key]);
   const facts = known.map(([key, text]) => meter(text, points[key][row]));
-  const votes = votesOf(data, row).map(([code, share]) => meter(clusterName(data, code), share, percent(share)));
+  const found = votesOf(data, row);
+  const shares = percents(found.map(([, share]) => share));
+  const votes = found.map(([code, share], j) => meter(clusterName(data, code), share, shares[j]));
   if (facts.length) parts.push(element("h3", {}, "Components"), element("div", { class: "meters" }, ...facts.flat()));
   if (votes.length) parts.push(element("h3", {}, "Votes of the runs"), element("div", { class: "meters" }, ...votes.flat()));
   if (data.values) parts.push(...valueTable(data, row, cluster, rival));

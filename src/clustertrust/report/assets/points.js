@@ -244,9 +244,10 @@ function voteBar(data, row) {
     part.style.width = `${100 * share}%`;
     bar.append(part);
   }
-  const words = votes.map(([cluster, share], j) => {
+  const shares = percents(votes.map(([, share]) => share));
+  const words = votes.map(([cluster], j) => {
     const comma = j < votes.length - 1 ? ", " : "";
-    return element("span", {}, `${clusterName(data, cluster)}: ${percent(share)}${comma}`);
+    return element("span", {}, `${clusterName(data, cluster)}: ${shares[j]}${comma}`);
   });
   return [bar, element("span", { class: "shares" }, ...words)];
 }

@@ -1,0 +1,41 @@
+"""What pages repeat from the recorded figures, and what a benchmark is for."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+from benchmarks import common
+from benchmarks.__main__ import FULL
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_speed_in_the_readme_is_as_recorded():
+    recorded = pd.to_numeric(
+        pd.read_csv(ROOT / "benchmarks" / "results.csv")["ratio"], errors="coerce"
+    ).dropna()
+    rounded = {f"{ratio:,.0f}" for ratio in recorded} | {
+        f"{float(f'{ratio:.3g}'):,.0f}" for ratio in recorded
+    }
+    table = re.search(
+        r"\| times faster \|\n\|[- |]+\n((?:\|.+\n)+)", (ROOT / "README.md").read_text()
+    )[1]
+    told = [
+        number for row in table.splitlines() for number in re.findall(r"[\d,]+", row.split("|")[-2])
+    ]
+    assert len(told) >= 7
+    assert [number for number in told if number not in rounded] == []
+
+
+def test_the_tables_of_benchmarks_are_the_recorded_ones():
+    page = (ROOT / "benchmarks" / "README.md").read_text()
+    assert page.partition("<!-- tables -->\n\n")[2] == common.tables(common.read())
+    assert page.count("\n| ") - page.count("\n| benchmark |") - page.count("\n| --- ") == sum(
+        len(rows) for rows in common.read().values()
+    )
+
+
+def test_every_benchmark_supports_one_claim():
+    assert sorted(common.BENCHMARKS) == sorted(FULL)
+    assert common.claim_of("score", "exact score, n=30,000: MiB above the data") == "Memory"
+    assert common.claim_of("soak", "1000 models: MiB held in the last quarter") == "Endurance"

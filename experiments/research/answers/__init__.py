@@ -1,0 +1,1 @@
+"""Scores that learn from a person's answers: do they rank better, and keep more points?"""

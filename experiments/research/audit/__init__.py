@@ -1,0 +1,1 @@
+"""What an audit of given labels finds."""

@@ -1,0 +1,1 @@
+"""Do guarantees and calibrated probabilities hold?"""

@@ -1,0 +1,1 @@
+"""Is a classifier that is trained on the sure points better?"""

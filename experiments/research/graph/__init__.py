@@ -1,0 +1,1 @@
+"""Silhouettes along a graph of neighbours, beside other geometries."""

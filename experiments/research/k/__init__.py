@@ -1,0 +1,1 @@
+"""How often is `choose_k` right about the number of clusters?"""

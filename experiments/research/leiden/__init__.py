@@ -1,0 +1,1 @@
+"""What should differ between runs of Leiden, and how are single cells scored best?"""

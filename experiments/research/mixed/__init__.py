@@ -1,0 +1,1 @@
+"""Tables of numbers and categories: which clusterer?"""

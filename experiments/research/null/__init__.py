@@ -1,0 +1,1 @@
+"""How often does `null_reference` raise a false alarm?"""

@@ -1,0 +1,1 @@
+"""Does another fusion rank points better?"""

@@ -1,0 +1,1 @@
+"""How often is the reason that is given for a point right?"""

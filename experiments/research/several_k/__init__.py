@@ -1,0 +1,1 @@
+"""Does an ensemble over several k rank points better?"""

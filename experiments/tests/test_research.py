@@ -1,0 +1,120 @@
+"""The scripts of the research questions, in small."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from experiments.research.answers import run as answers
+from experiments.research.audit import run as audit
+from experiments.research.heldout import Set
+from experiments.research.k import again, rivals, signals
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, make_blobs
+
+from clustertrust import CAKE, choose_k
+
+# Answers
+
+
+def test_answers_are_measured_by_every_method():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 2)) + 3 * np.repeat([[0], [1], [2]], 80, axis=0)
+    y = np.repeat([0, 1, 2], 80)
+    case = answers.Case(answers.Set("blobs", X, y, 3))
+    rows = pd.DataFrame(answers.draw(case, 50, 0))
+    assert set(rows.loc[rows["measure"] == "auroc", "method"]) == set(answers.METHODS)
+    assert set(rows.loc[rows["measure"] == "kept at 0.1", "method"]) == set(answers.KEEPERS)
+    assert rows["value"].astype(float).between(0, 1).all()
+    later = pd.DataFrame(answers.draw(case, 50, answers.OTHER_DRAWS))
+    assert not set(answers.SLOW) & set(later["method"])
+    table = answers.measure_set(case, 20)
+    assert "learned" in answers.means(table, "auroc")
+
+
+# The number of clusters
+
+
+def test_the_answer_two_stands_beside_every_rule_for_k():
+    rows = pd.DataFrame(
+        [
+            ("real", "a", 2, "choose_k", 2),
+            ("real", "b", 4, "choose_k", 4),
+            ("real", "c", 8, "choose_k", 2),
+            ("shapes", "d", 1, "choose_k", 1),
+        ],
+        columns=["group", "set", "classes", "method", "k"],
+    )
+    counts = rivals.tally(rivals.with_two(rows).query("group == 'real'"))
+    ours, two = counts.loc["choose_k"], counts.loc["always 2"]
+    assert (two["sets"], two["several"], two["right_of_several"]) == (3, 2, 0)
+    assert (ours["several"], ours["right_of_several"]) == (2, 1)
+    assert two["right"] == pytest.approx(1 / 3)
+    assert two["off"] == pytest.approx((np.log(2) + np.log(4)) / 3)
+    assert two["off_of_several"] == pytest.approx((np.log(2) + np.log(4)) / 2)
+    assert ours["off_of_several"] == pytest.approx(np.log(4) / 2)
+
+
+def test_a_rule_on_stored_signals_is_the_rule_of_choose_k():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((60, 2)) + 3.0 * j for j in range(3)])
+    profile = choose_k(X, signals.KS, CAKE(n_runs=10, random_state=0, n_jobs=1))
+    stored = signals.rows_of("generated", Set("three", X, np.zeros(180), 3))
+    found = signals.answer(stored, signals.SCALE)
+    assert (found["k"], found["strongest"]) == (profile.best, profile.strongest)
+    assert found["probability"] == pytest.approx(profile.probability.max())
+    assert found["p_value"] == pytest.approx(profile.p_value)
+    assert found["plausible"] == " ".join(map(str, profile.plausible))
+    assert signals.answer(stored, signals.FROZEN)["probability"] != found["probability"]
+
+
+def test_the_second_held_out_compares_methods_on_the_same_sets():
+    sets = [("real", "a", 2, 2), ("real", "b", 3, 2), ("shapes", "ball 0", 1, 1)]
+    rows = pd.DataFrame(
+        [
+            {"group": group, "set": name, "classes": classes, "method": method, "k": k}
+            for method in (again.OLD, again.NOW)
+            for group, name, classes, k in sets
+        ]
+    ).assign(plausible="2 3")
+    late = {"group": "real", "set": "a", "classes": 2, "method": "late", "k": 2}
+    rows = pd.concat([rows, pd.DataFrame([late])], ignore_index=True)
+    rows.loc[(rows["method"] == again.OLD) & (rows["group"] == "shapes"), "k"] = 4
+    page = "\n".join(again.sections(rivals.with_two(rows, again.NOW)))
+    assert f"| {again.NOW} | 50% | 100% | 0.20 | 0 of 1 | 0.41 | 100% | 2.0 |" in page
+    assert "| always 2 | 50% |" in page
+    assert "late" not in page
+    assert "| ball | 1 | 1 (0.03–1.00) | 0 (0.00–0.97) |" in page
+
+
+# Audits
+
+
+X, Y = load_iris(return_X_y=True)
+BLOBS, TRUE = make_blobs([60, 70, 80, 90], centers=[(0, 0), (9, 0), (0, 9), (9, 9)], random_state=0)
+
+
+@pytest.mark.parametrize("kind", ["random", "neighbour"])
+def test_errors_are_planted_as_told(kind):
+    given, planted = audit.plant(X, Y, 0.1, kind, [1])
+    assert planted.sum() == 15
+    assert_array_equal(given != Y, planted)
+    if kind == "neighbour":
+        away = cdist(X, X) + np.where(Y[:, None] == Y, np.inf, 0)
+        assert_array_equal(given[planted], Y[away.argmin(axis=1)][planted])
+
+
+def test_precision_counts_planted_errors_among_the_lowest():
+    planted = np.array([True, True, False, False, True])
+    assert audit.precision(np.array([0.1, 0.9, 0.2, 0.8, 0.15]), planted) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["one split in two", "two merged into one", "one of random points"]
+)
+def test_labellings_are_changed_as_told(name):
+    given, expected = audit.PLANTED[name](BLOBS, TRUE, np.random.default_rng(0))
+    changed = {"one split in two": TRUE == 0, "two merged into one": TRUE == 1}
+    where = changed.get(name, np.ones(len(TRUE), dtype=bool))
+    assert_array_equal(given[~where], TRUE[~where])
+    assert (given != TRUE).any()
+    assert set(expected) <= set(given.tolist())

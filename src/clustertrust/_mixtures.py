@@ -1,0 +1,229 @@
+"""Mixtures by EM: what a step sums over the points, the covariances it takes, and the densities.
+
+Memberships, distances and densities are (k, n), a column for each point: with few clusters, steps
+along points are the fast ones.
+
+References
+----------
+EM for mixtures: A. P. Dempster, N. M. Laird and D. B. Rubin, Journal of the Royal Statistical
+Society B 39 (1977) 1-38. Own covariances drawn towards a common one: J. H. Friedman, Journal of the
+American Statistical Association 84 (1989) 165-175; by a prior worth a few points: C. Fraley and A.
+E. Raftery, "Bayesian regularization for normal mixture estimation and model-based clustering",
+Journal of Classification 24 (2007) 155-181.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import gammaln
+
+from clustertrust._parallel import blocks
+from clustertrust._types import Floats, Ints
+
+__all__ = [
+    "COVARIANCES",
+    "Components",
+    "Moments",
+    "PointsByDifference",
+    "PointsByTerm",
+    "common_covariance",
+    "memberships",
+    "row_blocks",
+]
+
+LEAST = np.finfo(np.float64).tiny
+
+
+class Moments(NamedTuple):
+    """Of the clusters of one step: sizes (k,), means (k, p), covariances (k, p, p)."""
+
+    sizes: Floats
+    means: Floats
+    covariances: Floats
+
+
+def memberships(labels: Ints, names: Ints) -> Floats:
+    """(k, n) 1 where a point has the label of this name."""
+    return np.asarray((labels == names[:, None]).astype(np.float64))
+
+
+def row_blocks(n: int, D: int, k: int) -> Iterator[slice]:
+    """Yield blocks of rows, small enough for a few arrays of D and of k columns."""
+    return blocks(n, 8 * (3 * D + 3 * k))
+
+
+@dataclass(frozen=True)
+class PointsByDifference:
+    """Points Z (n, p), any number of them, in blocks of rows.
+
+    Sums and distances come from differences, so that tight clusters lose no digits.
+    """
+
+    Z: Floats
+
+    def moments(self, P: Floats) -> Moments:
+        """Return the moments of clusters with memberships P (k, n)."""
+        sizes = np.maximum(P.sum(axis=1), LEAST)
+        means = (P @ self.Z) / sizes[:, None]
+        n, p = self.Z.shape
+        covariances = np.zeros((len(sizes), p, p))
+        for mean, own, covariance in zip(means, P, covariances, strict=True):
+            for rows in row_blocks(n, p, k=1):
+                deviation = self.Z[rows] - mean
+                covariance += (deviation * own[rows, None]).T @ deviation
+        return Moments(sizes, means, covariances / sizes[:, None, None])
+
+    def squares(self, means: Floats, covariances: Floats) -> Floats:
+        """Return squared distances to every mean in units of its covariance, (k, n)."""
+        n, p = self.Z.shape
+        out = np.zeros((len(means), n))
+        if not p:  # the data have no spread at all, which not every SciPy can solve
+            return out
+        for j, root in enumerate(np.linalg.cholesky(covariances)):
+            for rows in row_blocks(n, p, k=1):
+                whitened = solve_triangular(root, (self.Z[rows] - means[j]).T, lower=True)
+                out[j, rows] = (whitened**2).sum(axis=0)
+        return out
+
+
+@dataclass(frozen=True)
+class PointsByTerm:
+    """Few points along few axes, with all that EM sums over them made once.
+
+    Sums of a step and distances are one matrix product, multiplied out.
+
+    Attributes
+    ----------
+    Z : (n, p) the points, centered, scaled to a mean variance of 1
+    terms : (1 + p + p (p + 1) / 2, n) of each point 1, z_a, and z_a z_b for a ≤ b
+    pairs : a and b of these products
+    """
+
+    Z: Floats
+    terms: Floats
+    pairs: tuple[Ints, Ints]
+
+    @classmethod
+    def from_points(cls, Z: Floats) -> PointsByTerm:
+        """Make the terms of the points."""
+        a, b = np.triu_indices(Z.shape[1])
+        columns = Z.T
+        return cls(Z, np.vstack([np.ones((1, len(Z))), columns, columns[a] * columns[b]]), (a, b))
+
+    def moments(self, P: Floats, weights: Floats | None = None) -> Moments:
+        """From memberships P (k, n); `weights` (k, n) count points far out for less."""
+        sums = (P if weights is None else P * weights) @ self.terms.T
+        mass = np.maximum(sums[:, 0], LEAST)
+        sizes = mass if weights is None else np.maximum(P.sum(axis=1), LEAST)
+        k, p = len(P), self.Z.shape[1]
+        means = sums[:, 1 : 1 + p] / mass[:, None]
+        a, b = self.pairs
+        C = np.empty((k, p, p))
+        share = (mass / sizes)[:, None]
+        C[:, a, b] = C[:, b, a] = (
+            sums[:, 1 + p :] / sizes[:, None] - share * means[:, a] * means[:, b]
+        )
+        return Moments(sizes, means, C)
+
+    def squares(self, means: Floats, covariances: Floats) -> Floats:
+        """Squared distances (z - m)' C⁻¹ (z - m) to every mean, (k, n)."""
+        precision = np.linalg.inv(covariances)
+        a, b = self.pairs
+        quadratic = precision[:, a, b] * np.where(a == b, 1.0, 2.0)
+        linear = np.einsum("kab,kb->ka", precision, means)
+        constant = (linear * means).sum(axis=1)
+        squares = np.hstack([constant[:, None], -2 * linear, quadratic]) @ self.terms
+        return np.maximum(squares, 0.0, out=squares)
+
+
+# Moments and the prior covariance → covariances (k, p, p) and the number of their parameters. Each
+# covariance counts a few points more that have the prior's, so that small clusters have one too.
+
+
+def _full(moments: Moments, prior: Floats) -> tuple[Floats, int]:
+    k, p = moments.means.shape
+    extra = p + 2
+    n = moments.sizes[:, None, None]
+    return (n * moments.covariances + extra * prior) / (n + extra), k * p * (p + 1) // 2
+
+
+def _diagonal(moments: Moments, prior: Floats) -> tuple[Floats, int]:
+    k, p = moments.means.shape
+    n = moments.sizes[:, None]
+    own = np.diagonal(moments.covariances, axis1=1, axis2=2)
+    return ((n * own + 3 * np.diag(prior)) / (n + 3))[:, :, None] * np.eye(p), k * p
+
+
+def _spherical(moments: Moments, prior: Floats) -> tuple[Floats, int]:
+    k, p = moments.means.shape
+    n = moments.sizes
+    own = np.trace(moments.covariances, axis1=1, axis2=2) / p
+    spread = (n * own + 3 * np.trace(prior) / p) / (n + 3)
+    return spread[:, None, None] * np.eye(p), k
+
+
+def _tied(moments: Moments, prior: Floats) -> tuple[Floats, int]:
+    k, p = moments.means.shape
+    extra, n = p + 2, moments.sizes.sum()
+    within = np.tensordot(moments.sizes, moments.covariances, axes=1)
+    return np.broadcast_to((within + extra * prior) / (n + extra), (k, p, p)), p * (p + 1) // 2
+
+
+COVARIANCES: dict[str, Callable[[Moments, Floats], tuple[Floats, int]]] = {
+    "spherical": _spherical,
+    "diagonal": _diagonal,
+    "tied": _tied,
+    "full": _full,
+}
+
+
+def common_covariance(start: Moments, flat: float) -> tuple[Floats, float]:
+    """Return the prior and the least variance that it gives to any direction.
+
+    It is the covariance within all clusters, drawn towards a sphere by p + 2 points. `flat` is the
+    least variance of that sphere: clusters of equal points have no spread at all.
+    """
+    p, n = start.means.shape[1], start.sizes.sum()
+    within = np.tensordot(start.sizes, start.covariances, axes=1)
+    sphere = max(float(np.trace(within)) / max(p * n, 1.0), flat)
+    floor = (p + 2) * sphere / (n + p + 2)
+    return within / (n + p + 2) + floor * np.eye(p), floor
+
+
+class Components(NamedTuple):
+    """The components of one step: shares (k,), means (k, p), covariances (k, p, p)."""
+
+    shares: Floats
+    means: Floats
+    covariances: Floats
+
+    @classmethod
+    def from_moments(cls, moments: Moments, covariances: Floats) -> Components:
+        """Take the shares and means of the moments."""
+        return cls(moments.sizes / moments.sizes.sum(), moments.means, covariances)
+
+    @property
+    def peaks(self) -> Floats:
+        """(k,) log density of each Gaussian at its mean."""
+        p = self.means.shape[1]
+        logdets = np.linalg.slogdet(self.covariances)[1]
+        return np.asarray(-0.5 * logdets - 0.5 * p * np.log(2 * np.pi))
+
+    def log_joint(self, squares: Floats, freedom: float | None = None) -> Floats:
+        """log(share_j f_j(z)), (k, n), of Gaussians or Student's t with degrees of `freedom`.
+
+        `squares` (k, n) are the squared distances of the points to the means, in units of the
+        covariances.
+        """
+        p = self.means.shape[1]
+        constant = np.log(self.shares) + self.peaks
+        if freedom is None:
+            return np.asarray(constant[:, None] - 0.5 * squares)
+        constant += gammaln((freedom + p) / 2) - gammaln(freedom / 2)
+        constant += 0.5 * p * np.log(2 / freedom)
+        return np.asarray(constant[:, None] - 0.5 * (freedom + p) * np.log1p(squares / freedom))

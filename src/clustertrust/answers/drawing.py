@@ -1,0 +1,46 @@
+"""Whether points that someone says were drawn at random can have been."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import chi2
+
+from clustertrust._types import Floats, Ints
+
+__all__ = ["check_drawn", "draw_p_value"]
+
+BANDS = 5  # of the scores, equally many points in each
+FEWEST = 10  # points, below which the law of χ² does not hold and nothing is refused
+RARE = 0.001  # share of honest draws that may be refused
+
+
+def draw_p_value(scores: Floats, positions: Ints) -> float:
+    """Return how probable it is that points drawn at random differ as much from all in score.
+
+    χ² of the number of points in each fifth of the scores, with the variance of draws without
+    replacement. 1 where there are too few to say.
+    """
+    ranked = np.sort(scores[~np.isnan(scores)])
+    n, m = len(ranked), len(positions)
+    if not FEWEST <= m < n:
+        return 1.0
+    edges = np.unique(np.quantile(ranked, np.arange(1, BANDS) / BANDS))
+    there = np.bincount(np.searchsorted(edges, ranked, side="right"), minlength=len(edges) + 1)
+    drawn = np.searchsorted(edges, scores[positions], side="right")
+    found = np.bincount(drawn, minlength=len(there))[there > 0]
+    there = there[there > 0]
+    expected = m * there / n
+    statistic = ((found - expected) ** 2 / expected).sum() * (n - 1) / (n - m)
+    return float(chi2.sf(statistic, len(there) - 1)) if len(there) > 1 else 1.0
+
+
+def check_drawn(scores: Floats, positions: Ints) -> None:
+    """Raise if points can hardly have been drawn at random, going by their scores."""
+    p = draw_p_value(scores, positions)
+    if p < RARE:
+        raise ValueError(
+            f"drawn=True: the scores of these {len(positions)} points are not spread like those of "
+            f"all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, p = {p:.1g}), so they "
+            "were hardly drawn at random, and a guarantee would not hold. Leave out drawn=True; or "
+            "give force=True if you know that chance alone chose them."
+        )

@@ -1,0 +1,101 @@
+"""Text that keeps within the width of the terminal.
+
+Prose is wrapped, tables are split by columns, and commands are continued with a backslash, so that
+they can still be pasted.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+import textwrap
+from itertools import groupby
+
+import click
+
+__all__ = ["Examples", "echo", "fit"]
+
+COMMAND = re.compile(r"(?:\s*|\w+: )(?:clustertrust|eval) ")
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a text within the width of where it goes; a file or a pipe has none."""
+    width = _width(err)
+    click.echo(text if width is None else fit(text, width), err=err)
+
+
+def _width(err: bool) -> int | None:
+    """Return the variable COLUMNS, or the width of the terminal; None if there is neither."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    stream = sys.stderr if err else sys.stdout
+    if not stream.isatty():
+        return None
+    return os.get_terminal_size(stream.fileno()).columns or None
+
+
+def fit(text: str, width: int) -> str:
+    """Return the text with no line longer than `width`, unless a word is."""
+    parts: list[str] = []
+    for length, lines in groupby(text.split("\n"), key=len):
+        same = list(lines)
+        if length <= width:
+            parts += same
+        elif len(same) > 1 and all(re.search(r"\S {2,}\S|\s$", line) for line in same):
+            parts += _split_table(same, width)  # pandas gives all its lines the same length
+        else:
+            parts += [part for line in same for part in _wrap(line, width)]
+    return "\n".join(parts)
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    """Break a line between words; the lines after the first are indented as it is."""
+    indent = re.match(r"\s*", line)[0]  # type: ignore[index]
+    command = COMMAND.match(line) is not None
+    room = width - 2 if command else width
+    found = textwrap.wrap(
+        line,
+        room,
+        subsequent_indent=indent + "  " * command,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [f"{part} \\" for part in found[:-1]] + found[-1:] if command else found
+
+
+def _split_table(lines: list[str], width: int) -> list[str]:
+    """Put columns that do not fit below the others, again with the names of the rows."""
+    # A column begins where two blanks stand in the titles, which may have single ones, and at least
+    # one below.
+    gaps = [(gap.start(), gap.end()) for gap in re.finditer(" {2,}", lines[0])]
+    blank = [[at for at in range(*gap) if all(one[at] == " " for one in lines)] for gap in gaps]
+    starts = [at[0] for at in blank if at and at[0] > 0]
+    ends = [*starts[1:], len(lines[0])]
+    index = [line[: starts[0]] for line in lines]
+    parts, used = [list(index)], starts[0]
+    for start, end in zip(starts, ends, strict=True):
+        if used + end - start > width and used > starts[0]:
+            parts.append(list(index))
+            used = starts[0]
+        parts[-1] = [part + line[start:end] for part, line in zip(parts[-1], lines, strict=True)]
+        used += end - start
+    return [line for at, part in enumerate(parts) for line in ([""] if at else []) + part]
+
+
+class Examples(click.Command):
+    """A command whose help ends with examples, continued on the next line where they are long."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if not self.epilog:
+            return
+        room = formatter.width - 2  # it is indented
+        lines = inspect.cleandoc(self.epilog).splitlines()
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(
+                "\n".join(fit(line, room) if COMMAND.match(line) else line for line in lines)
+            )

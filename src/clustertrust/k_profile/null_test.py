@@ -1,0 +1,197 @@
+"""The data at each k beside surrogates without clusters: does any k stand out from one cloud?
+
+Two efforts. "full" scores every surrogate as the data are: all runs, all points. "quick" clusters a
+part of the data, and as many points of each surrogate, once for each k, and compares mean
+silhouettes; those of all k come from one pass over the distances. Of many k, four are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from clustertrust._parallel import one_blas_thread
+from clustertrust._types import Array, Floats, Ints
+from clustertrust.cells import meet
+from clustertrust.ensemble import assemble
+from clustertrust.ensemble.recipe import run_all
+from clustertrust.geometry.measuring import measure
+from clustertrust.null.families import VERDICT, build_draws
+from clustertrust.null.reference import p_value
+from clustertrust.null.surrogates import Surrogates, mean_score, score_surrogates, seeded
+from clustertrust.scoring.settings import Settings
+
+__all__ = ["EFFORTS", "Comparison", "NullTest", "any_k_p_value"]
+
+# Of a quick comparison: points, and numbers of clusters
+QUICK_POINTS, QUICK_KS = 400, 4
+# First number of the spawn keys here; those of the null reference are below
+_KEY = 100
+
+
+def any_k_p_value(data: Floats, null: Floats) -> float:
+    """Return the p-value of the largest adjusted value over all k.
+
+    `data` is (q,), `null` (B, q). All B + 1 are adjusted by their common mean at each k, so under
+    the null they are exchangeable, and the search over k keeps the level. They are not divided by
+    their spread: with few surrogates, an outlier inflates the spread that it is measured by, and
+    one lucky surrogate at an unlikely k would hide any structure.
+    """
+    together = np.vstack([data, null])
+    mean = together.mean(axis=0)
+    room = np.where(mean < 1, 1 - mean, 1.0)
+    highest = ((together - mean) / room).max(axis=1)
+    return float(p_value(highest[0], highest[1:]))
+
+
+@dataclass(frozen=True)
+class NullTest:
+    """The data beside surrogates without clusters.
+
+    Attributes
+    ----------
+    effort : "quick" or "full"
+    n_clusters : (q,) the numbers of clusters compared
+    of : what is compared, "mean silhouette" or "mean score"
+    data : (q,) of the data
+    means : by family, (B, q) of each surrogate
+    n_points : points of the data and of each surrogate
+    left_out : by family, why it was not drawn
+    """
+
+    effort: str
+    n_clusters: Ints
+    of: str
+    data: Floats = field(repr=False)
+    means: Mapping[str, Floats] = field(repr=False)
+    n_points: int
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def _rivals(self) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation (q,) of the surrogates, best family at each k."""
+        families = [values for name, values in self.means.items() if name in VERDICT]
+        means = np.array([values.mean(axis=0) for values in families])
+        stds = np.array([values.std(axis=0, ddof=1) for values in families])
+        highest = means.argmax(axis=0), np.arange(means.shape[1])
+        return means[highest], stds[highest]
+
+    @property
+    def null(self) -> Floats:
+        """(q,) mean of the surrogates of the family whose mean is highest at this k."""
+        return self._rivals()[0]
+
+    @property
+    def excess(self) -> Floats:
+        """(q,) the data minus `null`."""
+        return self.data - self.null
+
+    @property
+    def excess_error(self) -> Floats:
+        """(q,) s √(1 + 1/B), s the spread over surrogates: error of the data and the mean of B."""
+        B = len(next(iter(self.means.values())))
+        return np.asarray(self._rivals()[1] * np.sqrt(1 + 1 / B))
+
+    @property
+    def adjusted(self) -> Floats:
+        """(q,) excess / (1 - null): 0 for one cloud, 1 for a perfect value."""
+        return self.excess / (1 - self.null)
+
+    @property
+    def adjusted_error(self) -> Floats:
+        """(q,) standard error of `adjusted`, from that of the excess."""
+        return self.excess_error / (1 - self.null)
+
+    @property
+    def p_value(self) -> float:
+        """How often surrogates stand out as far at *some* k, the largest over the families."""
+        return max(
+            any_k_p_value(self.data, null) for name, null in self.means.items() if name in VERDICT
+        )
+
+
+class Comparison(NamedTuple):
+    """What a comparison needs: checked points, settings at each k, and how many surrogates."""
+
+    X: Array
+    ks: Ints
+    plans: Sequence[Settings]
+    # (q,) mean scores of the data
+    scores: Floats
+    families: Sequence[str]
+    n_surrogates: int
+    entropy: int
+
+    def surrogates(self, X: Array) -> tuple[Surrogates, dict[str, str]]:
+        """Return surrogates of these points, and by family why it is not drawn."""
+        draws, left_out = build_draws(X, self.families)
+        return Surrogates(X, draws, self.n_surrogates, self.entropy), left_out
+
+
+def compare_in_full(comparison: Comparison) -> NullTest:
+    """Score every surrogate as the data are."""
+    surrogates, left_out = comparison.surrogates(comparison.X)
+    means = {
+        name: np.array([[one.mean for one in by_k] for by_k in family])
+        for name, family in score_surrogates(surrogates, comparison.plans).items()
+    }
+    X, ks, _, scores, *_ = comparison
+    return NullTest("full", ks, "mean score", scores, means, len(X), left_out)
+
+
+def spread_out(ks: Ints, most: int = QUICK_KS) -> Ints:
+    """Return positions of at most `most` numbers, the first, the last, and even ratios between.
+
+    Silhouettes change slowly with k: clusters that show at 6 show at 5 too.
+    """
+    wanted = np.geomspace(ks[0], ks[-1], min(most, len(ks)))
+    return np.unique(np.abs(np.log(ks)[:, None] - np.log(wanted)).argmin(axis=0))
+
+
+def compare_quickly(comparison: Comparison) -> NullTest:
+    """Cluster a part of the data, and surrogates of its size, once for some of the k."""
+    entropy, n = comparison.entropy, len(comparison.X)
+    X = comparison.X
+    if n > QUICK_POINTS:
+        rng = seeded(entropy, _KEY, 0)
+        X = X[np.sort(rng.choice(n, QUICK_POINTS, replace=False))]
+    chosen = spread_out(comparison.ks)
+    plans = [comparison.plans[position].alone() for position in chosen]
+    surrogates, left_out = comparison.surrogates(X)
+    work = partial(_mean_silhouettes, plans)
+    with one_blas_thread:  # set once for all of them: each run alone would set and lift it
+        data = work(X, seeded(entropy, _KEY + 1, 0))
+        by_family = surrogates.map(work, comparison.plans[0].recipe, _KEY + 2)
+    means = {name: np.array(family) for name, family in by_family.items()}
+    ks = comparison.ks[chosen]
+    return NullTest("quick", ks, "mean silhouette", data, means, len(X), left_out)
+
+
+def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Generator) -> Floats:
+    """Return the mean silhouette of one run for each k, (q,)."""
+    seeds = rng.integers(2**32, size=len(plans))
+    runs = [
+        run
+        for plan, seed in zip(plans, seeds, strict=True)
+        for run in run_all(X, plan.recipe, [(0, int(seed))])
+    ]
+    if len(runs) < len(plans):
+        raise ValueError(
+            f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
+            "effort='full', which takes several runs for each k, or null=None."
+        )
+    ensemble = assemble(runs)
+    cells = meet(ensemble.labels)
+    scoring = plans[0].scoring
+    _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
+    s = dissimilarity.silhouettes(cells.rows[cells.of], None)[0]
+    return np.array([mean_score(run) for run in s.T])
+
+
+EFFORTS: dict[str, Callable[[Comparison], NullTest]] = {
+    "full": compare_in_full,
+    "quick": compare_quickly,
+}

@@ -1,0 +1,108 @@
+"""The whole library on its plain NumPy kernels, as where Numba cannot be imported."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from fits import GEOMETRIES, NEW, fitted
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs
+
+from clustertrust import CAKE, audit, choose_k, null_reference
+from clustertrust.kernels import backend
+
+POINTS, GROUPS = make_blobs(60, centers=3, cluster_std=1.5, random_state=0)
+UNSEEN = POINTS[::7] + 0.1
+TABLE = pd.DataFrame({"x": POINTS[:, 0], "group": np.where(GROUPS == 0, "a", "b")})
+# Each clusterer or option that reaches a kernel of its own
+FITS = {
+    "kmedoids": {"clusterer": "kmedoids"},
+    "hdbscan": {"clusterer": "hdbscan", "n_clusters": None, "resample": 0.8},
+    "spectral": {"clusterer": "spectral", "metric": "manhattan"},
+    "jaccard": {"agreement": "jaccard", "vary": {"n_clusters": [2, 3, 4]}},
+    "reference": {"agreement": "reference", "resample": 0.8, "left_out": "predict"},
+    "refined": {"fusion": "refined"},
+}
+
+
+def of_fit(cake, new):
+    return {
+        "scores": cake.scores_,
+        "errors": cake.standard_errors_,
+        "votes": cake.votes_,
+        "predicted": cake.predict(new),
+        "unseen": cake.score_samples(new),
+    }
+
+
+def results():
+    """Arrays by name: fits and what they say of unseen points, an audit, choose_k, a null test."""
+    found = {f"fit {options}": of_fit(fitted(**options), NEW) for options in GEOMETRIES}
+    for name, options in FITS.items():
+        options = {"n_clusters": 3, "n_runs": 4, "random_state": 0} | options
+        found[name] = of_fit(CAKE(**options).fit(POINTS), UNSEEN)
+    gower = CAKE(3, clusterer="kmedoids", metric="gower", n_runs=4, random_state=0).fit(TABLE)
+    found["gower"] = of_fit(gower, TABLE[::5])
+    audited = audit(POINTS, GROUPS, random_state=0)
+    found["audit"] = {"scores": audited.scores, "suggested": audited.suggested}
+    cake = CAKE(n_runs=3, random_state=0)
+    profile = choose_k(POINTS, range(2, 5), cake, n_surrogates=19)
+    found["choose_k"] = {"table": profile.to_frame().to_numpy(), "best": profile.best}
+    null = null_reference(POINTS, cake.set_params(n_clusters=3), n_surrogates=19)
+    found["null"] = {**null.means, "scores": null.confidence.scores}
+    return {
+        f"{case}: {name}": np.asarray(value)
+        for case, arrays in found.items()
+        for name, value in arrays.items()
+    }
+
+
+def save_results(path):
+    """Called in a child, where `import numba` raises ImportError."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arrays = results()
+    messages = [f"{one.category.__name__}: {one.message}" for one in caught]
+    np.savez(path, kernels=backend().__name__, messages=messages, **arrays)
+
+
+IN_A_CHILD = """
+import sys
+sys.modules["numba"] = None
+sys.path.insert(0, sys.argv[1])
+import test_without_numba
+test_without_numba.save_results(sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def without_numba(tmp_path_factory):
+    path = tmp_path_factory.mktemp("results") / "without_numba.npz"
+    command = [sys.executable, "-c", IN_A_CHILD, str(Path(__file__).parent), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_all_numbers_are_those_of_the_compiled_kernels(without_numba):
+    assert without_numba["kernels"] == "clustertrust.kernels._numpy"
+    assert backend().__name__ == "clustertrust.kernels._numba"
+    with_numba = results()
+    assert set(without_numba) - set(with_numba) == {"kernels", "messages"}
+    for name, values in with_numba.items():
+        # Errors come from differences, of the refined score from small steps: rounding is divided.
+        atol = 1e-8 if name.endswith("errors") else 1e-12
+        assert_allclose(without_numba[name], values, rtol=1e-11, atol=atol, err_msg=name)
+
+
+def test_one_warning_says_so(without_numba):
+    messages = [message for message in without_numba["messages"] if "Numba" in message]
+    assert len(messages) == 1
+    assert messages[0].startswith("RuntimeWarning: Numba cannot be imported")
+    assert "pip install" in messages[0]
