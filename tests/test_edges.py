@@ -143,7 +143,7 @@ def test_fewer_than_two_points(call):
 
 @pytest.mark.parametrize("call", [lambda: build_ensemble(X, n_clusters=7), lambda: CAKE(7).fit(X)])
 def test_more_clusters_than_points(call):
-    with pytest.raises(ValueError, match=r"n_clusters=7 is more than the 6 points of X"):
+    with pytest.raises(ValueError, match=r"n_clusters=7 is more than the 6 points to cluster"):
         call()
 
 

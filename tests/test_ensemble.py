@@ -351,7 +351,7 @@ def test_a_missing_package_is_told_before_any_run(monkeypatch, last, on_failure)
         ({"n_clusters": 0}, ValueError, r"n_clusters=0 must be at least 1"),
         ({"n_clusters": 2.0}, TypeError, r"n_clusters=2\.0 must be a whole number"),
         ({"n_clusters": True}, TypeError, r"n_clusters=True must be a whole number"),
-        ({"n_clusters": 121}, ValueError, r"n_clusters=121 is more than the 120 points of X"),
+        ({"n_clusters": 121}, ValueError, r"n_clusters=121 is more than the 120 points to cluster"),
         ({"n_runs": 1}, ValueError, r"n_runs=1 must be at least 2"),
         ({"n_runs": "many"}, TypeError, r"n_runs='many' must be a whole number"),
         ({"random_state": -1}, ValueError, r"random_state=-1 must be at least 0"),

@@ -288,7 +288,7 @@ def test_without_a_gpu_the_reason_is_given(monkeypatch):
 
     monkeypatch.setattr(_cupy, "cupy", missing)
     with pytest.raises(
-        ValueError, match=r"device='cuda' cannot be had here: CuPy cannot be imported"
+        ValueError, match=r"device='cuda' is not available: CuPy cannot be imported"
     ):
         CAKE(3, device="cuda").fit(X)
 
