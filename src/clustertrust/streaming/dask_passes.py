@@ -213,6 +213,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """
     passes = DaskPasses(X, labels=ensemble.labels)
     scoring = check_streaming(passes, scoring)
+    scoring.geometry.check_runs(ensemble, passes.n_features)
     model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
     return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
 
