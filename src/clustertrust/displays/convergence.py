@@ -24,7 +24,6 @@ from clustertrust.displays.shared import (
 )
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
-from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.jackknife import standard_errors
@@ -48,14 +47,13 @@ def scores_of_prefixes(
     The silhouettes `s` (n, R) are of all runs. The silhouette of a run depends on no other run, so
     that fewer runs cost no distance.
     """
-    fuse, normalize = scoring.fusion, NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
         cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
         model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
         by_cell = model.stability(cells.rows)
         counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.of])
-        errors = standard_errors(cells.of, by_cell, counted, normalize, fuse)
-        yield fuse(by_cell.c[cells.of], geometry), errors
+        errors = standard_errors(cells.of, by_cell, counted, scoring)
+        yield scoring.fusion(by_cell.c[cells.of], geometry), errors
 
 
 def prefixes(R: int) -> list[int]:

@@ -68,10 +68,6 @@ class Model:
         assert isinstance(self.clusters, Cells)
         return self.clusters
 
-    @property
-    def _threads(self) -> int:
-        return self.scoring.compute.threads
-
     def stability(self, rows: Ints) -> Stability:
         """Return the stability of rows of clusters (m, R), by the training matchings."""
         how = self.scoring
@@ -195,18 +191,17 @@ class Model:
         `known` are their silhouettes. X are the points, for a fusion with persistence.
         """
         raw, nearest = known
-        fuse, normalize = self.scoring.fusion, NORMALIZATIONS[self.scoring.normalization]
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
         p = self.persistence(X, votes.labels[of])
         return ({} if p is None else {"persistence": p}) | {
-            "scores": fuse(c, g, *(() if p is None else (p,))),
+            "scores": self.scoring.fusion(c, g, *(() if p is None else (p,))),
             "stability": c,
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p, self._threads),
+            "standard_errors": standard_errors(of, by_cell, s, self.scoring, p),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],
