@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
@@ -83,7 +83,7 @@ def match_runs(cells: Clusters) -> Matchings:
     return Matchings(to, agreement)
 
 
-def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
+def align_labels(target: ArrayLike, source: ArrayLike) -> Array:
     """Rename the clusters of `source` to match those of `target` as well as possible, Eq. (5).
 
     Parameters

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clustertrust._types import Arrays, Floats, Ints
+from clustertrust._types import Array, Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
@@ -171,7 +170,7 @@ class Model:
         """
         names = self.clusters.names[self.reference]
         given = self.ensemble.label_names[self.reference]
-        label_names: NDArray = names if given is None else given[names]
+        label_names: Array = names if given is None else given[names]
         return Confidence(
             **fields,
             label_names=np.arange(len(names)) if numbered else label_names,

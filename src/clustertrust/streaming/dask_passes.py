@@ -15,10 +15,9 @@ from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._dask import open_client, results
-from clustertrust._types import Ints, Result
+from clustertrust._types import Array, Ints, Result
 from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
@@ -169,7 +168,7 @@ class _New:
     dtype: Any
     what: str
 
-    def __call__(self, block: Block) -> NDArray:
+    def __call__(self, block: Block) -> Array:
         X = as_type(block.X, self.dtype)
         rows = self.model.encode(place(self.placers, X))
         return self.model.score(X, rows) if self.what == "scores" else self.model.votes(rows).labels
@@ -178,7 +177,7 @@ class _New:
 def _call(
     function: Callable[[Block], Result],
     part: Any,
-    labels: NDArray | None,
+    labels: Array | None,
     before: int,
     columns: list[str] | None,
     id: str | None,

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
-from clustertrust._types import Result
+from clustertrust._types import Array, Result
 from clustertrust.files.sources import Block, Source
 from clustertrust.totals import Totals, sum_in_pairs
 
@@ -121,8 +120,8 @@ class SampledRows:
     names : (s,) what the table calls them, else their positions in it
     """
 
-    X: NDArray
-    names: NDArray
+    X: Array
+    names: Array
 
 
 def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]:
@@ -134,7 +133,7 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]
     # If the number of rows is known, only slightly more rows than needed are candidates: six
     # standard deviations more.
     below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
-    found: list[tuple[NDArray, ...]] = []
+    found: list[tuple[Array, ...]] = []
     n, held = 0, 0
     for rows, *candidates in passes.map(partial(_candidates, seed, below), "sampling"):
         n += rows
@@ -150,9 +149,7 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]
     return SampledRows(X[order], names[order]), n
 
 
-def _candidates(
-    seed: int, below: float, block: Block
-) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
+def _candidates(seed: int, below: float, block: Block) -> tuple[int, Array, Array, Array, Array]:
     """Return the number of rows, and the data of those with a small random number."""
     bits = np.random.PCG64(seed)
     keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
@@ -160,7 +157,7 @@ def _candidates(
     return len(keys), keys[small], block.before + small, block.names[small], block.X[small]
 
 
-def _smallest(size: int, found: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+def _smallest(size: int, found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
     columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     keys = columns[0]
     at = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))

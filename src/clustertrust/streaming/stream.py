@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Arrays, Ints
+from clustertrust._types import Array, Arrays, Ints
 from clustertrust._validation import check_matrix
 from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
@@ -284,7 +283,7 @@ def summed_model(
     return Model(scoring, ensemble, totals, matchings, reference, geometry, by_sums)
 
 
-def _centers(run: Run) -> NDArray:
+def _centers(run: Run) -> Array:
     assert run.centers is not None  # k-means has them
     return run.centers
 
@@ -311,7 +310,7 @@ def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
     return block.labels
 
 
-def _moved(run: Run, centers: NDArray) -> Run:
+def _moved(run: Run, centers: Array) -> Run:
     return replace(run, placer=Nearest(centers, np.arange(len(centers))), centers=centers)
 
 
@@ -362,9 +361,9 @@ def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
     return runs
 
 
-def _batches(blocks: Iterable[NDArray]) -> Iterator[NDArray]:
+def _batches(blocks: Iterable[Array]) -> Iterator[Array]:
     """Yield the same rows in batches of `BATCH_ROWS`."""
-    held: list[NDArray] = []
+    held: list[Array] = []
     for X in blocks:
         held.append(X)
         while sum(map(len, held)) >= BATCH_ROWS:
