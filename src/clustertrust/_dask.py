@@ -184,14 +184,13 @@ def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
     None, None where it does not answer in time.
     """
 
-    async def ask() -> tuple[str | None, int]:
+    async def ask() -> tuple[str, int]:
         states = await client.scheduler.get_task_status(keys=[key])
         return states.get(key) or "unknown", len(await client.scheduler.ncores())
 
     try:
-        return client.sync(ask, callback_timeout=LOOK)
-    except (
-        OSError,
-        TimeoutError,
-    ):  # a connection that breaks is an OSError; the client opens it again
+        answer: tuple[str, int] = client.sync(ask, callback_timeout=LOOK)
+    except (OSError, TimeoutError):
+        # A connection that breaks is an OSError; the client opens it again.
         return None, None
+    return answer

@@ -159,7 +159,7 @@ def score(
     options = {"n_clusters": n_clusters, "n_runs": n_runs, "random_state": random_state}
     template = _template(cake, default, options | {"n_jobs": n_jobs, "verbose": verbose})
     if partitions is None:
-        template = _with_variation(template)
+        _let_leiden_vary(template)
         cells = cells_of(adata, template, use_rep, neighbors_key)
         scored, made = cells.cluster(template), _params(template, BUILDING)
     else:
@@ -182,9 +182,12 @@ def score(
 
 def _template(cake: Any, default: CAKE, options: Mapping[str, Any]) -> CAKE:
     """Return all settings as an estimator: a copy of the given one, or the default with options."""
+    own: CAKE
     if cake is None:
-        given = {name: value for name, value in options.items() if value is not None}
-        return default.set_params(**given)
+        own = default.set_params(
+            **{name: value for name, value in options.items() if value is not None}
+        )
+        return own
     if not isinstance(cake, CAKE):
         raise TypeError(
             f"cake={cake!r} must be an estimator, such as CAKE(10, clusterer='gmm'); a number of "
@@ -192,17 +195,18 @@ def _template(cake: Any, default: CAKE, options: Mapping[str, Any]) -> CAKE:
         )
     twice = {name: options[name] for name in ("n_clusters", "n_runs")}
     _refuse(twice, "cake says how the cells are clustered")
-    own: CAKE = clone(cake)
     unset = {
-        name: options[name] for name in ("random_state", "n_jobs") if getattr(own, name) is None
+        name: options[name] for name in ("random_state", "n_jobs") if getattr(cake, name) is None
     }
-    return own.set_params(**unset, verbose=own.verbose or options["verbose"])
+    own = clone(cake).set_params(**unset, verbose=cake.verbose or options["verbose"])
+    return own
 
 
-def _with_variation(cake: CAKE) -> CAKE:
+def _let_leiden_vary(cake: CAKE) -> None:
     """Let runs of Leiden draw resolutions, and so differ in their clusters, if nothing varies."""
     vary = with_variation(cake.get_params(deep=False))["vary"]
-    return cake if vary is cake.vary else cake.set_params(vary=vary, agreement="jaccard")
+    if vary is not cake.vary:
+        cake.set_params(vary=vary, agreement="jaccard")
 
 
 def _params(cake: CAKE, names: Collection[str]) -> dict[str, Any]:
@@ -389,7 +393,7 @@ def _results(adata: Any, key: str) -> pd.DataFrame:
     check_adata(adata)
     _check_key(key)
     names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
-    table = adata.obs[list(names)].rename(columns=names)
+    table: pd.DataFrame = adata.obs[list(names)].rename(columns=names)
     if not {"label", "score"} <= set(table):
         raise ValueError(
             f"obs has no {key}_label and {key}_score; call clustertrust.anndata.score first."

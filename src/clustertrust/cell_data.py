@@ -73,7 +73,8 @@ class CellData:
     def cluster(self, cake: CAKE) -> Confidence:
         """Cluster the cells with the settings of an estimator, and score them."""
         if not self.is_graph:
-            return clone(cake).fit(self.X).confidence_
+            fitted: CAKE = clone(cake).fit(self.X)
+            return fitted.confidence_
         params = cake.get_params(deep=False)
         leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
         building = {name: params[name] for name in RUNS}
@@ -135,7 +136,8 @@ def _along_weights(geometry: Any) -> Graph | None:
         return Graph(weights=True)
     if not isinstance(geometry, Graph) or (geometry.n_neighbors, geometry.metric) != (None, None):
         return None
-    return clone(geometry).set_params(weights=True)
+    along: Graph = clone(geometry).set_params(weights=True)
+    return along
 
 
 def _connectivities(adata: Any, neighbors_key: str | None) -> Any:

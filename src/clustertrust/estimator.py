@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
@@ -427,7 +427,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             check_dense(X)
         return X, self.model_.encode(place(self.ensemble_.placers, X))
 
-    def _score_dask(self, X: Any, what: str) -> Any:
+    def _score_dask(self, X: Any, what: str) -> Array:
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
         passes = DaskPasses(X)
@@ -442,7 +442,10 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
                 f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this "
                 "order."
             )
-        return passes.score_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
+        scored: Array = passes.score_new(
+            self.model_, self.ensemble_.placers, self.X_fit_.dtype, what
+        )
+        return scored
 
     def predict(self, X: Any) -> Ints:
         """Return the consensus label of unseen points.

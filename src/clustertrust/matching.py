@@ -104,11 +104,11 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> Array:
     ['a', 'a', 'b', 'b']
     """
     into, names = check_label_vector("target", target)
-    codes, given = check_label_vector("source", source)
+    codes, source_names = check_label_vector("source", source)
     check_same_length("target", into, "source", codes)
     both = (into >= 0) & (codes >= 0)
-    table = np.zeros((len(given), len(names)), dtype=np.int64)
+    table = np.zeros((len(source_names), len(names)), dtype=np.int64)
     np.add.at(table, (codes[both], into[both]), 1)
-    partner = np.append(best_match(table), -1)  # the last entry is for points that are not assigned
-
-    return with_nothing(names)[partner[codes]]
+    # The last entry is for points that are not assigned.
+    partner = np.append(best_match(table), -1)
+    return np.asarray(with_nothing(names)[partner[codes]])

@@ -43,7 +43,7 @@ def jaccard(shared: Array, first: Array, second: Array) -> Floats:
     0 where both are empty.
     """
     union = first + second - shared
-    return np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
+    return np.asarray(np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0))
 
 
 def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
@@ -121,7 +121,7 @@ class Stability:
 
 def pairs(runs: Array) -> Floats:
     """R (R - 1) / 2."""
-    return runs * (runs - 1) / 2.0
+    return np.asarray(runs * (runs - 1) / 2.0)
 
 
 def stability(

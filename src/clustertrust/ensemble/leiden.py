@@ -125,4 +125,4 @@ def _gaussian(graph: Any, source: Ints, target: Ints) -> Floats:
     there = sparse.csr_array(graph, copy=True)
     there.data = np.exp(-(np.asarray(there.data, dtype=np.float64) ** 2))
     forth, back = (np.asarray(there[ends]).ravel() for ends in ((source, target), (target, source)))
-    return np.maximum(forth, back)
+    return np.asarray(np.maximum(forth, back))

@@ -101,7 +101,7 @@ class PreparedData:
         )
         if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
             return False
-        return (
+        return bool(
             1 <= model.n_clusters <= len(self.X)
             and model.max_iter >= 1
             and 0 <= model.random_state < 2**32

@@ -142,7 +142,7 @@ class Ensemble(Record):
     @property
     def n_runs(self) -> int:
         """R."""
-        return self.labels.shape[1]
+        return int(self.labels.shape[1])
 
     @cached_property
     def _clusters(self) -> Clusters:
@@ -329,7 +329,7 @@ def _nmi(tables: Ints) -> Floats:
     a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
 
     def entropy(p: Floats) -> Floats:
-        return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2))
+        return np.asarray(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2)))
 
     mean = (entropy(a) + entropy(b)) / 2
     mutual = entropy(a) + entropy(b) - entropy(share)

@@ -34,7 +34,7 @@ def unsettled(scores: Floats, standard_errors: Floats) -> float:
     error = float(np.median(standard_errors[known]))
     low, high = np.quantile(scores[known], [0.25, 0.75])
     if high > low:
-        return error / (high - low)
+        return error / float(high - low)
     return 0.0 if error == 0 else np.inf
 
 

@@ -91,12 +91,11 @@ class DaskPasses(Passes):
                 "same."
             )
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
-        return labels.to_delayed()[:, 0].tolist()
+        return list(labels.to_delayed()[:, 0])
 
     def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
-        shared = self._delayed(
-            function, pure=False
-        )  # travels once to each worker, not with every task
+        # It travels once to each worker, not with every task.
+        shared = self._delayed(function, pure=False)
         # One task from the numbers as they are read to the result: no worker holds blocks that
         # wait.
         return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
@@ -110,7 +109,8 @@ class DaskPasses(Passes):
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        return _one(lambda: sum_in_pairs(self._tasks(function)))
+        added: Totals = _one(lambda: sum_in_pairs(self._tasks(function)))
+        return added
 
     def workers(self) -> AbstractContextManager[Any]:
         """Return a context that fits runs on the workers of the open client, or else on threads."""
