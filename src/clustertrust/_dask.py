@@ -156,7 +156,7 @@ def _wait(client: Any, future: Any) -> None:
     Raise where nobody is left to bring it about.
     """
     distributed = importlib.import_module("distributed")
-    manned = known = time.monotonic()  # when there were workers last, and when the task was known
+    last_worker_seen = last_known = time.monotonic()
     while future.status == "pending":
         with suppress(TimeoutError, distributed.CancelledError):  # its status shows the outcome
             distributed.wait([future], timeout=LOOK)
@@ -164,11 +164,11 @@ def _wait(client: Any, future: Any) -> None:
             return
         state, workers = _look(client, future.key)
         now = time.monotonic()
-        manned = now if workers else manned
-        known = known if state == "unknown" else now
-        if now - known > FORGOTTEN:
+        last_worker_seen = now if workers else last_worker_seen
+        last_known = last_known if state == "unknown" else now
+        if now - last_known > FORGOTTEN:
             future.cancel()
-        elif now - manned > PATIENCE:
+        elif now - last_worker_seen > PATIENCE:
             missing = (
                 "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
             )

@@ -26,10 +26,10 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
+from clustertrust.scoring.convergence import CONVERGED
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
-from clustertrust.scoring.settling import SETTLED
 
 # Points whose scores are followed
 TRACED = 30
@@ -234,7 +234,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=SETTLED * float(high - low),
+            settled=CONVERGED * float(high - low),
             missing=missing_note(final),
         )
 
@@ -280,7 +280,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
         line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
         (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
         self.lines_ = {"median": of_median, "distance": of_distance}
-        label = f"settled: {SETTLED:g} of the interquartile range"
+        label = f"settled: {CONVERGED:g} of the interquartile range"
         self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         if np.isnan(median[0]):

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.ensemble.graphs import NeighbourSpectral
+from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
@@ -278,7 +278,7 @@ class _Spectral(Clusterer):
         return SpectralClustering(k, affinity="nearest_neighbors", n_init=1)
 
     def by_distance(self, k: int) -> Any:
-        return NeighbourSpectral(k)
+        return NeighborSpectral(k)
 
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.

@@ -26,7 +26,7 @@ from clustertrust.files.sources import Block, checked, numbers_of
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
-from clustertrust.streaming.passes import Passes
+from clustertrust.streaming.passes import BlockReader
 from clustertrust.streaming.stream import (
     BlockScorer,
     build_stream,
@@ -36,13 +36,13 @@ from clustertrust.streaming.stream import (
 )
 from clustertrust.totals import Totals, sum_in_pairs
 
-__all__ = ["DaskPasses", "build_on_dask", "score_on_dask"]
+__all__ = ["DaskReader", "build_on_dask", "score_on_dask"]
 
 _AT_ONCE = 64  # results that are on their way to this process
 
 
-class DaskPasses(Passes):
-    """Passes over the blocks of a Dask collection, on the machines of its scheduler.
+class DaskReader(BlockReader):
+    """Reads the blocks of a Dask collection, on the machines of its scheduler.
 
     `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
     """
@@ -200,20 +200,20 @@ def _call(
 
 def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
     """Runs as `build_stream` makes them, with their labels of all rows as a Dask array."""
-    passes = DaskPasses(X)
-    recipe.check_size(passes.n_rows or 0)  # what is wrong is raised before a pass
-    built = build_stream(passes, recipe)
-    return built.ensemble.with_labels(passes.labels(built.ensemble.placers))
+    reader = DaskReader(X)
+    recipe.check_size(reader.n_rows or 0)  # what is wrong is raised before a pass
+    built = build_stream(reader, recipe)
+    return built.ensemble.with_labels(reader.labels(built.ensemble.placers))
 
 
 def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are
     asked for.
     """
-    passes = DaskPasses(X, labels=ensemble.labels)
-    scoring = check_streaming(passes, scoring)
-    model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
-    return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
+    reader = DaskReader(X, labels=ensemble.labels)
+    scoring = check_streaming(reader, scoring)
+    model = model_of(sum_up(reader, None, "summing up"), ensemble, scoring)
+    return model.confidence(**reader.score_blocks(BlockScorer(model, None)))
 
 
 def _one(make: Callable[[], Any]) -> Any:
