@@ -136,7 +136,8 @@ def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
     votes, labels, rival = np.asarray(votes), np.asarray(labels), np.asarray(rival)
     at = np.arange(len(votes))
     ours, theirs = (np.where(who >= 0, votes[at, who], 0.0) for who in (labels, rival))
-    return np.round(np.nan_to_num(ours - theirs), 12)  # shares of runs: 0.95 - 0.05 is 0.9
+    # Shares of runs: 0.95 - 0.05 is 0.9.
+    return np.asarray(np.round(np.nan_to_num(ours - theirs), 12))
 
 
 def doubts(stability: Floats, placement: Floats) -> NDArray[np.int8]:

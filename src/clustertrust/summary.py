@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._errors import Message
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
@@ -237,9 +236,9 @@ class Tally:
     """The running totals from which a table that comes in blocks is summarised."""
 
     threshold: float
-    bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
+    bins: Ints = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
-    reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
+    reasons: Ints = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
     stable: int = 0
     rows: int = 0
