@@ -1,13 +1,28 @@
 """What the source says about itself: who imports whom, and which names the reference shows."""
 
 import ast
+import importlib
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "clustertrust"
 REFERENCE = ROOT / "docs" / "api"
+PUBLIC = ROOT / "tests" / "public.txt"
+
+# Their parameters are listed in the file too.
+WITH_PARAMETERS = (
+    "CAKE",
+    "anndata.score",
+    "audit",
+    "build_ensemble",
+    "choose_k",
+    "confidence",
+    "null_reference",
+)
 
 
 def modules() -> dict[str, Path]:
@@ -110,19 +125,38 @@ def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
     return groups
 
 
-# `.. autoclass:: NAME` shows one name; `.. automodule:: NAME` those that its `:members:` list.
-ENTRY = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?: {3}.+\n)*)", re.MULTILINE)
+ENTRY = re.compile(r"^\.\. auto(\w+):: (\S+)\n(   :members:)?", re.MULTILINE)
 
 
 def reference_names() -> set[str]:
-    """Return the dotted names that the pages of the reference show."""
+    """Return the dotted names that the pages of the reference show.
+
+    Of a module a page shows the introduction alone; its names are listed one by one.
+    """
     names = set()
     for page in sorted(REFERENCE.glob("*.md")):
-        for kind, name, options in ENTRY.findall(page.read_text(encoding="utf-8")):
-            if kind != "module":
+        for kind, name, members in ENTRY.findall(page.read_text(encoding="utf-8")):
+            if kind == "module":
+                assert not members, f"{page.name} shows all of {name}; list the names that are public"
+            else:
                 names.add(name)
-            elif ":no-members:" not in options:
-                listed = re.search(r":members: ((?:.+\n {6})*.+)", options)
-                assert listed, f"{page.name} shows all of {name}; list the names that are public"
-                names |= {f"{name}.{member}" for member in re.findall(r"\w+", listed[1])}
     return names
+
+
+def public_object(name: str) -> Any:
+    """Return what a dotted name of the reference stands for."""
+    home, _, own = name.rpartition(".")
+    return getattr(importlib.import_module(home), own)
+
+
+def public_lines() -> list[str]:
+    """Return the lines of the list of public names: one per name, and per parameter of some."""
+    lines = sorted(reference_names())
+    for name in WITH_PARAMETERS:
+        full = f"clustertrust.{name}"
+        lines += [f"{full}({own})" for own in inspect.signature(public_object(full)).parameters]
+    return lines
+
+
+if __name__ == "__main__":
+    PUBLIC.write_text("\n".join(public_lines()) + "\n", encoding="utf-8")
