@@ -183,7 +183,7 @@ def _audit(
     )
     made = {name: building[name] for name in ("clusterer", "random_state")}
     runs = {} if building["n_runs"] is None else {"n_runs": building["n_runs"]}
-    taken = ("fusion", "geometry", "metric", "kernel", "normalization", "n_jobs")
+    taken = ("fusion", "geometry", "metric", "normalization", "n_jobs")
     how = {name: scoring[name] for name in taken if name in scoring}
     found = audit(cells.X, given, **made, **runs, **how, verbose=verbose)
     return found, made | {"verdicts": found.verdicts_by_name()}

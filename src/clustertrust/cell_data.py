@@ -15,6 +15,7 @@ from clustertrust.distances.links import as_distances
 from clustertrust.ensemble.leiden import Leiden
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.files.h5ad import representation
+from clustertrust.geometry.graph import Graph
 from clustertrust.results import Confidence
 
 __all__ = [
@@ -50,10 +51,8 @@ class CellData:
 
     def scoring(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of scoring, with the geometry settled."""
-        how = dict(given) | {
-            "geometry": given["geometry"] or ("graph" if self.is_graph else "auto")
-        }
-        return how | ({"kernel": "precomputed"} if self.is_graph else {})
+        geometry = Graph(weights=True) if self.is_graph else given["geometry"] or "auto"
+        return dict(given) | {"geometry": geometry}
 
     def cluster(
         self, building: Mapping[str, Any], scoring: Mapping[str, Any], verbose: bool
