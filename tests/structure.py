@@ -137,7 +137,9 @@ def reference_names() -> set[str]:
     for page in sorted(REFERENCE.glob("*.md")):
         for kind, name, members in ENTRY.findall(page.read_text(encoding="utf-8")):
             if kind == "module":
-                assert not members, f"{page.name} shows all of {name}; list the names that are public"
+                assert not members, (
+                    f"{page.name} shows all of {name}; list the names that are public"
+                )
             else:
                 names.add(name)
     return names

@@ -25,7 +25,8 @@ PAGES = [
     ROOT / "README.md",
     *sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
 ]
-TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+TEXTS = [*PAGES, CONTRIBUTING, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]
 
 # Pages include tables and pictures of both folders, which the source distribution leaves out.
 needs_a_checkout = pytest.mark.skipif(
@@ -58,7 +59,9 @@ def with_code(page):
 
 @pytest.mark.printed
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell blocks of the pages are for bash")
-@pytest.mark.parametrize("page", [page for page in PAGES if with_code(page)], ids=called)
+@pytest.mark.parametrize(
+    "page", [page for page in [*PAGES, CONTRIBUTING] if with_code(page)], ids=called
+)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     plt = pytest.importorskip("matplotlib.pyplot")
@@ -324,7 +327,7 @@ def test_the_readme_compares_answers_with_both_scores():
 
 
 def test_contributors_find_every_module_on_the_map():
-    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`.+?) \|", CONTRIBUTING.read_text(), re.MULTILINE)
     told = set(re.findall(r"`(\w+)`", " ".join(rows)))
     source = ROOT / "src" / "clustertrust"
     modules = {

@@ -69,7 +69,7 @@ def test_no_public_name_or_parameter_vanishes_by_accident():
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))],
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_pages_import_public_names_alone(page):
