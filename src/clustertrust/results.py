@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,7 @@ from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
 from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
 from clustertrust.records import Record
-from clustertrust.report import write_report
+from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
 
 __all__ = ["Confidence", "Explanation"]
@@ -431,46 +430,27 @@ class Confidence(Record):
             "agreement": self.agreement,
         }
 
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        threshold: float | None = None,
-        embedding: Any = None,
-        original: pd.DataFrame | None = None,
-    ) -> None:
-        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
+    def report(self, path: str | Path, X: Any = None, **options: Unpack[PageOptions]) -> None:
+        """Write an HTML page to explore the scores.
 
         Without `X` and `embedding` the scatter shows stability and geometry.
+
+        Parameters
+        ----------
+        path : path of the file
+        X : (n, d) array, CSR matrix or frame, optional
+            What to draw and to show of each point.
+        **options
+            `title`, `threshold`, `settings`, `embedding`, `original` and others, see
+            :func:`clustertrust.report.write_report`.
         """
-        if is_dask(self.scores):
-            self.compute().report(
-                path,
-                X,
-                settings=settings,
-                title=title,
-                threshold=threshold,
-                embedding=embedding,
-                original=original,
-            )
-            return
-        index = self.row_names()
-        write_report(
-            path,
-            pd.DataFrame(self.to_columns(), index=index),
-            X,
-            votes=pd.DataFrame(
-                self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))
-            ),
-            settings=self._page_settings() | check_mapping("settings", settings),
-            title=title,
-            threshold=threshold,
-            embedding=embedding,
-            original=original,
-        )
+        whole = self.compute()
+        index, names = whole.row_names(), whole._named(np.arange(len(whole.label_names)))
+        table = pd.DataFrame(whole.to_columns(), index=index)
+        votes = pd.DataFrame(whole.votes, index=index, columns=names)
+        more = check_mapping("settings", options.get("settings"))
+        options["settings"] = whole._page_settings() | more
+        write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
