@@ -43,7 +43,7 @@ ENOUGH = 500  # answers that suffice to weigh the models against each other
 
 def prior_mean(points: Features) -> Floats:
     """A + B x: the logit of the probability before any answer."""
-    return LEVEL + SLOPE * points.logits
+    return np.asarray(LEVEL + SLOPE * points.logits)
 
 
 def covariance(a: Features, b: Features, strength: float) -> Floats:
