@@ -18,6 +18,7 @@ import pandas as pd
 from clustertrust._types import Ints
 from clustertrust._validation import check_mapping
 from clustertrust._views import View
+from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import check_threshold, threshold_or_first
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
@@ -177,7 +178,7 @@ def build_report(
     scores = numeric["score"].to_numpy()
     questions = question_order(scores, codes, MOST_DRAWN)
     drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
-    at = np.arange(len(numeric)) if drawn is None else drawn
+    shown = np.arange(len(numeric)) if drawn is None else drawn
     ids, labels = pack_index(numeric.index), pack_codes(codes, k)
     packed = {
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
@@ -196,11 +197,12 @@ def build_report(
         "ids": ids,
         "labels": labels,
         "rows": packed,
+        "columns": [name for name in COLUMNS if name in packed or name in ("label", "reason")],
         "drawn": None if drawn is None else pack(drawn, "u4"),
-        "view": pack_view(view, at, codes, k),
+        "view": pack_view(view, shown, codes, k),
         "votes": None
         if shares is None
-        else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
+        else pack_votes(shares[shown], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
         "row_numbers": pack_row_numbers(options.get("rows"), numeric.index),
@@ -209,11 +211,11 @@ def build_report(
         else pack_pictures(original, questions, options.get("folder")),
         "profiles": cluster_profiles(matrix, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
-        "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
+        "values": None if matrix is None else pack_values(matrix, columns, codes, k, shown),
         "original": [] if original is None else pack_original(original, hidden),
         "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, at, len(numeric))],
+        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, shown, len(numeric))],
     }
 
 
@@ -227,16 +229,16 @@ def _versions() -> list[list[str]]:
     return versions
 
 
-def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
+def _notes(view: View, drawn: Ints | None, shown: Ints, n: int) -> list[str]:
     """Return notes on the plots for the reader."""
     notes = [view.origin]
     if drawn is not None:
         notes.append(
-            f"The plots and the table of points show {len(at):,} of {n:,} points: the "
-            f"{len(at) // LOWEST:,} with the lowest scores, and a random sample of the others. "
+            f"The plots and the table of points show {len(shown):,} of {n:,} points: the "
+            f"{len(shown) // LOWEST:,} with the lowest scores, and a random sample of the others. "
             "Counts, clusters, the histogram and the download take all."
         )
-    missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())
+    missing = int((~np.isfinite(view.xy[shown])).any(axis=1).sum())
     if missing:
         notes.append(f"{missing:,} points have missing coordinates and are not in the scatter.")
     return notes
