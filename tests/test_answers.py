@@ -371,6 +371,8 @@ def test_other_wrong_arguments_are_errors(iris):
         learned_from([1, 2], [0], [True])
     with pytest.raises(NotFittedError):
         learned_from(CAKE(3), [0], [True])
+    with pytest.raises(TypeError, match="'rigth' is not an option of an answer; choose from right"):
+        Answers.of(cake, [0], rigth=[True])
     with pytest.raises(TypeError, match=r"answers=list must be Answers: ask"):
         learn(cake, [True])
     with pytest.raises(AttributeError):

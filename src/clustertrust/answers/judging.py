@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_count, check_flag, check_same_length
+from clustertrust._validation import (
+    check_count,
+    check_flag,
+    check_option_names,
+    check_same_length,
+)
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
@@ -38,6 +43,14 @@ class Judged(Record):
         if not np.isin(self.right, [0.0, 1.0]).all():
             raise ValueError("its answers are not all right or wrong")
         return self
+
+
+class AnswerKinds(TypedDict, total=False):
+    """What a person can say of points; :meth:`Answers.of` says what each kind means."""
+
+    right: Any
+    classes: Any
+    should_be: Any
 
 
 @dataclass(frozen=True)
@@ -74,14 +87,14 @@ class Answers:
         cake: Any,
         positions: Any,
         *,
-        right: Any = None,
-        classes: Any = None,
-        should_be: Any = None,
         drawn: Any = False,
         rounds: int = 1,
         force: bool = False,
+        **kinds: Unpack[AnswerKinds],
     ) -> Answers:
-        """Return answers about the points at some positions. Give one of the three kinds.
+        """Return answers about the points at some positions.
+
+        Give one of the three kinds `right`, `classes` and `should_be`.
 
         Parameters
         ----------
@@ -104,14 +117,15 @@ class Answers:
         Answers
         """
         source = scored(cake)
-        kinds = {"right": right, "classes": classes, "should_be": should_be}
-        names = [name for name, values in kinds.items() if values is not None]
-        if len(names) != 1:
+        check_option_names("an answer", kinds, AnswerKinds.__annotations__)
+        given = {name: values for name, values in kinds.items() if values is not None}
+        if len(given) != 1:
             raise ValueError(
-                f"Give one of right, classes and should_be; {', '.join(names) or 'none'} given."
+                f"Give one of right, classes and should_be; {', '.join(given) or 'none'} given."
             )
+        ((kind, values),) = given.items()
         points = check_positions(positions, len(source))
-        check_same_length("positions", points, names[0], kinds[names[0]])
+        check_same_length("positions", points, kind, values)
         without = points[np.isnan(source.scores[points])]
         if without.size:
             raise ValueError(
@@ -120,13 +134,13 @@ class Answers:
             )
         labels, codes = source.labels[points], np.full(len(points), -1)
         is_right, named = np.full(len(points), np.nan), None
-        if right is not None:
-            is_right = check_correct(right, name="right")
-        elif should_be is not None:
-            codes = source.codes_of(should_be, "should_be")
+        if kind == "right":
+            is_right = check_correct(values, name=kind)
+        elif kind == "should_be":
+            codes = source.codes_of(values, kind)
             is_right = np.where(codes < 0, np.nan, codes == labels)
         else:
-            named = np.array(classes, dtype=object)
+            named = np.array(values, dtype=object)
             named[np.asarray(pd.isna(named), dtype=bool)] = None
         codes = np.where((codes < 0) & (is_right == 1), labels, codes)
         random = np.broadcast_to(np.asarray(drawn, dtype=bool), points.shape).copy()

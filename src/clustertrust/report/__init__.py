@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
-from clustertrust._validation import check_mapping
+from clustertrust._validation import check_mapping, check_option_names
 from clustertrust._views import View
 from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
@@ -148,11 +148,7 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
-    if unknown := sorted(options.keys() - PageOptions.__annotations__.keys()):
-        raise TypeError(
-            f"{unknown[0]!r} is not an option of a page; choose from "
-            f"{', '.join(PageOptions.__annotations__)}."
-        )
+    check_option_names("a page", options, PageOptions.__annotations__)
     title, threshold = options.get("title"), options.get("threshold")
     original = options.get("original")
     settings = check_mapping("settings", options.get("settings"))
