@@ -108,6 +108,15 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
+def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+    """Raise if there is an option that `what`, such as "a page", does not have."""
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise TypeError(
+            f"{unknown[0]!r} is not an option of {what}; choose from {', '.join(names)}."
+        )
+
+
 def check_mapping(name: str, value: Any) -> dict[Any, Any]:
     """Return a dict of names and values; None: an empty one."""
     if value is not None and not isinstance(value, Mapping):

@@ -383,7 +383,7 @@ def decide(
         "risk": found.risk,
         "delta": found.delta,
         "guaranteed": found.guaranteed,
-        "answers": found.learned.n_answers_,
+        "answers": found.learned.n_answers,
     }
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,7 @@ from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
 from clustertrust.reasons import threshold_or_first
+from clustertrust.report import PageOptions
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.convergence import build_until_converged
 from clustertrust.scoring.model import Model, Silhouettes, build_model
@@ -555,18 +556,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.confidence_.to_frame(threshold)
 
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        threshold: float | None = None,
-        embedding: Any = None,
-        original: pd.DataFrame | None = None,
-    ) -> None:
-        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
+    def report(self, path: str | Path, X: Any = None, **options: Unpack[PageOptions]) -> None:
+        """Write an HTML page to explore the scores.
 
         Parameters
         ----------
@@ -575,15 +566,15 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             What to draw and to show of each point, instead of the data of the fit. For data larger
             than memory and for Dask data, only a sample was kept: without `X` the scatter then
             shows stability and geometry.
-        settings : dict, optional
-            More names and values to print, after the parameters of this estimator.
-        title, threshold, embedding, original
-            See :func:`clustertrust.report.write_report`.
+        **options
+            `title`, `threshold`, `embedding`, `original` and others, see
+            :func:`clustertrust.report.write_report`. `settings` are more names and values to
+            print, after the parameters of this estimator.
         """
         check_is_fitted(self)
         without_points = self.model_.scoring.geometry.used_metric.is_coordinate_free
-        if X is None and embedding is None and without_points:
-            embedding = self.model_.view()
+        if X is None and options.get("embedding") is None and without_points:
+            options["embedding"] = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
             names = getattr(self, "feature_names_in_", None)
             X = (
@@ -591,21 +582,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
                 if names is None or sparse.issparse(self.X_fit_)
                 else pd.DataFrame(self.X_fit_, columns=names)
             )
-        known = self.get_params(deep=False)
-        if not isinstance(
-            self.random_state, int
-        ):  # then the seeds alone can make the same runs again
-            known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
-        known |= check_mapping("settings", settings)
-        self.confidence_.report(
-            path,
-            X,
-            settings=known,
-            title=title,
-            threshold=threshold,
-            embedding=embedding,
-            original=original,
-        )
+        params = self.get_params(deep=False)
+        # Without a number, the seeds alone can make the same runs again.
+        if not isinstance(self.random_state, int):
+            params["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
+        options["settings"] = params | check_mapping("settings", options.get("settings"))
+        self.confidence_.report(path, X, **options)
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to one file of arrays and JSON, never pickle.
