@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "InputError",
     "Message",
     "ParameterError",
     "ParameterTypeError",
@@ -19,6 +20,7 @@ __all__ = [
     "Wording",
     "as_python",
     "literal",
+    "worded",
 ]
 
 # (parameter, its value as Python writes it, or None for the name alone) → the words for it
@@ -26,8 +28,13 @@ Wording = Callable[[str, str | None], str]
 
 
 def as_python(parameter: str, value: str | None) -> str:
-    """Write a parameter, with its value if there is one, as in a call."""
-    return parameter if value is None else f"{parameter}={value}"
+    """Write a parameter, with its value if there is one, as in a call.
+
+    A parameter of another function has the function's name before it: `audit.noise`.
+    """
+    function, _, name = parameter.rpartition(".")
+    text = name if value is None else f"{name}={value}"
+    return f"{function}(…, {text})" if function else text
 
 
 def literal(text: object) -> str:
@@ -70,6 +77,11 @@ class Message:
         if self.subject is None:
             return text
         return f"{wording(self.subject, repr(self.values[self.subject]))} {text}"
+
+    def after(self, text: str) -> Message:
+        """Return the message with a text before it, such as the name of a file."""
+        subject = "" if self.subject is None else f"{{{self.subject}=}} "
+        return Message(f"{literal(text)}{subject}{self.template}", self.values)
 
     def __str__(self) -> str:
         return self.render()
@@ -118,12 +130,36 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter has a value of a type that cannot be used."""
 
 
+class InputError(ValueError):
+    """An input that cannot be used; its text names parameters, and does not begin with one.
+
+    Attributes
+    ----------
+    message : the text, to be written for Python or for the command
+    """
+
+    def __init__(self, message: Message | str, **values: Any) -> None:
+        self.message = Message(message, values) if isinstance(message, str) else message
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with all parts: workers raise errors in other processes."""
+        return type(self), (self.message,)
+
+
 class ParameterWarning(UserWarning):
     """A warning that names parameters; `message` can be written for Python or for the command."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
         super().__init__(str(message))
+
+
+def worded(kind: type[Exception], message: Message) -> Exception:
+    """Return an error of any kind whose text can be written for Python or for the command."""
+    error = kind(str(message))
+    vars(error)["message"] = message
+    return error
 
 
 def _rebuild(
