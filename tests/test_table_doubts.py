@@ -13,7 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
-from clustertrust.tables import Wishes, look, prepare
+from clustertrust.files import read_table
+from clustertrust.tables import ColumnChoices, look, prepare
 
 FAST = ["-k", "3", "--runs", "3"]
 N = 72
@@ -39,7 +40,9 @@ def table(**columns):
 
 
 def doubts(frame, **wishes):
-    return {c.name: c.otherwise for c in look(frame, Wishes(**wishes)).columns if c.check}
+    return {
+        c.name: c.override_hint for c in look(frame, ColumnChoices(**wishes)).columns if c.check
+    }
 
 
 RNG = np.random.default_rng(1)
@@ -266,7 +269,7 @@ def test_files_as_people_write_them_give_their_groups_at_the_first_command(folde
     which, size, cost = survey()
     Path("x.csv").write_bytes(shape(size, cost).encode())
     run("score", "x.csv", "-k", "2", "--runs", "3", "--out", "s.csv")
-    found = pd.read_csv("s.csv").dropna(subset="score")
+    found = read_table("s.csv").data.dropna(subset="score")
     assert len(found) == 60
     assert adjusted_rand_score(which, found["label"]) > 0.85
     assert found["score"].mean() > 0.4
@@ -318,7 +321,7 @@ def test_a_table_prepared_in_python_is_what_the_command_clusters(folder, scale):
     run("score", "x.csv", *FAST, "--scale", scale, "--out", "s.csv")
     found = pd.read_csv("s.csv").set_index("name")
     assert found.loc["n5", "reason"] == "left out: missing values"
-    X = prepare(frame, look(frame, Wishes(scale=scale)))
+    X = prepare(frame, look(frame, ColumnChoices(scale=scale)))
     scored = CAKE(3, n_runs=3, random_state=0).fit(X)
     assert X.index.tolist() == [name for name in frame["name"] if name != "n5"]
     assert_allclose(scored.scores_, found.loc[X.index, "score"], atol=1e-12)

@@ -86,7 +86,7 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
             "This is a bug in clustertrust; --debug shows where it happened.",
         )
     echo(f"Error: {as_typed(message)}", err=True)
-    if isinstance(error, ValueError) and hasattr(error, "add"):
+    if isinstance(error, ValueError) and hasattr(error, "suggested_options"):
         hint = _to_paste(error, typed)
     if hint:
         echo(hint, err=True)
@@ -95,9 +95,9 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
 
 def _to_paste(error: Any, typed: Sequence[str]) -> str:
     """Return the command that was typed, with what helps against the error."""
-    swap = dict(getattr(error, "swap", ()))
-    words = [",".join(swap.get(part, part) for part in word.split(",")) for word in typed]
-    added = " ".join(as_typed(text) for text in error.add)
+    renames = dict(getattr(error, "renames", ()))
+    words = [",".join(renames.get(part, part) for part in word.split(",")) for word in typed]
+    added = " ".join(as_typed(text) for text in error.suggested_options)
     if not added and words == list(typed):
         return ""
     return f"Try: clustertrust {shlex.join(words)} {added}".rstrip()

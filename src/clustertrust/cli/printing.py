@@ -139,7 +139,9 @@ def planned_settings(points: Points) -> dict[str, Any]:
     if plan is None:
         return {"scale": "none", "rows_left_out": left}
     done: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
-    aside = [f"{c.name} ({c.reason})" for c in plan.columns if c.use == "aside" and not c.said]
+    aside = [
+        f"{c.name} ({c.reason})" for c in plan.columns if c.use == "ignored" and not c.user_decided
+    ]
     words = {
         "read": "; ".join(plan.reading),
         "names_rows": plan.id or "",

@@ -15,12 +15,12 @@ class TableError(ValueError):
 
     Attributes
     ----------
-    add : parameters that help, such as `header=False`
+    suggested_options : parameters that help, such as `header=False`
     """
 
-    def __init__(self, text: str, add: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, suggested_options: Sequence[str] = ()) -> None:
         super().__init__(text)
-        self.add = tuple(add)
+        self.suggested_options = tuple(suggested_options)
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
             "UTF-8, or name its encoding (encoding=…)."
         ) from error
     except TableError as error:
-        raise TableError(f"{source_name} {error}", error.add) from error
+        raise TableError(f"{source_name} {error}", error.suggested_options) from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:

@@ -36,7 +36,7 @@ __all__ = [
 
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, or nothing.
-USES = ("number", "category", "aside", "id")
+USES = ("number", "category", "ignored", "id")
 # What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
@@ -52,13 +52,13 @@ class Problem(NamedTuple):
     Attributes
     ----------
     text : what is wrong, and what to do
-    add : a parameter that helps, as `keep=['year']`; empty where there is none
-    swap : a name that was given and the one that was meant, where that is the help
+    suggested_option : a parameter that helps, as `keep=['year']`; empty where there is none
+    rename : a name that was given and the one that was meant, where that is the help
     """
 
     text: str
-    add: str = ""
-    swap: tuple[str, str] | None = None
+    suggested_option: str = ""
+    rename: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,29 +69,29 @@ class ColumnPlan:
     ----------
     name : of the column
     kind : one of `KINDS`
-    use : one of `USES`; "aside" columns are carried along and not clustered
+    use : one of `USES`; "ignored" columns are carried along and not clustered
     reason : why
-    otherwise : how to say otherwise, as a parameter; empty where it was said already
+    override_hint : how to override it, as a parameter; empty where the user decided
     levels : of a category its values, of a truth value the texts for no and yes
     missing : numbers that stand for a missing value
     decimal : mark before its decimals where that is not the table's
     numeric : whether it could be used as a number
     n_missing : how many values are missing in the table that was looked at
-    said : whether the user decided it
-    check : why a person should check what is done with it; `otherwise` then says what to say
+    user_decided : whether the user decided it
+    check : why a person should check what is done with it; `override_hint` is then how to change it
     """
 
     name: str
     kind: str
     use: str
     reason: str = ""
-    otherwise: str = ""
+    override_hint: str = ""
     levels: tuple[str, ...] = ()
     missing: tuple[float, ...] = ()
     decimal: str = ""
     numeric: bool = False
     n_missing: int = 0
-    said: bool = False
+    user_decided: bool = False
     check: str = ""
 
     @property
@@ -167,7 +167,7 @@ class TablePlan:
     def is_plain(self) -> bool:
         """Whether nothing was decided that the user does not know: all numbers, as they are."""
         told = (
-            column.said or (column.use, column.kind) == ("number", "number")
+            column.user_decided or (column.use, column.kind) == ("number", "number")
             for column in self.columns
         )
         odd = any(column.missing or column.n_missing or column.check for column in self.used)
@@ -278,7 +278,9 @@ class TablePlan:
 
     def _set_aside(self, most: int) -> list[str]:
         """Return a line for each reason why columns are set aside."""
-        aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        aside = [
+            column for column in self.columns if column.use == "ignored" and not column.user_decided
+        ]
         groups = list(_grouped((c, c.reason) for c in aside).items())
         lines = []
         for (reason, option), names in groups[:most]:
@@ -351,14 +353,14 @@ def _column_from_json(kept: Any) -> ColumnPlan:
     _check_keys(kept, ColumnPlan, f"The column {kept['name']!r} of the plan")
     try:
         check_choice("kind", kept.get("kind", "number"), KINDS)
-        check_choice("use", kept.get("use", "aside"), USES)
+        check_choice("use", kept.get("use", "ignored"), USES)
     except ValueError as error:
         raise ValueError(f"The column {kept['name']!r} of the plan: {error}") from error
     values: dict[str, Any] = {
         "levels": tuple(str(value) for value in kept.get("levels", ())),
         "missing": tuple(float(value) for value in kept.get("missing", ())),
     }
-    return ColumnPlan(**({"kind": "number", "use": "aside"} | kept | values))
+    return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
 
 
 def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
@@ -368,14 +370,14 @@ def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
         raise ValueError(f"{told} has {odd!r}, which is not known; it may have {sorted(known)}.")
 
 
-def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.float64]:
+def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
     """Return a column as floats, NaN where a value is missing.
 
-    `how` has `na`, `decimal` and `thousands`.
+    `number_format` has `na`, `decimal` and `thousands`.
     """
     if column.kind == "truth value" and column.levels:
         no, yes = column.levels
-        texts = known_texts(series, how.na)
+        texts = known_texts(series, number_format.na)
         found = mapped(
             texts, lambda text: {no.casefold(): 0.0, yes.casefold(): 1.0}.get(str(text).casefold())
         )
@@ -386,12 +388,12 @@ def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.fl
         single = series.dtype == np.float32
         values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
     else:
-        texts = known_texts(series, how.na)
-        values = as_numbers(texts, column.decimal or how.decimal, how.thousands).to_numpy(
-            np.float64
-        )
+        texts = known_texts(series, number_format.na)
+        values = as_numbers(
+            texts, column.decimal or number_format.decimal, number_format.thousands
+        ).to_numpy(np.float64)
     absent = ~np.isfinite(values)
-    odd = [*column.missing, *(float(text) for text in how.na or () if is_number(text))]
+    odd = [*column.missing, *(float(text) for text in number_format.na or () if is_number(text))]
     if odd:
         absent |= np.isin(values, odd)
     return np.where(absent, np.nan, values) if absent.any() else values
@@ -422,7 +424,7 @@ def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str],
     """Return names of columns by their reason and by the option that says otherwise."""
     found: dict[tuple[str, str], list[str]] = {}
     for column, reason in columns:
-        found.setdefault((reason, column.otherwise.partition("=")[0]), []).append(column.name)
+        found.setdefault((reason, column.override_hint.partition("=")[0]), []).append(column.name)
     return found
 
 
