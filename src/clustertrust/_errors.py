@@ -1,7 +1,7 @@
 """Errors as data: which parameter, which value, and what to do about it.
 
 A sentence is made of them where it is shown. Python writes ``metric='cosine'``, the command writes
-``--metric cosine``: nothing reads a sentence to find out what it is about.
+its option: nothing reads a sentence to find out what it is about.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ __all__ = [
     "Wording",
     "as_python",
     "literal",
+    "message_of",
+    "rendered",
     "worded",
 ]
 
@@ -87,6 +89,11 @@ class Message:
         return self.render()
 
 
+def rendered(text: str | Message, wording: Wording) -> str:
+    """Return a text in these words, if it names parameters at all."""
+    return text.render(wording) if isinstance(text, Message) else text
+
+
 class ParameterError(ValueError):
     """A parameter has a value that cannot be used.
 
@@ -144,7 +151,7 @@ class InputError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with all parts: workers raise errors in other processes."""
-        return type(self), (self.message,)
+        return type(self), (self.message,), vars(self)
 
 
 class ParameterWarning(UserWarning):
@@ -153,6 +160,12 @@ class ParameterWarning(UserWarning):
     def __init__(self, message: Message) -> None:
         self.message = message
         super().__init__(str(message))
+
+
+def message_of(error: BaseException) -> Message:
+    """Return what an error or a warning says, to be written in any words."""
+    message = getattr(error, "message", None)
+    return message if isinstance(message, Message) else Message(literal(error))
 
 
 def worded(kind: type[Exception], message: Message) -> Exception:

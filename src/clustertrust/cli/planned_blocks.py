@@ -101,7 +101,7 @@ def refuse_encoding(plan: TablePlan, first: pd.DataFrame, data: str) -> None:
             f"{data}: the workers of --scheduler cluster nothing but numbers, and {listed(names)} "
             "would have to be turned into numbers first. Leave them out with --drop, or prepare "
             "the files.",
-            [f"drop={names!r}"],
+            [("drop", names)],
         )
 
 

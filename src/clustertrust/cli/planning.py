@@ -14,6 +14,7 @@ import pandas as pd
 from clustertrust._validation import warn_user
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.wording import current_wording
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
@@ -38,14 +39,14 @@ class TablePlanError(ValueError):
 
     Attributes
     ----------
-    suggested_options : parameters that help
+    suggested_options : parameters that help, with their values
     renames : pairs of names of which the second was meant
     """
 
     def __init__(
         self,
         text: str,
-        suggested_options: Sequence[str] = (),
+        suggested_options: Sequence[tuple[str, Any]] = (),
         renames: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__(text)
@@ -137,7 +138,7 @@ def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> ColumnChoices:
 def check_plan(plan: TablePlan, source_name: str) -> None:
     """Raise one error with all problems of a plan, or give its warnings."""
     if plan.problems:
-        texts = [problem.text for problem in plan.problems]
+        texts = [problem.text.render(current_wording()) for problem in plan.problems]
         numbered = (
             texts[0]
             if len(texts) == 1
@@ -145,7 +146,7 @@ def check_plan(plan: TablePlan, source_name: str) -> None:
         )
         raise TablePlanError(
             f"{source_name}: {numbered}",
-            [problem.suggested_option for problem in plan.problems if problem.suggested_option],
+            [p.suggested_option for p in plan.problems if p.suggested_option is not None],
             [problem.rename for problem in plan.problems if problem.rename is not None],
         )
     for warning in plan.warnings:

@@ -7,9 +7,9 @@ import shlex
 
 import click
 
-from clustertrust._errors import Message, as_python
+from clustertrust._errors import as_python
 
-__all__ = ["CliWording", "current_wording", "in_options", "message_of"]
+__all__ = ["CliWording", "current_wording"]
 
 
 class CliWording:
@@ -43,17 +43,6 @@ def current_wording() -> CliWording:
     """Return the words of the command that is running."""
     context = click.get_current_context(silent=True)
     return CliWording(None if context is None else context.command)
-
-
-def in_options(message: Message | str) -> str:
-    """Return a message of the library in the words of the command that is running."""
-    return message.render(current_wording()) if isinstance(message, Message) else message
-
-
-def message_of(error: BaseException) -> Message | str:
-    """Return what an error or a warning says, to be written in any words."""
-    message = getattr(error, "message", None)
-    return message if isinstance(message, Message) else str(error)
 
 
 def _as_words(value: str) -> list[str]:

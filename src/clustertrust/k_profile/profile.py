@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from clustertrust._errors import ParameterError
 from clustertrust._devices import resolve_device
+from clustertrust._errors import ParameterError
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._types import Array

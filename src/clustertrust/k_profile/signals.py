@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._errors import Message
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings

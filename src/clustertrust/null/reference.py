@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clustertrust._errors import ParameterError
 from clustertrust._devices import resolve_device
+from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds

@@ -89,7 +89,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
 def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
     if doubt is None:
         return column
-    return replace(column, check=doubt.reason, override_hint=f"{doubt.option}=[{column.name!r}]")
+    return replace(column, check=doubt.reason, override_hint=doubt.option)
 
 
 def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:

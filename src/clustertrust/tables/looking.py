@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from clustertrust._errors import Message, literal
 from clustertrust._validation import check_choice, nearest_name
 from clustertrust.tables.doubts import with_doubts
 from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, kind_of
@@ -19,6 +20,7 @@ from clustertrust.tables.plan import (
     ColumnPlan,
     Problem,
     TablePlan,
+    override,
 )
 from clustertrust.tables.scales import choose_scale
 from clustertrust.tables.values import (
@@ -37,7 +39,10 @@ TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def look(
-    frame: pd.DataFrame, choices: ColumnChoices | None = None, *, reading: Sequence[str] = ()
+    frame: pd.DataFrame,
+    choices: ColumnChoices | None = None,
+    *,
+    reading: Sequence[str | Message] = (),
 ) -> TablePlan:
     """Look at a table of text and numbers, and plan what is done with each of its columns.
 
@@ -112,7 +117,7 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
     """Return what is done with a column, by what it is and what was said."""
-    otherwise = f"keep=[{column.name!r}]" if _use_asked(column) != "ignored" else ""
+    otherwise = "keep" if _use_asked(column) != "ignored" else ""
     if column.name == choices.id:
         return replace(column, kind="id", use="id", reason="", user_decided=True)
     asked = (*choices.use, *choices.category)
@@ -123,7 +128,7 @@ def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
         reason = column.reason if column.use == "number" or use == "ignored" else ""
         return replace(column, use=use, reason=reason, user_decided=True)
     if column.use == "category" and choices.encode == "drop":
-        return replace(column, use="ignored", reason="a category", override_hint="encode='onehot'")
+        return replace(column, use="ignored", reason="a category", override_hint="encode")
     if (
         column.kind == "category"
         and column.use == "ignored"
@@ -238,33 +243,30 @@ def _problems(
         for name in columns:
             if name not in names:
                 near = nearest_name(name, names)
-                told = f"{option}={name!r}: there is no such column{did_you_mean(name, names)}"
+                problem = f": there is no such column{did_you_mean(name, names)}"
+                told = Message(f"{{{option}=}}{literal(problem)}", {option: name})
                 found.append(Problem(told, rename=None if near is None else (name, near)))
     for name in dict.fromkeys((*choices.use, *choices.keep, *choices.category)):
         if name in (choices.id, *choices.drop):
-            told = (
-                f"The column {name!r} is named by use=…, keep=… or category=… and left out by "
-                "drop=… or id=…; decide for one."
+            told = Message(
+                "is named by {use}, {keep} or {category} and left out by {drop} or {id}; decide "
+                "for one."
             )
-            found.append(Problem(told))
+            found.append(Problem(told.after(f"The column {name!r} ")))
     for column in plan.columns:
         named = column.name in (*choices.use, *choices.keep, *choices.category)
         if named and column.use == "ignored" and not found:
-            told = f"use={column.name!r}: it is {column.kind}, {column.reason}, and cannot be used."
-            found.append(Problem(told))
+            problem = f": it is {column.kind}, {column.reason}, and cannot be used."
+            found.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if found:
         return found
     if not plan.used:
-        told = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
+        reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
-        keep = ", or use some all the same with keep=…" if usable else ""
-        return [
-            Problem(
-                f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…"
-                f"{keep}.",
-                usable[0].override_hint if usable else "",
-            )
-        ]
+        keep = ", or use some all the same with {keep}" if usable else ""
+        told = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
+        remedy = override(usable[0].override_hint, [usable[0].name]) if usable else None
+        return [Problem(told.after(f"There is no column left to cluster ({reasons}). "), remedy)]
     return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].user_decided else []
 
 
@@ -278,10 +280,13 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     others = f" Others were set aside: {', '.join(aside[:12])}." if aside else ""
     told = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
-        f"clusters would be its values, each with a score of 1.{others} To cluster it all the "
-        f"same, say keep=[{column.name!r}]; to use others too, name them with keep=…."
+        f"clusters would be its values, each with a score of 1.{others}"
     )
-    return [Problem(told, f"keep=[{column.name!r}]")]
+    remedy = Message(
+        " To cluster it all the same, say {keep=}; to use others too, name them with {keep}.",
+        {"keep": [column.name]},
+    )
+    return [Problem(remedy.after(told), ("keep", [column.name]))]
 
 
 def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message, Wording, as_python, rendered
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.tables.values import (
     as_categories,
@@ -32,6 +33,7 @@ __all__ = [
     "ColumnPlan",
     "Problem",
     "TablePlan",
+    "override",
 ]
 
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
@@ -52,12 +54,12 @@ class Problem(NamedTuple):
     Attributes
     ----------
     text : what is wrong, and what to do
-    suggested_option : a parameter that helps, as `keep=['year']`; empty where there is none
+    suggested_option : a parameter that helps, with its value; None where there is none
     rename : a name that was given and the one that was meant, where that is the help
     """
 
-    text: str
-    suggested_option: str = ""
+    text: Message
+    suggested_option: tuple[str, Any] | None = None
     rename: tuple[str, str] | None = None
 
 
@@ -71,7 +73,7 @@ class ColumnPlan:
     kind : one of `KINDS`
     use : one of `USES`; "ignored" columns are carried along and not clustered
     reason : why
-    override_hint : how to override it, as a parameter; empty where the user decided
+    override_hint : the parameter that overrides it; empty where the user decided
     levels : of a category its values, of a truth value the texts for no and yes
     missing : numbers that stand for a missing value
     decimal : mark before its decimals where that is not the table's
@@ -131,7 +133,7 @@ class TablePlan:
     thousands: str | None = None
     rows: tuple[tuple[int, str], ...] = ()
     n_rows: int = 0
-    reading: tuple[str, ...] = ()
+    reading: tuple[str | Message, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
     problems: tuple[Problem, ...] = field(default=(), compare=False)
 
@@ -245,16 +247,16 @@ class TablePlan:
         """Return the plan in a few lines."""
         return self.summary()
 
-    def summary(self, most: int = 12) -> str:
-        """Return the plan in a few lines."""
+    def summary(self, most: int = 12, wording: Wording = as_python) -> str:
+        """Return the plan in a few lines, with parameters in these words."""
         names = _listed([column.name for column in self.used], most)
-        lines = [f"Read: {'; '.join(self.reading)}."] if self.reading else []
+        lines = [f"Read: {self.read_as(wording)}."] if self.reading else []
         lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
             if found:
                 lines.append(f"{word}: {_listed(found, most)}.")
-        lines += self._set_aside(most)
+        lines += self._set_aside(most, wording)
         noted = [column for column in self.used if column.reason]
         lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
         if self.rows:
@@ -263,7 +265,11 @@ class TablePlan:
             lines.append(f"Rows left out: {shown}.")
         lines += self._missing(most)
         lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
-        return "\n".join([*lines, *self.to_check(most)])
+        return "\n".join([*lines, *self.to_check(most, wording)])
+
+    def read_as(self, wording: Wording = as_python) -> str:
+        """Return what was found out when the file was read, as text."""
+        return "; ".join(rendered(note, wording) for note in self.reading)
 
     def _missing(self, most: int) -> list[str]:
         """Return a line on missing values and what becomes of them."""
@@ -276,7 +282,7 @@ class TablePlan:
         counts = _listed([f"{column.name} {column.n_missing}" for column in lost], most)
         return [f"Missing values: {counts}; {rule}."]
 
-    def _set_aside(self, most: int) -> list[str]:
+    def _set_aside(self, most: int, wording: Wording) -> list[str]:
         """Return a line for each reason why columns are set aside."""
         aside = [
             column for column in self.columns if column.use == "ignored" and not column.user_decided
@@ -284,19 +290,20 @@ class TablePlan:
         groups = list(_grouped((c, c.reason) for c in aside).items())
         lines = []
         for (reason, option), names in groups[:most]:
-            otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
+            remedy = _named(option, names, most, wording)
+            otherwise = f" To use {_it(names)}: {remedy}." if option else ""
             lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
         more = sum(len(names) for _, names in groups[most:])
         if more:
             lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
         return lines
 
-    def to_check(self, most: int = 12) -> list[str]:
+    def to_check(self, most: int = 12, wording: Wording = as_python) -> list[str]:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
             f"Please check {_listed(names, most)}: {reason}. "
-            f"If so, say {_named(option, names, most)}."
+            f"If so, say {_named(option, names, most, wording)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
 
@@ -311,6 +318,7 @@ class TablePlan:
             }
             for column in self.columns
         ]
+        kept["reading"] = [str(note) for note in self.reading]
         return dict(json.loads(json.dumps(kept)))
 
     @classmethod
@@ -337,7 +345,6 @@ class TablePlan:
 
 SCALES = ("none", "standard", "robust", "minmax")
 _PASSING = ("warnings", "problems")
-_WITHOUT_NAMES = {"encode": "encode='onehot'"}  # an option that is said of all columns
 _MEAN = "they take the column's mean"
 _RULES = {
     "auto": f"{_MEAN}; rows with more than half missing are left out",
@@ -424,7 +431,7 @@ def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str],
     """Return names of columns by their reason and by the option that says otherwise."""
     found: dict[tuple[str, str], list[str]] = {}
     for column, reason in columns:
-        found.setdefault((reason, column.override_hint.partition("=")[0]), []).append(column.name)
+        found.setdefault((reason, column.override_hint), []).append(column.name)
     return found
 
 
@@ -432,8 +439,15 @@ def _it(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "them"
 
 
-def _named(option: str, names: Sequence[str], most: int) -> str:
-    """Return a parameter with names as its value; too many are left to the reader."""
-    if option in _WITHOUT_NAMES:
-        return _WITHOUT_NAMES[option]
-    return f"{option}={list(names)!r}" if len(names) <= most else f"{option}=… with their names"
+def override(option: str, names: Sequence[str]) -> tuple[str, Any]:
+    """Return the parameter that overrides what was decided of columns, and its value."""
+    # encode is about all columns, other parameters name some
+    return (option, "onehot") if option == "encode" else (option, list(names))
+
+
+def _named(option: str, names: Sequence[str], most: int, wording: Wording) -> str:
+    """Return the parameter that overrides a decision; too many names are left to the reader."""
+    parameter, value = override(option, names)
+    if len(value) > most and parameter != "encode":
+        return f"{wording(parameter, None)} with their names"
+    return wording(parameter, repr(value))
