@@ -252,7 +252,7 @@ def test_lists_deal_runs_in_turn():
 
 
 def test_deterministic_methods_warn_unless_something_differs():
-    with pytest.warns(UserWarning, match="agglomerative is deterministic.*set vary or resample"):
+    with pytest.warns(UserWarning, match="agglomerative is deterministic.*resample=0.8"):
         build_ensemble(X, "agglomerative", n_clusters=3, n_runs=2)
     varied = build_ensemble(
         X,

@@ -200,9 +200,9 @@ def test_separation_is_the_best_silhouette_of_the_runs():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"metric": "cosine", "clusterer": "kmedoids"}, "metric='cosine' has no coordinates"),
-        ({"geometry": "kernel"}, "geometry='kernel' has no coordinates"),
-        ({"geometry": "graph"}, "geometry='graph' has no coordinates"),
+        ({"metric": "cosine", "clusterer": "kmedoids"}, "there are no coordinates"),
+        ({"geometry": "kernel"}, "there are no coordinates"),
+        ({"geometry": "graph"}, "there are no coordinates"),
         ({"clusterer": "spectral"}, "clusters of spectral may have any shape"),
         (
             {"clusterer": AgglomerativeClustering(linkage="single"), "resample": 0.8},

@@ -17,7 +17,7 @@ from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files.delimited import EXACT
 from clustertrust.model_files import read_about
-from clustertrust.tables import TablePlan, Wishes, look
+from clustertrust.tables import ColumnChoices, TablePlan, look
 from clustertrust.tables.values import as_numbers, decimal_of, is_date, sentinels_in
 
 FAST = ["-k", "3", "--runs", "4"]
@@ -97,7 +97,7 @@ def test_a_column_that_misses_most_is_set_aside_unless_asked_for(folder):
     X.to_csv("x.csv", index=False)
     told = run("score", "x.csv", *FAST, "--json")
     plan = TablePlan.from_json(json.loads(told.stdout)["plan"])
-    assert uses(plan)["budget"] == "aside"
+    assert uses(plan)["budget"] == "ignored"
     assert "55 of its 60 values are missing" in plan.summary()
     result = run("score", "x.csv", *FAST, "--impute", "mean")
     assert "Note: More than 5% of the values are missing in budget 92%" in result.stderr
@@ -269,12 +269,12 @@ def test_more_texts_can_be_missing(folder):
 
 def test_what_was_said_counts():
     data = frame()
-    plan = look(data, Wishes(use=("a", "city"), id="comment"))
+    plan = look(data, ColumnChoices(use=("a", "city"), id="comment"))
     assert [column.name for column in plan.used] == ["a", "city"]
     assert plan.id == "comment"
-    plan = look(data, Wishes(drop=("a",), keep=("year",), encode="drop"))
-    assert uses(plan) | {"a": "aside", "year": "number", "city": "aside"} == uses(plan)
-    assert look(data, Wishes(scale="minmax")).scale == "minmax"
+    plan = look(data, ColumnChoices(drop=("a",), keep=("year",), encode="drop"))
+    assert uses(plan) | {"a": "ignored", "year": "number", "city": "ignored"} == uses(plan)
+    assert look(data, ColumnChoices(scale="minmax")).scale == "minmax"
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(4.9, "none"), (5.1, "standard"), (7.0, "standard")])
@@ -404,7 +404,7 @@ def test_a_plan_is_written_edited_and_given_back(folder):
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     plan = json.loads(Path("plan.json").read_text())
     for column in plan["columns"]:
-        column["use"] = "number" if column["name"] in "abc" else "aside"
+        column["use"] = "number" if column["name"] in "abc" else "ignored"
     Path("plan.json").write_text(json.dumps(plan | {"scale": "none"}))
     run("score", "x.csv", *FAST, "--plan", "plan.json", "--out", "c.csv")
     data = mixed_numbers("x.csv")

@@ -1,7 +1,7 @@
 """Errors as data: which parameter, which value, and what to do about it.
 
 A sentence is made of them where it is shown. Python writes ``metric='cosine'``, the command writes
-``--metric cosine``: nothing reads a sentence to find out what it is about.
+its option: nothing reads a sentence to find out what it is about.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "InputError",
     "Message",
     "ParameterError",
     "ParameterTypeError",
@@ -19,6 +20,9 @@ __all__ = [
     "Wording",
     "as_python",
     "literal",
+    "message_of",
+    "rendered",
+    "worded",
 ]
 
 # (parameter, its value as Python writes it, or None for the name alone) → the words for it
@@ -26,8 +30,13 @@ Wording = Callable[[str, str | None], str]
 
 
 def as_python(parameter: str, value: str | None) -> str:
-    """Write a parameter, with its value if there is one, as in a call."""
-    return parameter if value is None else f"{parameter}={value}"
+    """Write a parameter, with its value if there is one, as in a call.
+
+    A parameter of another function has the function's name before it: `audit.noise`.
+    """
+    function, _, name = parameter.rpartition(".")
+    text = name if value is None else f"{name}={value}"
+    return f"{function}(…, {text})" if function else text
 
 
 def literal(text: object) -> str:
@@ -71,8 +80,18 @@ class Message:
             return text
         return f"{wording(self.subject, repr(self.values[self.subject]))} {text}"
 
+    def after(self, text: str) -> Message:
+        """Return the message with a text before it, such as the name of a file."""
+        subject = "" if self.subject is None else f"{{{self.subject}=}} "
+        return Message(f"{literal(text)}{subject}{self.template}", self.values)
+
     def __str__(self) -> str:
         return self.render()
+
+
+def rendered(text: str | Message, wording: Wording) -> str:
+    """Return a text in these words, if it names parameters at all."""
+    return text.render(wording) if isinstance(text, Message) else text
 
 
 class ParameterError(ValueError):
@@ -119,12 +138,42 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter has a value of a type that cannot be used."""
 
 
+class InputError(ValueError):
+    """An input that cannot be used; its text names parameters, and does not begin with one.
+
+    Attributes
+    ----------
+    message : the text, to be written for Python or for the command
+    """
+
+    def __init__(self, message: Message | str, **values: Any) -> None:
+        self.message = Message(message, values) if isinstance(message, str) else message
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with all parts: workers raise errors in other processes."""
+        return type(self), (self.message,), vars(self)
+
+
 class ParameterWarning(UserWarning):
     """A warning that names parameters; `message` can be written for Python or for the command."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
         super().__init__(str(message))
+
+
+def message_of(error: BaseException) -> Message:
+    """Return what an error or a warning says, to be written in any words."""
+    message = getattr(error, "message", None)
+    return message if isinstance(message, Message) else Message(literal(error))
+
+
+def worded(kind: type[Exception], message: Message) -> Exception:
+    """Return an error of any kind whose text can be written for Python or for the command."""
+    error = kind(str(message))
+    vars(error)["message"] = message
+    return error
 
 
 def _rebuild(

@@ -16,6 +16,7 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Result
 
 Part = TypeVar("Part")
@@ -28,9 +29,11 @@ def check_jobs(n_jobs: int | None) -> None:
     """Raise unless `n_jobs` is one of joblib's."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0 or abs(int(n_jobs)) > _MOST_THREADS):
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None or a whole number other than 0, at most "
-            f"{_MOST_THREADS}; -1 means every core."
+        raise ParameterError(
+            "n_jobs",
+            n_jobs,
+            f"must be None or an integer other than 0, at most {_MOST_THREADS}",
+            "-1 means every core",
         )
 
 

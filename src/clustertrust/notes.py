@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from clustertrust._errors import Message
+from clustertrust._errors import Message, literal
 
 __all__ = ["ALIKE", "is_stable", "noise_text", "note_on_noise", "note_on_runs", "notes_on"]
 
@@ -30,14 +30,15 @@ def notes_on(table: pd.DataFrame) -> tuple[Message, ...]:
     return note_on_runs(int(is_stable(stability).sum()), int(stability.notna().sum()))
 
 
-def note_on_noise(noise: Mapping[str, int]) -> tuple[str, ...]:
+def note_on_noise(noise: Mapping[str, int]) -> tuple[Message, ...]:
     """Return a note on given labels that were taken as noise, with how often each occurs."""
     if not noise:
         return ()
-    return (
-        f"Taken as noise, not as a cluster: {noise_text(noise)}. If it is a cluster, give "
-        "Ensemble.from_labels(labels, noise=None).",
+    text = (
+        f"Taken as noise, not as a cluster: {literal(noise_text(noise))}. If it is a cluster, give "
+        "{Ensemble.from_labels.noise=None}."
     )
+    return (Message(text),)
 
 
 def noise_text(noise: Mapping[str, int]) -> str:

@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
 
+from clustertrust._errors import ParameterError
 from clustertrust._mixtures import (
     COVARIANCES,
     Components,
@@ -213,10 +214,12 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
 def check_dense(X: Any) -> None:
     """Raise for sparse points, known or new."""
     if sparse.issparse(X):
-        raise ValueError(
-            "fusion='refined' takes no sparse data, since it needs covariances; use X.toarray() "
-            "where that fits, fewer columns (for example sklearn.decomposition.TruncatedSVD), or "
-            "fusion='harmonic'."
+        raise ParameterError(
+            "fusion",
+            "refined",
+            "takes no sparse data, since it needs covariances",
+            "use X.toarray() where that fits, fewer columns (for example "
+            "sklearn.decomposition.TruncatedSVD), or {fusion='harmonic'}",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import Message
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.cells import Clusters, meet
@@ -147,9 +148,11 @@ def hint_at_jaccard(cells: Clusters, agreement: str) -> None:
     k = cells.n_clusters[cells.n_clusters > 0]
     if agreement != "jaccard" and k.size and k.min() < k.max():
         warn_user(
-            f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
-            "partner agrees with nothing. agreement='jaccard' is made for runs with different "
-            "numbers of clusters."
+            Message(
+                f"The runs have between {k.min()} and {k.max()} clusters, and a cluster without a "
+                "partner agrees with nothing. {agreement='jaccard'} is made for runs with "
+                "different numbers of clusters."
+            )
         )
 
 

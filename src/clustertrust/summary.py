@@ -92,7 +92,7 @@ def summary_of(
     threshold: float | None = None,
     points: int = AMBIGUOUS,
     fitted: bool | None = None,
-    notes: tuple[str, ...] = (),
+    notes: tuple[str | Message, ...] = (),
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 

@@ -17,8 +17,10 @@ from sklearn.preprocessing import StandardScaler
 
 import clustertrust
 from clustertrust import CAKE
+from clustertrust._errors import Message
 from clustertrust.cli import checks
-from clustertrust.cli.flags import as_typed
+from clustertrust.cli.commands import COMMANDS
+from clustertrust.cli.wording import CliWording
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import Reading, read_table
 from clustertrust.reasons import first_threshold
@@ -95,25 +97,28 @@ def test_the_summary_of_predict_is_that_of_score(folder):
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("template", "typed"),
     [
-        ("fusion='sum' is not known.", "--fusion sum is not known."),
-        ("n_clusters=300 is more than the 150 points.", "-k 300 is more than the 150 points."),
-        ("say header=False, or header=True.", "say --no-header, or --header."),
-        ("separator=';' or separator='\\t'", "--separator ';' or --separator '\\t'"),
+        ("{fusion='sum'} is not known.", "--fusion sum is not known."),
+        ("{n_clusters=300} is more than the 150 points.", "-k 300 is more than the 150 points."),
+        ("say {header=False}, or {header=True}.", "say --no-header, or --header."),
+        ("{separator=';'} or {separator='\\t'}", "--separator ';' or --separator '\\t'"),
         (
-            "drop=['Unnamed: 0'], id='Unnamed: 0', use=….",
+            "{drop=['Unnamed: 0']}, {id='Unnamed: 0'}, {use}.",
             "--drop 'Unnamed: 0', --id 'Unnamed: 0', --use.",
         ),
-        ("drop=['a', 'b'] or use_rep='X_pca'", "--drop a,b or --use-rep X_pca"),
-        ("keep=['Weight [kg]', 'b']", "--keep 'Weight [kg],b'"),
-        ("keep=['a, b', 'c']", "--keep 'a, b' --keep c"),
-        ("resample=0.5 leaves too few.", "--resample 0.5 leaves too few."),
-        ("embedding='x' has no option", "embedding='x' has no option"),
+        ("{drop=['a', 'b']} or {use_rep='X_pca'}", "--drop a,b or --use-rep X_pca"),
+        ("{keep=['Weight [kg]', 'b']}", "--keep 'Weight [kg],b'"),
+        ("{keep=['a, b', 'c']}", "--keep 'a, b' --keep c"),
+        ("{resample=0.5} leaves too few.", "--resample 0.5 leaves too few."),
+        ("{embedding='x'} has no option", "embedding='x' has no option"),
+        ("say {metric='precomputed'}.", "say --distances."),
+        ("give {Ensemble.from_labels.noise=None}", "give --noise none"),
+        ("a {{brace}} stays, as does fusion='sum'", "a {brace} stays, as does fusion='sum'"),
     ],
 )
-def test_parameters_of_the_library_become_options(said, typed):
-    assert as_typed(said) == typed
+def test_parameters_of_the_library_become_options(template, typed):
+    assert Message(template).render(CliWording(COMMANDS["score"])) == typed
 
 
 def test_the_library_does_not_speak_of_options():

@@ -200,7 +200,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (
             ["score", "plain.csv", "-k", "3", "--metric", "cosine", "--geometry", "rms"],
             1,
-            "leave metric out",
+            "leave one of the two out",
         ),
         (
             ["score", "plain.csv", "-k", "3", "--array", "x"],

@@ -64,7 +64,7 @@ def first_command(path: Path) -> dict[str, Any]:
     named = {
         use: [c["name"] for c in columns if c["use"] == use] for use in ("number", "category", "id")
     }
-    aside = [f"{c['name']} ({c.get('reason', '')})" for c in columns if c["use"] == "aside"]
+    aside = [f"{c['name']} ({c.get('reason', '')})" for c in columns if c["use"] == "ignored"]
     check = [f"{c['name']} ({c['check']})" for c in columns if "check" in c]
     clusters = [c for c in found["clusters"] if c["mean_score"] is not None]
     mean = sum(c["points"] * c["mean_score"] for c in clusters) / sum(c["points"] for c in clusters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2
 
+from clustertrust._errors import InputError
 from clustertrust._types import Floats, Ints
 
 __all__ = ["check_drawn", "draw_p_value"]
@@ -38,9 +39,9 @@ def check_drawn(scores: Floats, positions: Ints) -> None:
     """Raise if points can hardly have been drawn at random, going by their scores."""
     p = draw_p_value(scores, positions)
     if p < RARE:
-        raise ValueError(
-            f"drawn=True: the scores of these {len(positions)} points are not spread like those of "
-            f"all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, p = {p:.1g}), so they "
-            "were hardly drawn at random, and a guarantee would not hold. Leave out drawn=True; or "
-            "give force=True if you know that chance alone chose them."
+        raise InputError(
+            f"{{drawn=True}}: the scores of these {len(positions)} points are not spread like "
+            f"those of all {np.count_nonzero(~np.isnan(scores))} (χ² of five bands, p = {p:.1g}), "
+            "so they were hardly drawn at random, and a guarantee would not hold. Leave out "
+            "{drawn=True}; or give {force=True} if you know that chance alone chose them."
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.answers.judging import Answers
@@ -121,9 +122,11 @@ def ask(
     pool = np.setdiff1d(with_score, drawn_before)
     left = np.setdiff1d(with_score, before.positions)
     if size > pool.size or m > left.size:
-        raise ValueError(
-            f"n={m} is more than the {left.size} points that have a score and no answer; ask about "
-            "fewer."
+        raise ParameterError(
+            "n",
+            m,
+            f"is more than the {left.size} points that have a score and no answer",
+            "ask about fewer",
         )
     # Points that were answered before may be drawn: leaving them out would bias the sample.
     drawn = rng.permutation(pool)[:size]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.answers.drawing import check_drawn
@@ -152,10 +153,10 @@ def _rows(
     claimed = drawn & filled & (asked == "")
     chosen = positions[(asked == "learn") & filled & (word != "skip")]
     if drawn and chosen.size:
-        raise ValueError(
-            f"drawn=True: {file} says of row {chosen[0]} that it was asked to learn, so it was "
-            "chosen and not drawn, and a guarantee would not hold. Leave out drawn=True; rows "
-            "whose column asked says random count without it."
+        raise InputError(
+            f"{{drawn=True}}: {literal(file)} says of row {chosen[0]} that it was asked to learn, "
+            "so it was chosen and not drawn, and a guarantee would not hold. Leave out "
+            "{drawn=True}; rows whose column asked says random count without it."
         )
     rounds = pd.to_numeric(text.get("round", blank), errors="coerce").fillna(round)
     out = pd.DataFrame(

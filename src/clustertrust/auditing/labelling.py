@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._devices import resolve_device, to_host
-from clustertrust._errors import ParameterError
+from clustertrust._errors import InputError, Message, ParameterError
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -194,10 +194,8 @@ def _read(X: Any, labels: Any) -> _Given:
         labels = in_order_of(X, labels)
     given = _checked(*read_label_vector("labels", labels))
     if given.noise:
-        warn_user(
-            f"{sum(given.noise.values())} of {len(given.labels)} points have no score: "
-            f"{note_on_noise(given.noise)[0]}"
-        )
+        count = f"{sum(given.noise.values())} of {len(given.labels)} points have no score: "
+        warn_user(note_on_noise(given.noise)[0].after(count))
     return given
 
 
@@ -219,8 +217,9 @@ def _read_run(ensemble: Ensemble) -> _Given:
 def _checked(codes: Ints, names: Array, noise: Mapping[str, int]) -> _Given:
     """Return a labelling; raise if it has fewer than two clusters."""
     if len(names) < 2:
-        why = " ".join(note_on_noise(noise)) or "Missing values do not count as a cluster."
-        raise ValueError(f"labels has {len(names)} cluster(s); an audit compares at least 2. {why}")
+        problem = f"labels has {len(names)} cluster(s); an audit compares at least 2. "
+        why = note_on_noise(noise) or (Message("Missing values do not count as a cluster."),)
+        raise InputError(why[0].after(problem))
     return _Given(codes, names, noise)
 
 

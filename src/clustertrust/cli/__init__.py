@@ -11,19 +11,20 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
 import click
 
+from clustertrust._errors import Wording, message_of
 from clustertrust._interrupts import INTERRUPTED, STOPPED
 from clustertrust.cli.answer_commands import ANSWERING
 from clustertrust.cli.commands import COMMANDS
-from clustertrust.cli.flags import as_typed
 from clustertrust.cli.shared import debug_option
 from clustertrust.cli.terminal import Examples, echo
+from clustertrust.cli.wording import CliWording
 
 __all__ = ["cli", "main"]
 
@@ -48,7 +49,9 @@ class Commands(Examples, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one says what does that."""
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
+            ctx.obj["command"] = command
+            return name, command, rest
         except click.UsageError as error:
             close = get_close_matches(args[0], self.commands, 1)
             hint = f" {ELSEWHERE[args[0]]}." if args[0] in ELSEWHERE else ""
@@ -60,7 +63,7 @@ class Commands(Examples, click.Group):
         state: dict[str, Any] = {"typed": list(sys.argv[1:] if args is None else args)}
         extra |= {"standalone_mode": False, "obj": state}
         try:
-            with _notes_for_warnings(), _ended_in_order():
+            with _notes_for_warnings(state), _ended_in_order():
                 code = super().main(args, prog_name, **extra)
         except (click.Abort, KeyboardInterrupt):
             click.echo(STOPPED, err=True)
@@ -68,14 +71,15 @@ class Commands(Examples, click.Group):
         except Exception as error:
             if state.get("debug"):
                 traceback.print_exc()
-            code = _report_error(error, state["typed"])
+            code = _report_error(error, state)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _report_error(error: Exception, typed: Sequence[str]) -> int:
+def _report_error(error: Exception, state: Mapping[str, Any]) -> int:
     """Print what went wrong and what to do; return the exit code."""
     code, hint = 1, ""
-    message = str(error) or type(error).__name__
+    wording = CliWording(state.get("command"))
+    message = message_of(error).render(wording) or type(error).__name__
     if isinstance(error, click.ClickException):
         code, message = error.exit_code, error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
@@ -85,31 +89,31 @@ def _report_error(error: Exception, typed: Sequence[str]) -> int:
             f"{type(error).__name__}: {error}",
             "This is a bug in clustertrust; --debug shows where it happened.",
         )
-    echo(f"Error: {as_typed(message)}", err=True)
-    if isinstance(error, ValueError) and hasattr(error, "add"):
-        hint = _to_paste(error, typed)
+    echo(f"Error: {' '.join(message.split())}", err=True)
+    if isinstance(error, ValueError) and hasattr(error, "suggested_options"):
+        hint = _to_paste(error, state["typed"], wording)
     if hint:
         echo(hint, err=True)
     return code
 
 
-def _to_paste(error: Any, typed: Sequence[str]) -> str:
+def _to_paste(error: Any, typed: Sequence[str], wording: Wording) -> str:
     """Return the command that was typed, with what helps against the error."""
-    swap = dict(getattr(error, "swap", ()))
-    words = [",".join(swap.get(part, part) for part in word.split(",")) for word in typed]
-    added = " ".join(as_typed(text) for text in error.add)
+    renames = dict(getattr(error, "renames", ()))
+    words = [",".join(renames.get(part, part) for part in word.split(",")) for word in typed]
+    added = " ".join(wording(name, repr(value)) for name, value in error.suggested_options)
     if not added and words == list(typed):
         return ""
     return f"Try: clustertrust {shlex.join(words)} {added}".rstrip()
 
 
 @contextmanager
-def _notes_for_warnings() -> Iterator[None]:
+def _notes_for_warnings(state: Mapping[str, Any]) -> Iterator[None]:
     """Show each warning for users once, as a note on one line."""
     shown: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = as_typed(str(message))
+        text = " ".join(message_of(message).render(CliWording(state.get("command"))).split())
         if text not in shown:
             shown.add(text)
             echo(f"Note: {text}", err=True)

@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.wording import current_wording
+from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, format_of
 from clustertrust.files.formats import need
 
-__all__ = ["check_method", "check_tools"]
+__all__ = ["check_clusters_distances", "check_method", "check_tools"]
 
 
 def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
@@ -45,16 +47,29 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
 
 def check_method(method: Method, *, for_model: bool) -> None:
     """Raise if a number of clusters is missing or unwanted, or if a model cannot be saved."""
-    from clustertrust.ensemble.clusterers import CLUSTERERS
-
     takes = [name for name in method.clusterer if CLUSTERERS[name].takes_k]
     if takes and method.n_clusters is None:
         raise click.UsageError(f"{takes[0]} needs a number of clusters: add -k, such as -k 3.")
     finds = [name for name in method.clusterer if name not in takes]
     if finds and method.n_clusters is not None:
         raise click.UsageError(f"{finds[0]} finds the number of clusters; leave out -k.")
+    check_clusters_distances(method)
     lost = [name for name in method.clusterer if not CLUSTERERS[name].storable]
     if for_model and lost:
         raise click.UsageError(
             f"--model: runs of {lost[0]} cannot be saved; use another --clusterer."
+        )
+
+
+def check_clusters_distances(method: Method) -> None:
+    """Raise for a clusterer that needs coordinates where there are only distances."""
+    if method.metric not in ("gower", "precomputed"):
+        return
+    by_distance = sorted(name for name, own in CLUSTERERS.items() if own.takes_distances)
+    refused = [name for name in method.clusterer if name not in by_distance]
+    if refused:
+        raise ValueError(
+            f"--clusterer {refused[0]} needs points with coordinates, which "
+            f"{current_wording()('metric', repr(method.metric))} does not give; choose one of "
+            f"{by_distance}, or leave it out."
         )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from clustertrust import CAKE, KProfile, choose_k
-from clustertrust.cli.flags import as_typed
+from clustertrust.cli.checks import check_clusters_distances
 from clustertrust.cli.options import BUILDING, SCORING, WHERE, Method
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
@@ -68,6 +68,7 @@ def check_choosing_method(method: Method) -> None:
         raise click.UsageError(
             f"{finds[0]} finds the number of clusters itself; use another --clusterer."
         )
+    check_clusters_distances(method)
 
 
 def check_table(out: Path | None) -> None:
@@ -135,13 +136,7 @@ def choose(request: Request, method: Method, asked: Asked) -> None:
         return
     if request.to_stdout:
         print_table(table)
-    print_summary(request, _in_options(profile.summary()), points)
-
-
-def _in_options(summary: str) -> str:
-    """Return a summary whose remarks name options of the command; its table stays."""
-    lines = summary.splitlines()
-    return "\n".join(as_typed(line) if line.startswith("Without") else line for line in lines)
+    print_summary(request, profile.summary(), points)
 
 
 def profile_fields(profile: KProfile) -> dict[str, Any]:

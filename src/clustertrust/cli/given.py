@@ -11,11 +11,11 @@ import pandas as pd
 
 from clustertrust import Confidence, Ensemble, audit, confidence
 from clustertrust.cli.cells import is_h5ad
-from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns
 from clustertrust.cli.points import Points, read_file
 from clustertrust.cli.printing import name_of, watched
 from clustertrust.cli.request import ScoreRequest
+from clustertrust.cli.wording import current_wording
 from clustertrust.files import Reading, read_table
 from clustertrust.files.columns import listed
 
@@ -55,7 +55,7 @@ def score_given(
     refused = [name for name in (NOT_AUDITING if is_one else AUDITING) if name in typed]
     if refused:
         why = "one labelling is audited" if is_one else "nothing is clustered"
-        options = as_typed(", ".join(f"{name}=…" for name in refused))
+        options = ", ".join(current_wording()(name, None) for name in refused)
         raise click.UsageError(f"With --labels {why}; leave out {options}.")
     X, how = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:

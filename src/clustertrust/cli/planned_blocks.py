@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust.cli.options import Columns
-from clustertrust.cli.planning import TableProblem, check_plan, given_plan, wishes_of
+from clustertrust.cli.planning import TablePlanError, check_plan, given_plan, wishes_of
 from clustertrust.cli.points import reading_of
 from clustertrust.files.columns import check_there, listed
 from clustertrust.files.sources import Block, CsvSource, FrameSource, Source
@@ -97,11 +97,11 @@ def refuse_encoding(plan: TablePlan, first: pd.DataFrame, data: str) -> None:
     """Raise for columns that a plan would turn into numbers, where that is not done."""
     names = _encoded(plan, first)
     if names:
-        raise TableProblem(
+        raise TablePlanError(
             f"{data}: the workers of --scheduler cluster nothing but numbers, and {listed(names)} "
             "would have to be turned into numbers first. Leave them out with --drop, or prepare "
             "the files.",
-            [f"drop={names!r}"],
+            [("drop", names)],
         )
 
 
@@ -119,6 +119,6 @@ def _cautious(column: ColumnPlan, series: pd.Series) -> ColumnPlan:
     """Return the plan of a column; first rows that are sorted prove nothing about the others."""
     steps = column.reason == COUNTING[1] and not pd.api.types.is_integer_dtype(series.dtype)
     sorted_rows = column.numeric and (column.kind == "constant" or steps)
-    if column.use in ("aside", "id") and sorted_rows and not column.said:
-        return replace(column, kind="number", use="number", reason="", otherwise="")
+    if column.use in ("ignored", "id") and sorted_rows and not column.user_decided:
+        return replace(column, kind="number", use="number", reason="", override_hint="")
     return column

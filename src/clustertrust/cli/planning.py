@@ -14,15 +14,16 @@ import pandas as pd
 from clustertrust._validation import warn_user
 from clustertrust.cli.options import Columns
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.wording import current_wording
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Table
 from clustertrust.files.columns import check_there, listed
-from clustertrust.tables import ColumnPlan, TablePlan, Wishes, look
+from clustertrust.tables import ColumnChoices, ColumnPlan, TablePlan, look
 from clustertrust.tables.values import as_categories, in_order
 
 __all__ = [
     "FittedTable",
-    "TableProblem",
+    "TablePlanError",
     "check_plan",
     "for_metric",
     "given_plan",
@@ -33,19 +34,23 @@ __all__ = [
 ]
 
 
-class TableProblem(ValueError):  # noqa: N818  (it holds all of them)
+class TablePlanError(ValueError):
     """All that stands against clustering a table.
 
     Attributes
     ----------
-    add, swap : parameters that help, and pairs of names of which the second was meant
+    suggested_options : parameters that help, with their values
+    renames : pairs of names of which the second was meant
     """
 
     def __init__(
-        self, text: str, add: Sequence[str] = (), swap: Sequence[tuple[str, str]] = ()
+        self,
+        text: str,
+        suggested_options: Sequence[tuple[str, Any]] = (),
+        renames: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__(text)
-        self.add, self.swap = tuple(add), tuple(swap)
+        self.suggested_options, self.renames = tuple(suggested_options), tuple(renames)
 
 
 @dataclass(frozen=True)
@@ -113,9 +118,9 @@ def is_unnamed(table: Table) -> bool:
     return table.adata is not None or isinstance(table.data.columns, pd.RangeIndex)
 
 
-def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> Wishes:
+def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> ColumnChoices:
     """Return what the user said about the columns; `choice` has their names by option."""
-    return Wishes(
+    return ColumnChoices(
         id=choice["id"],
         use=tuple(choice["use"]),
         drop=tuple(choice["drop"]),
@@ -133,25 +138,27 @@ def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> Wishes:
 def check_plan(plan: TablePlan, source_name: str) -> None:
     """Raise one error with all problems of a plan, or give its warnings."""
     if plan.problems:
-        texts = [problem.text for problem in plan.problems]
+        texts = [problem.text.render(current_wording()) for problem in plan.problems]
         numbered = (
             texts[0]
             if len(texts) == 1
             else " ".join(f"({at}) {text}" for at, text in enumerate(texts, 1))
         )
-        raise TableProblem(
+        raise TablePlanError(
             f"{source_name}: {numbered}",
-            [problem.add for problem in plan.problems if problem.add],
-            [problem.swap for problem in plan.problems if problem.swap is not None],
+            [p.suggested_option for p in plan.problems if p.suggested_option is not None],
+            [problem.rename for problem in plan.problems if problem.rename is not None],
         )
     for warning in plan.warnings:
         warn_user(warning)
 
 
-def _plan_as_is(frame: pd.DataFrame, wishes: Wishes) -> TablePlan:
+def _plan_as_is(frame: pd.DataFrame, wishes: ColumnChoices) -> TablePlan:
     """Return a plan that takes all columns as the numbers they are."""
     return TablePlan(
-        tuple(ColumnPlan(str(name), "number", "number", said=True) for name in frame.columns),
+        tuple(
+            ColumnPlan(str(name), "number", "number", user_decided=True) for name in frame.columns
+        ),
         scale=wishes.scale,
         missing=wishes.missing,
         na=wishes.na,
@@ -211,11 +218,11 @@ def _named_by(plan: TablePlan, id: str | None) -> TablePlan:
     if id is None or id == plan.id:
         return plan
     others = [
-        replace(column, use="aside") if column.use == "id" else column
+        replace(column, use="ignored") if column.use == "id" else column
         for column in plan.columns
         if column.name != id
     ]
-    return replace(plan, columns=(*others, ColumnPlan(id, "id", "id", said=True)))
+    return replace(plan, columns=(*others, ColumnPlan(id, "id", "id", user_decided=True)))
 
 
 def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> ColumnPlan:
@@ -240,7 +247,7 @@ def _plan_for_new_rows(
     if id is None and plan.id in have and frame[plan.id].is_unique:
         id = plan.id
     others = [column for column in plan.columns if column.use != "id" and column.name != id]
-    named = [] if id is None else [ColumnPlan(id, "id", "id", said=True)]
+    named = [] if id is None else [ColumnPlan(id, "id", "id", user_decided=True)]
     return replace(plan, columns=(*others, *named), missing=columns.missing_rule() or plan.missing)
 
 
@@ -255,8 +262,8 @@ def _plan_of_numbers(
         _check_lost([name for name in fitted.features if name not in have], source_name)
         left = list(fitted.features)
     _check_numbers(frame[left], source_name)
-    plans = [ColumnPlan(name, "number", "number", said=True) for name in left]
-    plans += [] if id is None else [ColumnPlan(id, "id", "id", said=True)]
+    plans = [ColumnPlan(name, "number", "number", user_decided=True) for name in left]
+    plans += [] if id is None else [ColumnPlan(id, "id", "id", user_decided=True)]
     fills = fitted.preparation is not None and fitted.preparation.impute
     rule = columns.missing_rule() or ("mean" if fills else "auto")
     return TablePlan(tuple(plans), missing=rule, n_rows=len(frame))

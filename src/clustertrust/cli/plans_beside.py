@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from clustertrust.cli.flags import as_typed
 from clustertrust.cli.options import Columns
 from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
+from clustertrust.cli.wording import current_wording
 
 __all__ = ["BESIDE", "as_scored", "as_typed_again", "how_read", "plan_beside", "with_plan_beside"]
 
@@ -56,7 +56,7 @@ def how_read(typed: Columns, used: Columns, points: Points | None) -> list[str]:
         return [f"Columns are used as {used.plan} says, which was written with the scores."]
     if used.chooses() or points is None or points.plan is None:
         return []
-    return [as_typed(line) for line in points.plan.to_check()]
+    return points.plan.to_check(wording=current_wording())
 
 
 def as_typed_again(columns: Columns) -> str:

@@ -293,7 +293,7 @@ def _sparse_points(
 
 def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
     """Return row names: the plan's column, else the file's own, else positions from 0."""
-    asked = any(column.use == "id" and column.said for column in plan.columns)
+    asked = any(column.use == "id" and column.user_decided for column in plan.columns)
     if plan.id is None or (table.names is not None and not asked):
         return _carried(table)
     return pd.Index(frame[plan.id], name=plan.id)

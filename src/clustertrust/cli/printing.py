@@ -15,11 +15,12 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust import Audit, Confidence, __version__
-from clustertrust.cli.flags import as_typed
+from clustertrust._errors import rendered
 from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.terminal import echo
+from clustertrust.cli.wording import current_wording
 from clustertrust.files.layout import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
@@ -74,7 +75,8 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
 
 def with_options(summary: Summary) -> Summary:
     """Return a summary whose notes name options of the command."""
-    return replace(summary, notes=tuple(as_typed(str(note)) for note in summary.notes))
+    wording = current_wording()
+    return replace(summary, notes=tuple(rendered(note, wording) for note in summary.notes))
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
@@ -139,16 +141,19 @@ def planned_settings(points: Points) -> dict[str, Any]:
     if plan is None:
         return {"scale": "none", "rows_left_out": left}
     done: dict[str, Any] = {"scale": plan.scale, "missing": plan.missing, "rows_left_out": left}
-    aside = [f"{c.name} ({c.reason})" for c in plan.columns if c.use == "aside" and not c.said]
+    aside = [
+        f"{c.name} ({c.reason})" for c in plan.columns if c.use == "ignored" and not c.user_decided
+    ]
+    wording = current_wording()
     words = {
-        "read": "; ".join(plan.reading),
+        "read": plan.read_as(wording),
         "names_rows": plan.id or "",
         "categories": ", ".join(c.name for c in plan.used if c.use == "category"),
         "set_aside": "; ".join(aside[:50]),
         "missing_values": ", ".join(f"{c.name} {c.n_missing}" for c in plan.used if c.n_missing),
-        "please_check": " ".join(plan.to_check()).replace("Please check ", ""),
+        "please_check": " ".join(plan.to_check(wording=wording)).replace("Please check ", ""),
     }
-    return done | {name: as_typed(text) for name, text in words.items() if text}
+    return done | {name: text for name, text in words.items() if text}
 
 
 def plan_of(points: Points) -> dict[str, Any]:
@@ -159,7 +164,7 @@ def plan_of(points: Points) -> dict[str, Any]:
 def print_summary(request: Request, text: str, points: Points) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
     if points.plan is not None and not points.plan.is_plain:
-        echo(f"{as_typed(points.plan.summary(), lines=True)}\n", err=request.to_stdout)
+        echo(f"{points.plan.summary(wording=current_wording())}\n", err=request.to_stdout)
     echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():
         n = len(points.kept)

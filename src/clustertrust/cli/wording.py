@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Mapping
 
 import click
 
-from clustertrust._errors import Message
+from clustertrust._errors import as_python
 
-__all__ = ["CliWording", "message_of"]
+__all__ = ["CliWording", "current_wording"]
 
 
 class CliWording:
@@ -19,25 +18,31 @@ class CliWording:
     Parameters that no option stands for keep the name that they have in Python.
     """
 
-    def __init__(self, options: Mapping[str, click.Parameter]) -> None:
-        self.options = options
+    def __init__(self, command: click.Command | None) -> None:
+        self.options: dict[str, click.Option] = {}
+        for option in [] if command is None else command.params:
+            if isinstance(option, click.Option) and option.name is not None:
+                self.options[option.name] = option
 
     def __call__(self, parameter: str, value: str | None) -> str:
         """Return the option, with its value if there is one."""
-        option = self.options.get(parameter)
+        name = parameter.rpartition(".")[2]
+        if (name, value) == ("metric", "'precomputed'") and "distances" in self.options:
+            name, value = "distances", None
+        option = self.options.get(name)
         if option is None:
-            return parameter if value is None else f"{parameter}={value}"
-        if value is None or (value == "True" and option.secondary_opts):
+            return as_python(parameter, value)
+        if value is None or (value == "True" and option.is_flag):
             return option.opts[0]
         if value == "False" and option.secondary_opts:
             return option.secondary_opts[0]
         return " ".join(f"{option.opts[0]} {shlex.quote(word)}" for word in _as_words(value))
 
 
-def message_of(error: BaseException) -> Message | str:
-    """Return what an error or a warning says, to be written in any words."""
-    message = getattr(error, "message", None)
-    return message if isinstance(message, Message) else str(error)
+def current_wording() -> CliWording:
+    """Return the words of the command that is running."""
+    context = click.get_current_context(silent=True)
+    return CliWording(None if context is None else context.command)
 
 
 def _as_words(value: str) -> list[str]:
@@ -52,5 +57,7 @@ def _as_words(value: str) -> list[str]:
     if isinstance(plain, list | tuple):
         items = [str(item) for item in plain]
         return items if any("," in item for item in items) else [",".join(items)]
+    if plain is None:
+        return ["none"]
     # A tab stays \t, which the command accepts.
     return [value[1:-1]] if isinstance(plain, str) else [value]

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats, Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
@@ -75,9 +76,10 @@ class KernelMeans(Dissimilarity):
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
         if is_name(self.kernel, "precomputed"):
-            raise ValueError(
-                "kernel='precomputed' cannot score unseen points: their kernel values are not "
-                "known."
+            raise ParameterError(
+                "kernel",
+                self.kernel,
+                "cannot score unseen points: their kernel values are not known",
             )
         X = self._moved(X)
         scale = None
@@ -135,9 +137,11 @@ class KernelMeans(Dissimilarity):
         with np.errstate(over="ignore", invalid="ignore"):
             diagonal = self._diagonal(X)
             if not np.isfinite(diagonal * float(self.X.shape[0])).all():
-                raise ValueError(
-                    f"kernel={self.kernel!r} of some points with themselves is not finite, or too "
-                    "large to sum; divide X by its largest value first."
+                raise ParameterError(
+                    "kernel",
+                    self.kernel,
+                    "of some points with themselves is not finite, or too large to sum",
+                    "divide X by its largest value first",
                 )
         return diagonal
 

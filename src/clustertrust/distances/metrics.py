@@ -53,11 +53,12 @@ def fixed_parameters(X: Any, metric: Any) -> dict[str, Any]:
     if is_name(metric, "mahalanobis"):
         covariance = np.atleast_2d(np.cov(X.T))
         if np.linalg.matrix_rank(covariance) < len(covariance):
-            raise ValueError(
-                "metric='mahalanobis' needs an invertible covariance, which X lacks; give "
-                "metric=Metric('mahalanobis', {'VI': …}) or reduce the columns of X first (for "
-                "example with "
-                "sklearn.decomposition.PCA)."
+            raise ParameterError(
+                "metric",
+                metric,
+                "needs an invertible covariance, which X lacks",
+                "give Metric('mahalanobis', {{'VI': …}}), or reduce the columns of X first (for "
+                "example with sklearn.decomposition.PCA)",
             )
         return {"VI": np.linalg.inv(covariance).T}
     return {}
@@ -165,9 +166,12 @@ class Metric(Record):
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():
             given = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "")
-            raise ValueError(
-                f"metric={given!r} gives {distances[bad][0]} for two rows of X; a distance is a "
-                "finite number that is not below 0. Check the metric, or leave such rows out."
+            raise ParameterError(
+                "metric",
+                given,
+                f"gives {distances[bad][0]} for two rows of X",
+                "a distance is a finite number that is not below 0. Check the metric, or leave "
+                "such rows out",
             )
 
     def among(self, X: Any, n_jobs: int | None = None) -> Floats:

@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats
 from clustertrust._validation import is_frame
 
@@ -127,7 +128,7 @@ class MixedColumns:
 def read_columns(X: Any) -> tuple[list[Any], list[pd.Series]]:
     """Return the names of the columns of a table and the columns themselves."""
     if sparse.issparse(X):
-        raise ValueError("metric='gower' needs dense data or a frame; use X.toarray().")
+        raise ParameterError("metric", "gower", "needs dense data or a frame", "use X.toarray()")
     names: list[Any]
     if isinstance(X, pd.DataFrame):
         names = list(X.columns)

@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
 from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
 
@@ -70,9 +71,9 @@ def check_precomputed_rows(X: Any, estimator: Any) -> Any:
         if f"expecting {n} features" not in str(error):
             raise
         check_finite(check_array(X, **MATRIX_OPTIONS))  # the plainer mistake first
-        raise ValueError(
-            f"{error} With metric='precomputed' each new point is a row of its distances to all "
-            f"{n} training points, in their order."
+        raise InputError(
+            f"{literal(error)} With {{metric='precomputed'}} each new point is a row of its "
+            f"distances to all {n} training points, in their order."
         ) from error
     return check_new_distances(X, n)
 
@@ -88,10 +89,10 @@ def check_distances(X: Any) -> Any:
         return check_graph(X)
     if X.shape[0] != X.shape[1]:
         check_finite(X)  # the plainer mistake first
-        raise ValueError(
-            f"X has shape {X.shape}; with metric='precomputed' it holds the distances of all pairs "
-            "of n points, (n, n). Rows of features need another metric, such as "
-            "metric='euclidean'."
+        raise InputError(
+            f"X has shape {X.shape}; with {{metric='precomputed'}} it holds the distances of all "
+            "pairs of n points, (n, n). Rows of features need another metric, such as "
+            "{metric='euclidean'}."
         )
     if X.flags.f_contiguous and not X.flags.c_contiguous:
         X = X.T  # symmetric, and rows then lie together
@@ -197,9 +198,9 @@ def check_graph(X: Any) -> sparse.csr_array:
 def check_new_distances(X: Any, n_train: int) -> Any:
     """Return rows of distances of unseen points to the training points, (n_new, n_train)."""
     if X.shape[1] != n_train:
-        raise ValueError(
-            f"X has {X.shape[1]} columns; with metric='precomputed' each new point is a row of its "
-            f"distances to all {n_train} training points, in their order: (n_new, {n_train})."
+        raise InputError(
+            f"X has {X.shape[1]} columns; with {{metric='precomputed'}} each new point is a row of "
+            f"its distances to all {n_train} training points, in their order: (n_new, {n_train})."
         )
     if not sparse.issparse(X):
         _check_values(X)

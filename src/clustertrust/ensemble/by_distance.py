@@ -10,6 +10,7 @@ import sklearn
 from scipy import sparse
 from sklearn.utils import get_tags
 
+from clustertrust._errors import InputError
 from clustertrust._types import Ints
 from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.distances.precomputed import among
@@ -105,8 +106,9 @@ def check_memory(estimators: list[Any], n: int) -> None:
     """
     if not _fits(n) and not all(map(is_piecewise, estimators)):
         needed = int(np.ceil(8 * n * n / 2**20))
-        raise ValueError(
+        raise InputError(
             f"All distances of {n} points take {needed} MiB, more than scikit-learn's "
             f"working_memory. Allow it with sklearn.set_config(working_memory={needed}), fit on "
-            "fewer points with resample, or choose clusterer='kmedoids', 'leiden' or 'spectral'."
+            "fewer points with {resample}, or choose {clusterer='kmedoids'}, 'leiden' or "
+            "'spectral'."
         )

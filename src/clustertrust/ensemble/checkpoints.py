@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from clustertrust._errors import ParameterError, ParameterTypeError, literal
 from clustertrust.ensemble.fitting import Run, with_data
 from clustertrust.records import load_record, save_record
 from clustertrust.storage import leftovers, write_text
@@ -20,7 +21,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
         if not isinstance(folder, str | Path):
-            raise TypeError(f"checkpoint={folder!r} must be the path of a folder.")
+            raise ParameterTypeError("checkpoint", folder, "must be the path of a folder")
         self.folder = Path(folder).absolute()  # workers may have another working directory
         self.settings = settings
         note = self.folder / "settings.json"
@@ -28,8 +29,8 @@ class Checkpoint:
         if note.exists():
             self.settings = self._begun_with(note, settings)
         elif self.folder.exists() and set(self.folder.iterdir()) - set(left):
-            raise ValueError(
-                f"checkpoint={str(folder)!r} holds other files; give a new or empty folder."
+            raise ParameterError(
+                "checkpoint", str(folder), "holds other files", "give a new or empty folder"
             )
         for path in left:
             path.unlink(missing_ok=True)
@@ -48,13 +49,17 @@ class Checkpoint:
                 and (name != "entropy" or settings["random_state"] is not None)
             )
         except (ValueError, AttributeError) as error:
-            raise ValueError(
-                f"checkpoint={str(self.folder)!r} has an unreadable settings.json: {error}."
+            raise ParameterError(
+                "checkpoint",
+                str(self.folder),
+                f"has an unreadable settings.json: {literal(error)}",
             ) from error
         if differing:
-            raise ValueError(
-                f"checkpoint={str(self.folder)!r} was begun with other {' and '.join(differing)}; "
-                "give another folder, or the same data and settings."
+            raise ParameterError(
+                "checkpoint",
+                str(self.folder),
+                f"was begun with other {' and '.join(differing)}",
+                "give another folder, or the same data and settings",
             )
         return begun
 

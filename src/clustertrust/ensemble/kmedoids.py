@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from clustertrust._errors import ParameterError
 from clustertrust._parallel import blocks, memory_budget
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_count
@@ -86,8 +87,8 @@ class KMedoids(ClusterMixin, BaseEstimator):
         n = X.shape[0]
         k = check_count("n_clusters", self.n_clusters, at_least=1)
         if k > n:
-            raise ValueError(
-                f"n_clusters={k} must be between 1 and the number of points, n_samples={n}."
+            raise ParameterError(
+                "n_clusters", k, f"must be between 1 and the number of points, n_samples={n}"
             )
         max_iter = check_count("max_iter", self.max_iter, at_least=1, at_most=2**31 - 1)
         sample_size = check_count("sample_size", self.sample_size, at_least=1)

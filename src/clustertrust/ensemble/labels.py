@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Ints
 from clustertrust._validation import (
     is_auto,
@@ -63,9 +64,11 @@ def check_noise(noise: Any, counts: Mapping[str, int]) -> None:
     """Raise for a label of noise that no point has."""
     for label in noise_labels(noise):
         if str(label) not in counts:
-            raise ValueError(
-                f"noise={label!r} is not one of the labels; name labels that mean noise, or leave "
-                "it out."
+            raise ParameterError(
+                "noise",
+                label,
+                "is not one of the labels",
+                "name labels that mean noise, or leave it out",
             )
 
 

@@ -70,7 +70,7 @@ class Leiden(ClusterMixin, BaseEstimator):
             return importlib.import_module("igraph"), importlib.import_module("leidenalg")
         except ImportError as error:
             raise ImportError(
-                'clusterer="leiden" needs igraph and leidenalg: pip install "clustertrust[leiden]"'
+                'leiden needs igraph and leidenalg: pip install "clustertrust[leiden]"'
             ) from error
 
     def fit(self, X: Any, y: Any = None) -> Leiden:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clustertrust._dask import client_of_joblib, run_on_workers
 from clustertrust._devices import GPU
-from clustertrust._errors import ParameterError
+from clustertrust._errors import Message, ParameterError, literal, worded
 from clustertrust._parallel import check_jobs, count_threads, one_blas_thread, stop
 from clustertrust._progress import progress
 from clustertrust._types import Ints
@@ -298,25 +298,26 @@ class Recipe:
     def _warn_of_copies(self, runs: Sequence[Run], scored: bool) -> None:
         """Warn of runs that are the same by construction, or that leave out the same points."""
         noise = _of_noise(runs) if scored else ""
+        remedy = "vary their data ({resample=0.8}) or their parameters to make them differ."
         same_rows = not self.drawing.vary and self.drawing.resample is None
         repeated = self.methods if same_rows and len(self.methods) < len(runs) else ()
         fixed = [method.name for method in repeated if not is_random(method.estimator)]
         if fixed:
             what = f"{' and '.join(fixed)} is deterministic, so all its runs are the same and agree"
-            warn_user(f"{what} by construction{noise}; set vary or resample to make them differ.")
+            warn_user(Message(f"{what} by construction{noise}; {remedy}"))
         elif noise:
-            warn_user(
-                f"All {len(runs)} runs are the same{noise}; set vary or resample to make them "
-                "differ."
-            )
+            warn_user(Message(f"All {len(runs)} runs are the same{noise}; {remedy}"))
 
     def _warn_of_default_k(self) -> None:
         """Warn of clusterers whose number of clusters nobody chose."""
         names = dict.fromkeys(one.name for one in self.methods if one.has_default_k)
         if names and "n_clusters" not in self.drawing.vary:
             warn_user(
-                f"n_clusters is not given, so {' and '.join(names)} took k = "
-                f"{DEFAULT_CLUSTERS}. Set n_clusters; clustertrust.choose_k(X) recommends one."
+                Message(
+                    f"{{n_clusters}} is not given, so {' and '.join(names)} took k = "
+                    f"{DEFAULT_CLUSTERS}. Set {{n_clusters}}; clustertrust.choose_k(X) recommends "
+                    "one."
+                )
             )
 
     def warn_of(self, runs: Sequence[Run], *, scored: bool = True) -> None:
@@ -367,8 +368,8 @@ def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
                 "clusterer",
                 method.name,
                 "needs points with coordinates, which {metric=} does not give",
-                f"choose one of {_by_distance()}, a scikit-learn estimator with "
-                "metric='precomputed', or a function (distances, rng) -> labels",
+                f"choose one of {_by_distance()}, or give an estimator or a function that takes "
+                "distances",
                 metric=metric.name,
             )
 
@@ -385,10 +386,10 @@ def _warn_of_coordinates(methods: tuple[Method, ...], metric: Metric) -> None:
     for method in methods:
         by_points = not (method.is_function or wants_distances(method.estimator))
         if by_points and getattr(method.estimator, "metric", None) != metric.name:
-            warn_user(
-                f"clusterer={method.name!r} clusters by coordinates; only the silhouettes use "
-                f"metric={metric.given!r}. {_by_distance()} cluster by the metric too."
-            )
+            text = "clusters by coordinates; only the silhouettes use {metric=}. "
+            values = {"clusterer": method.name, "metric": metric.given}
+            others = f"{_by_distance()} cluster by the metric too."
+            warn_user(Message(text + others, values, "clusterer"))
 
 
 def _of_noise(runs: Sequence[Run]) -> str:
@@ -398,7 +399,7 @@ def _of_noise(runs: Sequence[Run]) -> str:
         return ""
     return (
         f", and {none.sum()} of {none.size} points are noise in all of them, so that they have no "
-        "score, or 0 with unassigned='disagree'"
+        "score, or 0 with {unassigned='disagree'}"
     )
 
 
@@ -553,8 +554,9 @@ class Failure:
         """
         kinds = (ValueError, TypeError, ImportError)
         kind = next((kind for kind in kinds if isinstance(self.error, kind)), RuntimeError)
-        remedy = " on_failure='drop' leaves such runs out." if can_drop else ""
-        raise kind(f"{self.what.removesuffix('.')}.{remedy}") from self.error
+        remedy = " {on_failure='drop'} leaves such runs out." if can_drop else ""
+        message = Message(f"{literal(self.what.removesuffix('.'))}.{remedy}")
+        raise worded(kind, message) from self.error
 
 
 def _work(X: Any, recipe: Recipe, r: int, seed: int, kept: Checkpoint | None) -> Run | Failure:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["check_there", "choose_features", "listed"]
+from clustertrust._errors import InputError, literal
+
+__all__ = ["check_there", "choose_features", "listed", "unnamed_columns"]
 
 UNNAMED = "Unnamed: "  # the prefix that pandas gives to columns without a name
 
@@ -31,22 +33,25 @@ def choose_features(
     apart = {id, *drop}
     both = [name for name in use if name in apart]
     if both:
-        raise ValueError(
-            f"The column {both[0]!r} is named by use=… and left out by drop=… or id=…; decide for "
-            "one of them."
+        raise InputError(
+            f"The column {literal(repr(both[0]))} is named by {{use}} and left out by {{drop}} or "
+            "{id}; decide for one of them."
         )
     left = [name for name in names if name not in apart]
     unnamed = [name for name in left if name.startswith(UNNAMED)]
     if unnamed and not use:
-        raise ValueError(
-            f"{source_name} has a column without a name, {unnamed[0]!r}, often row numbers that a "
-            f"program added. Set drop=[{unnamed[0]!r}], id={unnamed[0]!r}, or list the columns to "
-            "use with use=…."
+        raise InputError(
+            f"{literal(source_name)} has a column without a name, {literal(repr(unnamed[0]))}, "
+            "often row numbers that a program added. Set {drop=}, {id=}, or list the columns to "
+            "use with {use}.",
+            drop=unnamed[:1],
+            id=unnamed[0],
         )
     chosen = list(dict.fromkeys(use)) or left
     if not chosen:
-        raise ValueError(
-            f"{source_name} has no column left to cluster; name fewer with drop=… and id=…."
+        raise InputError(
+            f"{literal(source_name)} has no column left to cluster; name fewer with {{drop}} and "
+            "{id}."
         )
     return chosen
 
@@ -57,10 +62,14 @@ def check_there(names: Sequence[str], source_name: str, **given: Sequence[str]) 
     for parameter, columns in given.items():
         missing = next((name for name in columns if name not in known), None)
         if missing is not None:
-            raise ValueError(
-                f"{parameter}={missing!r}: {source_name} has no such column; it has "
-                f"{listed(names, 20)}."
-            )
+            problem = f"{source_name} has no such column; it has {listed(names, 20)}."
+            raise InputError(f"{{{parameter}=}}: {literal(problem)}", **{parameter: missing})
+
+
+def unnamed_columns(source_name: object) -> InputError:
+    """Return the error for choosing columns of a table that has no names of columns."""
+    text = literal(f"{source_name} has no named columns; leave out ")
+    return InputError(f"{text}{{id}}, {{use}} and {{drop}}.")
 
 
 def listed(names: Sequence[object], most: int = 10) -> str:

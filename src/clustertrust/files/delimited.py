@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from clustertrust._errors import Message
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import Dialect, encoding_of, layout_of
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
@@ -59,7 +60,7 @@ _MISSING = [
 
 def read_delimited(
     source: Any, reading: Any, separator: str, format: str
-) -> tuple[pd.DataFrame, list[str], Dialect]:
+) -> tuple[pd.DataFrame, list[str | Message], Dialect]:
     """Read a frame from a path or from bytes in memory, and list what was found about the text.
 
     `reading` is a :class:`clustertrust.files.Reading`; `separator` what the `format` says.
@@ -81,7 +82,7 @@ def read_delimited(
 
 def _read(
     source: Any, reading: Any, separator: str, encoding: str, format: str
-) -> tuple[pd.DataFrame, list[str], Dialect]:
+) -> tuple[pd.DataFrame, list[str | Message], Dialect]:
     """Read with a known encoding; raise UnicodeDecodeError where it is another."""
     layout = layout_of(head_of(source), encoding, reading, separator)
     options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
@@ -127,7 +128,7 @@ def marks_of(frame: pd.DataFrame, reading: Any, options: Mapping[str, Any]) -> d
     return found
 
 
-def _first_point(frame: pd.DataFrame) -> list[str]:
+def _first_point(frame: pd.DataFrame) -> list[Message]:
     """Return a note if names look like the first point: decimals, or values of their columns."""
     names = [str(name) for name in frame.columns]
     odd = any(is_number(name) and not float(name).is_integer() for name in names)
@@ -138,10 +139,8 @@ def _first_point(frame: pd.DataFrame) -> list[str]:
     if not odd:
         return []
     shown = ", ".join(names[:4]) + ", …" * (len(names) > 4)
-    return [
-        f"the first line as names ({shown}). Please check: if it is the first point, say "
-        "header=False"
-    ]
+    note = Message("Please check: if it is the first point, say {header=False}")
+    return [note.after(f"the first line as names ({shown}). ")]
 
 
 def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
@@ -253,9 +252,11 @@ def _has_names(first: list[str], header: bool | None) -> bool:
         return header
     if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
         raise TableError(
-            f"has numbers in its first line ({', '.join(first[:3])}): set header=False if that is "
-            "the first point, header=True if they are names.",
-            ["header=False"],
+            Message(
+                f"has numbers in its first line ({', '.join(first[:3])}): set {{header=False}} if "
+                "that is the first point, {header=True} if they are names."
+            ),
+            [("header", False)],
         )
     return True
 

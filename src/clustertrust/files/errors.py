@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from clustertrust._errors import InputError, Message, literal
 from clustertrust.storage import DAMAGE
 
-__all__ = ["TableError", "named_errors"]
+__all__ = ["TableError", "named_errors", "not_text"]
 
 
-class TableError(ValueError):
+class TableError(InputError):
     """A file that cannot be read as a table; the message says what to do.
 
     Attributes
     ----------
-    add : parameters that help, such as `header=False`
+    message : the text, to be written for Python or for the command
+    suggested_options : parameters that help, with their values
     """
 
-    def __init__(self, text: str, add: Sequence[str] = ()) -> None:
-        super().__init__(text)
-        self.add = tuple(add)
+    def __init__(
+        self, text: str | Message, suggested_options: Sequence[tuple[str, Any]] = ()
+    ) -> None:
+        super().__init__(Message(literal(text)) if isinstance(text, str) else text)
+        self.suggested_options = tuple(suggested_options)
+
+
+def not_text(encoding: str, problem: str, source_name: str = "") -> TableError:
+    """Return the error for bytes that are no text in an encoding."""
+    text = f"is not {encoding} text ({problem}); save it as UTF-8, or name its encoding "
+    return TableError(Message(f"{literal(source_name + text)}({{encoding}})."))
 
 
 @contextmanager
@@ -30,12 +41,10 @@ def named_errors(source_name: str, format: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         name = "UTF-8" if error.encoding.startswith("utf-8") else error.encoding
-        raise TableError(
-            f"{source_name} is not {name} text ({error.reason} at byte {error.start}); save it as "
-            "UTF-8, or name its encoding (encoding=…)."
-        ) from error
+        raise not_text(name, f"{error.reason} at byte {error.start}", f"{source_name} ") from error
     except TableError as error:
-        raise TableError(f"{source_name} {error}", error.add) from error
+        message = error.message.after(f"{source_name} ")
+        raise TableError(message, error.suggested_options) from error
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:

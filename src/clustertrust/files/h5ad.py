@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust._errors import InputError, ParameterError, ParameterTypeError, literal, message_of
 from clustertrust.files.errors import TableError
 from clustertrust.files.whole import Reading, Table
 
@@ -24,7 +25,7 @@ def read_h5ad(source: Any, reading: Reading) -> Table:
     try:
         X = representation(adata, reading.use_rep)
     except ValueError as error:
-        raise TableError(f"cannot be used: {error}") from error
+        raise TableError(message_of(error).after("cannot be used: ")) from error
     if not sparse.issparse(X):
         X = pd.DataFrame(np.asarray(X), columns=adata.var_names if reading.use_rep == "X" else None)
     return Table(X, adata.obs_names, adata)
@@ -34,15 +35,17 @@ def representation(adata: Any, use_rep: str) -> Any:
     """Return the matrix (n, d) that `use_rep` names, a key of `obsm` or "X"; dense or CSR."""
     check_adata(adata)
     if not isinstance(use_rep, str):
-        raise TypeError(f"use_rep={use_rep!r} must be a key of adata.obsm, or 'X'.")
+        raise ParameterTypeError("use_rep", use_rep, "must be a key of adata.obsm, or 'X'")
     if use_rep != "X" and use_rep not in adata.obsm:
-        raise ValueError(
-            f"use_rep={use_rep!r} is not in adata.obsm, which has {list(adata.obsm)}. Name one of "
-            "these or 'X', or compute it first (X_pca: scanpy.pp.pca(adata))."
+        raise ParameterError(
+            "use_rep",
+            use_rep,
+            f"is not in adata.obsm, which has {literal(list(adata.obsm))}. Name one of these or "
+            "'X', or compute it first (X_pca: scanpy.pp.pca(adata))",
         )
     X = adata.X if use_rep == "X" else adata.obsm[use_rep]
     if X is None:
-        raise ValueError("use_rep='X', but adata.X is empty; name a key of adata.obsm.")
+        raise InputError("{use_rep='X'}, but adata.X is empty; name a key of adata.obsm.")
     if adata.isbacked and use_rep == "X":
         X = X.to_memory() if hasattr(X, "to_memory") else X[()]
     if sparse.issparse(X):

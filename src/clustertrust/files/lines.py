@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clustertrust.files.delimited import head_of, open_text
-from clustertrust.files.errors import TableError
+from clustertrust.files.errors import not_text
 from clustertrust.files.layout import Layout, encoding_of, layout_of
 
 __all__ = ["UTF8", "TextFile", "records"]
@@ -65,9 +65,7 @@ class TextFile:
             for line in io.TextIOWrapper(file, encoding=self.encoding, newline="\n"):
                 yield line.encode()
         except UnicodeError as error:
-            raise TableError(
-                f"is not {self.encoding} text ({error}); name another (encoding=…)."
-            ) from error
+            raise not_text(self.encoding, str(error)) from error
 
 
 def records(lines: Iterator[bytes], rows: int) -> bytes:

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import InputError, literal
 from clustertrust._types import Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.files.columns import choose_features
+from clustertrust.files.columns import choose_features, unnamed_columns
 from clustertrust.files.delimited import (
     COMMA,
     COMPRESSED,
@@ -28,7 +29,7 @@ from clustertrust.files.delimited import (
     is_number,
     marks_of,
 )
-from clustertrust.files.errors import TableError, named_errors
+from clustertrust.files.errors import TableError, named_errors, not_text
 from clustertrust.files.lines import TextFile, records
 from clustertrust.files.whole import Reading, from_arrow
 
@@ -221,7 +222,7 @@ class NpySource(FileSource):
         if len(paths) > 1:
             raise ValueError(f"{paths[0].parent} holds {len(paths)} arrays; give one .npy file.")
         if id is not None or use or drop:
-            raise ValueError(f"{paths[0]} has no named columns; leave out id=…, use=… and drop=….")
+            raise unnamed_columns(paths[0])
         return cls(paths[0])
 
     @classmethod
@@ -426,10 +427,8 @@ class CsvSource(FrameSource):
         try:
             block.decode()
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"is not UTF-8 text ({error.reason} at byte {before + error.start}); save it as "
-                "UTF-8, or name its encoding (encoding=…)."
-            ) from error
+            problem = f"{error.reason} at byte {before + error.start}"
+            raise not_text("UTF-8", problem) from error
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             try:
@@ -522,10 +521,9 @@ def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
     """Return the values of a frame, NaN where missing; messages call it `source_name`."""
     text = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     if text:
-        raise ValueError(
-            f"{source_name} has columns that are not numbers: {text}. Leave them out (drop=…), or "
-            "name the rows by one (id=…)."
-        )
+        problem = f"{source_name} has columns that are not numbers: {text}. "
+        remedy = "Leave them out ({drop}), or name the rows by one ({id})."
+        raise InputError(literal(problem) + remedy)
     _check_whole(source_name, frame)
     if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
         return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))

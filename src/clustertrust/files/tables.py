@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from clustertrust._errors import InputError, Message, ParameterError, ParameterTypeError
 from clustertrust._validation import check_choice, check_count, check_names
-from clustertrust.files.columns import choose_features
+from clustertrust.files.columns import choose_features, unnamed_columns
 from clustertrust.files.errors import TableError, named_errors
 from clustertrust.files.formats import FORMATS, Format, format_of, known_format, need, suffixes
 from clustertrust.files.layout import Dialect
@@ -54,8 +55,8 @@ def read_table(
     source_name = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
-            raise ValueError(
-                f"format=None: bytes have no suffix; name the format, one of {sorted(FORMATS)}."
+            raise InputError(
+                f"{{format=None}}: bytes have no suffix; name the format, one of {sorted(FORMATS)}."
             )
         format = format_of(source)
     check_choice("format", format, FORMATS)
@@ -119,19 +120,19 @@ def _check_reading(reading: Any) -> Reading:
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"text={names!r} must be a tuple of names of columns, such as ('id',).")
     if not (reading.header is None or isinstance(reading.header, bool)):
-        raise TypeError(f"header={reading.header!r} must be True, False or None.")
+        raise ParameterTypeError("header", reading.header, "must be True, False or None")
     for name in ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet"):
         value = getattr(reading, name)
         if not (isinstance(value, str) or (value is None and name != "use_rep")):
-            raise TypeError(f"{name}={value!r} must be text.")
+            raise ParameterTypeError(name, value, "must be text")
     if reading.skip_rows is not None:
         check_count("skip_rows", reading.skip_rows, at_least=0)
     if reading.encoding is not None:
         try:
             codecs.lookup(reading.encoding)
         except LookupError:
-            raise ValueError(
-                f"encoding={reading.encoding!r} is not known; try 'utf-8', 'cp1252' or 'utf-16'."
+            raise ParameterError(
+                "encoding", reading.encoding, "is not known", "try 'utf-8', 'cp1252' or 'utf-16'"
             ) from None
     return reading
 
@@ -145,9 +146,8 @@ def _check_options(kind: Format, reading: Reading, format: str) -> None:
     default = Reading()
     for name in (field.name for field in fields(Reading) if field.name not in ANYWHERE):
         if getattr(reading, name) != getattr(default, name) and name not in kind.options:
-            raise TableError(
-                f"{name}={getattr(reading, name)!r} is not used for {format} files; leave it out."
-            )
+            text = f"{{{name}=}} is not used for {format} files; leave it out."
+            raise TableError(Message(text, {name: getattr(reading, name)}))
 
 
 def open_source(
@@ -182,7 +182,7 @@ def open_source(
     if not isinstance(X, str | Path):
         raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
     if id is not None and not isinstance(id, str):
-        raise TypeError(f"id={id!r} must be the name of a column.")
+        raise ParameterTypeError("id", id, "must be the name of a column")
     use, drop = (
         None if use is None else check_names("use", use, "columns"),
         check_names("drop", drop, "columns"),
@@ -241,7 +241,7 @@ def _read_whole(
     data = read_table(path, reading).data
     unnamed = sparse.issparse(data) or isinstance(data.columns, pd.RangeIndex)
     if unnamed and (id is not None or use or drop):
-        raise ValueError(f"{path} has no named columns; leave out id=…, use=… and drop=….")
+        raise unnamed_columns(path)
     if sparse.issparse(data):
         return SparseSource(data, str(path))
     if unnamed:

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clustertrust._errors import Message, literal
 from clustertrust.files.delimited import check_unique, read_delimited, rewound
 from clustertrust.files.errors import TableError
 from clustertrust.files.layout import Dialect, titles_above
@@ -91,7 +92,7 @@ class Table:
     data: Any
     names: pd.Index | None = None
     adata: Any = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
     dialect: Dialect | None = None
 
 
@@ -268,7 +269,8 @@ def read_npz(source: Any, reading: Reading) -> Table:
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
         raise TableError("holds no array.")
-    raise TableError(f"holds several arrays ({shapes}); name one, such as array={names[0]!r}.")
+    text = f"holds several arrays ({literal(shapes)}); name one, such as {{array=}}."
+    raise TableError(Message(text, {"array": names[0]}))
 
 
 def _load(source: Any) -> Any:

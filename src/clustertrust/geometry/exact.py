@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import sparse
 
-from clustertrust._errors import ParameterTypeError
+from clustertrust._errors import Message, ParameterTypeError
 from clustertrust._validation import warn_user
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Cosine, Dissimilarity, Euclidean
@@ -64,10 +64,12 @@ class Exact(MetricGeometry):
         if seconds > LONG and not (compute.on_gpu or self.used_metric.is_closed):
             hours, minutes = f"{seconds / 3600:.1f} hours", f"{seconds / 60:.0f} minutes"
             warn_user(
-                f"Exact silhouettes of {n} points with {d} columns take about "
-                f"{hours if seconds > 3600 else minutes} on {compute.threads} threads. "
-                "geometry='sampled' comes close in a fraction of the time, geometry='rms' takes "
-                "seconds."
+                Message(
+                    f"Exact silhouettes of {n} points with {d} columns take about "
+                    f"{hours if seconds > 3600 else minutes} on {compute.threads} threads. "
+                    "{geometry='sampled'} comes close in a fraction of the time, {geometry='rms'} "
+                    "takes seconds."
+                )
             )
 
     def measure(self, X: Any, cells: Cells, ensemble: Ensemble, compute: Compute) -> Dissimilarity:

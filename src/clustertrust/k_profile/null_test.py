@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clustertrust._errors import InputError
 from clustertrust._parallel import one_blas_thread
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import meet
@@ -179,9 +180,9 @@ def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Genera
         for run in run_all(X, plan.recipe, [(0, int(seed))])
     ]
     if len(runs) < len(plans):
-        raise ValueError(
+        raise InputError(
             f"{len(plans) - len(runs)} of {len(plans)} runs of a surrogate failed; use "
-            "effort='full', which takes several runs for each k, or null=None."
+            "{effort='full'}, which takes several runs for each k, or {null=None}."
         )
     ensemble = assemble(runs)
     cells = meet(ensemble.labels)

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from clustertrust._devices import resolve_device
+from clustertrust._errors import ParameterError
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
 from clustertrust._types import Array
@@ -67,8 +68,11 @@ def check_open_template(cake: Any) -> CAKE:
         raise TypeError(f"cake={cake!r} must be a CAKE; the numbers of clusters to try are ks.")
     template = check_template(cake)
     if template.n_clusters is not None:
-        raise ValueError(
-            f"n_clusters={template.n_clusters} of the CAKE is not used: ks sets it; leave it out."
+        raise ParameterError(
+            "n_clusters",
+            template.n_clusters,
+            "of the CAKE is not used: ks sets it",
+            "leave it out",
         )
     if template.vary is not None and "n_clusters" in template.vary:
         raise ValueError(
@@ -156,7 +160,7 @@ def choose_k(
     level = check_level(level, B)
     cake = check_open_template(cake)
     if families is not None:
-        check_has_coordinates(cake, "choose_k(…, null=None) compares the numbers of clusters alone")
+        check_has_coordinates(cake, "{choose_k.null=None} compares the numbers of clusters alone")
     entropy = draw_entropy(cake.random_state)
     sample, _, points = draw_sample(X, max_points, entropy, cake)
     tried = check_ks(ks, len(points))

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._errors import Message
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings
@@ -74,9 +73,8 @@ def behind(contributions: Floats, best: int) -> Floats:
 
 def why_no_mixture(settings: Settings) -> str | None:
     """Return why mixtures say nothing about these clusters; None if they do."""
-    option = settings.scoring.geometry.why_no_coordinates()
-    if option is not None:
-        return f"{Message(option)} has no coordinates to fit Gaussians in"
+    if settings.scoring.geometry.why_no_coordinates() is not None:
+        return "there are no coordinates to fit Gaussians in"
     for method in settings.recipe.methods:
         if not method.is_round:
             return f"clusters of {method.name} may have any shape, those of a mixture are round"

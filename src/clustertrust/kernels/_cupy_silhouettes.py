@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import InputError
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.kernels import _cupy
 from clustertrust.kernels._cupy_sums import KernelPairs, Kind, OnCard, sum_pairs
@@ -28,9 +29,9 @@ def _groups(start: Ints) -> tuple[list[int], int, int]:
     while points > 1 and widest * points * 8 > limit:
         points //= 2
     if widest * points * 8 > limit:
-        raise ValueError(
-            f"A run has {widest} clusters; device='cuda' takes up to {limit // 8}. "
-            "Use device='cpu'."
+        raise InputError(
+            f"A run has {widest} clusters; {{device='cuda'}} takes up to {limit // 8}. "
+            "Use {device='cpu'}."
         )
     most = limit // (points * 8)
     groups = [0]

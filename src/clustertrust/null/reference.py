@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._devices import resolve_device
+from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
@@ -237,12 +238,16 @@ def warning_of(far_out: Ints) -> str:
 def check_level(level: Any, n_surrogates: int) -> float:
     """Return the level; raise if no p-value can reach it with so few surrogates."""
     if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise ValueError(f"level={level!r} must be a number between 0 and 1, such as 0.05.")
+        raise ParameterError("level", level, "must be a number between 0 and 1, such as 0.05")
     if 1 / (n_surrogates + 1) > level:
         needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
-        raise ValueError(
-            f"n_surrogates={n_surrogates} allows no p-value below {1 / (n_surrogates + 1):.3g}, so "
-            f"level={level} could never be reached; take at least {needed}."
+        raise ParameterError(
+            "n_surrogates",
+            n_surrogates,
+            f"allows no p-value below {1 / (n_surrogates + 1):.3g}, so {{level=}} could never be "
+            "reached",
+            f"take at least {needed}",
+            level=float(level),
         )
     return float(level)
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from clustertrust._devices import to_host
-from clustertrust._errors import ParameterError
+from clustertrust._errors import InputError, ParameterError
 from clustertrust._parallel import count_threads, stop
 from clustertrust._progress import progress
 from clustertrust._types import Array, Floats, Ints, Result
@@ -58,9 +58,10 @@ _SAMPLE = 0
 def check_has_coordinates(cake: CAKE, remedy: str) -> None:
     """Raise if the metric of a template leaves no points to draw surrogates from."""
     if as_metric(cake.metric).is_coordinate_free:
-        raise ValueError(
-            f"Surrogates are points without clusters, and there are no points with coordinates "
-            f"where metric={cake.metric!r}; {remedy}."
+        raise InputError(
+            "Surrogates are points without clusters, and there are no points with coordinates "
+            f"where {{metric=}}; {remedy}.",
+            metric=cake.metric,
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clustertrust._errors import Message
 from clustertrust._types import Array, Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
@@ -263,6 +264,8 @@ def _warn_of_missing(scores: Floats, *, identical: bool) -> None:
     if missing:
         remedy = "Runs that differ" if identical else "More runs"
         warn_user(
-            f"{missing} of {scores.size} points are assigned in fewer than two runs: their scores "
-            f"are NaN. {remedy}, or unassigned='disagree', give every point a score."
+            Message(
+                f"{missing} of {scores.size} points are assigned in fewer than two runs: their "
+                f"scores are NaN. {remedy}, or {{unassigned='disagree'}}, give every point a score."
+            )
         )

@@ -226,9 +226,11 @@ def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
     """Build runs on a sample, continue k-means over all rows, and sum up."""
     check_left_out(recipe)
     if recipe.runs.checkpoint is not None and recipe.random_state is None:
-        raise ValueError(
-            "random_state=None draws another sample each time, and the runs of a checkpoint belong "
-            "to one sample; give a number."
+        raise ParameterError(
+            "random_state",
+            None,
+            "draws another sample each time, and the runs of a checkpoint belong to one sample",
+            "give a number",
         )
     entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{reader.remedy}."))
     sample, n = sample_rows(reader, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)

@@ -8,16 +8,16 @@ clustered.
 from __future__ import annotations
 
 from clustertrust.tables.frames import warn_of_columns, warn_of_distances
-from clustertrust.tables.kinds import Wishes
+from clustertrust.tables.kinds import ColumnChoices
 from clustertrust.tables.looking import look
 from clustertrust.tables.plan import ColumnPlan, TablePlan
 from clustertrust.tables.preparing import prepare
 from clustertrust.tables.scales import choose_scale, measures
 
 __all__ = [
+    "ColumnChoices",
     "ColumnPlan",
     "TablePlan",
-    "Wishes",
     "choose_scale",
     "look",
     "measures",

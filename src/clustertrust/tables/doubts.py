@@ -73,7 +73,7 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     """Return the plan with what a person should check, for columns that nobody decided on."""
     if len(plan.used) > MOST_COLUMNS:
         return plan
-    seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.said}
+    seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
     found: dict[str, Doubt] = {}
     for rule in TABLE_RULES:
         found = rule(seen, plan, frame) | found
@@ -89,13 +89,13 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
 def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
     if doubt is None:
         return column
-    return replace(column, check=doubt.reason, otherwise=f"{doubt.option}=[{column.name!r}]")
+    return replace(column, check=doubt.reason, override_hint=doubt.option)
 
 
-def _seen(column: ColumnPlan, frame: pd.DataFrame, how: Any) -> Seen:
+def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
     known = np.empty(0)
     if column.use == "number":
-        values = numbers_of(frame[column.name], column, how)
+        values = numbers_of(frame[column.name], column, number_format)
         known = values[np.isfinite(values)].astype(np.float64, copy=False)
     return Seen(column, words_of(column.name), known, len(frame))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message
 from clustertrust._validation import warn_user
 from clustertrust.tables.kinds import COUNTING, ENOUGH, counts_rows, is_named_as_id
 from clustertrust.tables.values import words_of
@@ -24,8 +25,11 @@ def warn_of_distances(X: Any) -> None:
         return
     if X.any() and X.min() >= 0 and not X.diagonal().any() and np.allclose(X, X.T):
         warn_user(
-            "X is square and symmetric with zeros on its diagonal, as distances of all pairs are, "
-            "and each row is taken as a point. If they are distances, say metric='precomputed'."
+            Message(
+                "X is square and symmetric with zeros on its diagonal, as distances of all pairs "
+                "are, and each row is taken as a point. If they are distances, say "
+                "{metric='precomputed'}."
+            )
         )
 
 

@@ -22,7 +22,15 @@ from clustertrust.tables.values import (
     words_of,
 )
 
-__all__ = ["COUNTING", "ENOUGH", "How", "Wishes", "counts_rows", "is_named_as_id", "kind_of"]
+__all__ = [
+    "COUNTING",
+    "ENOUGH",
+    "ColumnChoices",
+    "NumberFormat",
+    "counts_rows",
+    "is_named_as_id",
+    "kind_of",
+]
 
 MOST_CATEGORIES = 50  # in a column that becomes one column a category
 ENOUGH = 10  # rows from which on counting columns and all-different values say something
@@ -48,7 +56,7 @@ COUNTING = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class ColumnChoices:
     """What a user said about a table.
 
     Attributes
@@ -81,7 +89,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class How:
+class NumberFormat:
     """How texts of the table are read."""
 
     na: tuple[str, ...] | None
@@ -89,42 +97,52 @@ class How:
     thousands: str | None
 
 
-def kind_of(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+def kind_of(
+    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
+) -> ColumnPlan:
     """Return what a column is; what was said about it counts only for categories."""
-    if name in wishes.category:
-        texts = as_categories(series, how.na)
+    if name in choices.category:
+        texts = as_categories(series, number_format.na)
         levels = tuple(sorted(texts.dropna().unique(), key=in_order))
         lost = int(texts.isna().sum())
         return ColumnPlan(name, "category", "category", levels=levels, n_missing=lost)
     if pd.api.types.is_datetime64_any_dtype(series.dtype) or isinstance(
         series.dtype, pd.PeriodDtype
     ):
-        return ColumnPlan(name, "date", "aside", "a date")
+        return ColumnPlan(name, "date", "ignored", "a date")
     if pd.api.types.is_bool_dtype(series.dtype):
-        return _counted(series, ColumnPlan(name, "truth value", "number", numeric=True), how)
+        return _counted(
+            series, ColumnPlan(name, "truth value", "number", numeric=True), number_format
+        )
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(
         series.dtype
     ):
-        return _number(series, name, last, wishes, how)
-    return _text(series, name, last, wishes, how)
+        return _number(series, name, last, choices, number_format)
+    return _text(series, name, last, choices, number_format)
 
 
-def _number(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+def _number(
+    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
+) -> ColumnPlan:
     """Return a column of numbers, or of texts that are numbers."""
-    values = numbers_of(series, ColumnPlan(name, "number", "number"), how)
-    odd = tuple(sentinels_in(values)) if wishes.na != () else ()
-    column = ColumnPlan(name, "number", "number", missing=odd, numeric=True, decimal=how.decimal)
-    column = _counted(series, column, how)
-    values = numbers_of(series, column, how)
+    values = numbers_of(series, ColumnPlan(name, "number", "number"), number_format)
+    odd = tuple(sentinels_in(values)) if choices.na != () else ()
+    column = ColumnPlan(
+        name, "number", "number", missing=odd, numeric=True, decimal=number_format.decimal
+    )
+    column = _counted(series, column, number_format)
+    values = numbers_of(series, column, number_format)
     known = values[np.isfinite(values)]
     if known.size == 0:
-        return replace(column, kind="empty", use="aside", reason="it has no values")
+        return replace(column, kind="empty", use="ignored", reason="it has no values")
     kind, reason = _what_numbers_are(name, known, len(values), last)
     if kind != "number":
-        return replace(column, kind=kind, use="aside", reason=reason)
+        return replace(column, kind=kind, use="ignored", reason=reason)
     if odd:
         shown = ", ".join(f"{value:g}" for value in odd)
-        count = int(np.isin(numbers_of(series, replace(column, missing=()), how), odd).sum())
+        count = int(
+            np.isin(numbers_of(series, replace(column, missing=()), number_format), odd).sum()
+        )
         reason = (
             f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
         )
@@ -163,12 +181,17 @@ def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool)
     return "number", ""
 
 
-def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) -> ColumnPlan:
+def _text(
+    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
+) -> ColumnPlan:
     """Return a column of text."""
-    texts = known_texts(series, how.na)
+    texts = known_texts(series, number_format.na)
     known = texts.dropna()
-    column = ColumnPlan(name, "text", "aside", n_missing=int(texts.isna().sum()))
-    how = replace(how, decimal=wishes.decimal or decimal_of(known.unique()) or how.decimal)
+    column = ColumnPlan(name, "text", "ignored", n_missing=int(texts.isna().sum()))
+    number_format = replace(
+        number_format,
+        decimal=choices.decimal or decimal_of(known.unique()) or number_format.decimal,
+    )
     if known.empty:
         return replace(column, kind="empty", reason="it has no values")
     different = list(dict.fromkeys(known))
@@ -178,10 +201,10 @@ def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) ->
         return replace(column, kind="truth value", use="number", levels=values, numeric=True)
     sample = pd.Series(different, dtype=object)
     dates = np.mean([is_date(text) for text in different[:200]])
-    plain = as_numbers(sample, how.decimal, how.thousands).notna()
-    parsed = as_numbers(known, how.decimal, how.thousands).notna()
+    plain = as_numbers(sample, number_format.decimal, number_format.thousands).notna()
+    parsed = as_numbers(known, number_format.decimal, number_format.thousands).notna()
     if parsed.mean() >= AS_NUMBERS and not dates >= AS_NUMBERS:
-        found = _number(series, name, last, wishes, how)
+        found = _number(series, name, last, choices, number_format)
         odd = [text for text, is_number in zip(different, plain, strict=True) if not is_number]
         if odd and found.use == "number":
             count = int((~parsed).sum())
@@ -191,7 +214,7 @@ def _text(series: pd.Series, name: str, last: bool, wishes: Wishes, how: How) ->
         return found
     if dates >= AS_NUMBERS:
         return replace(column, kind="date", reason="dates or times")
-    texts = known_texts(series, how.na, words=True)
+    texts = known_texts(series, number_format.na, words=True)
     column = replace(column, n_missing=int(texts.isna().sum()))
     return _word_kind(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
 
@@ -220,13 +243,13 @@ def _word_kind(
     return replace(column, kind="category", use="category", levels=values)
 
 
-def _counted(series: pd.Series, column: ColumnPlan, how: How) -> ColumnPlan:
-    values = numbers_of(series, column, how)
+def _counted(series: pd.Series, column: ColumnPlan, number_format: NumberFormat) -> ColumnPlan:
+    values = numbers_of(series, column, number_format)
     known = values[np.isfinite(values)]
     column = replace(column, n_missing=len(values) - len(known))
     if len(known) > 1 and column.kind == "truth value" and (known == known[0]).all():
         said = "true" if known[0] else "false"
-        return replace(column, kind="constant", use="aside", reason=f"all its values are {said}")
+        return replace(column, kind="constant", use="ignored", reason=f"all its values are {said}")
     return column
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from clustertrust._errors import Message, literal
 from clustertrust._validation import check_choice, nearest_name
 from clustertrust.tables.doubts import with_doubts
-from clustertrust.tables.kinds import COUNTING, How, Wishes, kind_of
+from clustertrust.tables.kinds import COUNTING, ColumnChoices, NumberFormat, kind_of
 from clustertrust.tables.plan import (
     ENCODINGS,
     LEFT_OUT,
@@ -19,6 +20,7 @@ from clustertrust.tables.plan import (
     ColumnPlan,
     Problem,
     TablePlan,
+    override,
 )
 from clustertrust.tables.scales import choose_scale
 from clustertrust.tables.values import (
@@ -37,14 +39,17 @@ TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
 
 def look(
-    frame: pd.DataFrame, wishes: Wishes | None = None, *, reading: Sequence[str] = ()
+    frame: pd.DataFrame,
+    choices: ColumnChoices | None = None,
+    *,
+    reading: Sequence[str | Message] = (),
 ) -> TablePlan:
     """Look at a table of text and numbers, and plan what is done with each of its columns.
 
     Parameters
     ----------
     frame : DataFrame, one row per point
-    wishes : Wishes, optional; what is not said there is found
+    choices : ColumnChoices, optional; what is not said there is found
     reading : what was found out when the file was read; it is kept with the plan
 
     Returns
@@ -62,37 +67,41 @@ def look(
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame is a {type(frame).__name__}; give a pandas DataFrame.")
-    wishes = Wishes() if wishes is None else wishes
-    check_choice("scale", wishes.scale, ("auto", *SCALES))
-    check_choice("encode", wishes.encode, ENCODINGS)
-    check_choice("missing", wishes.missing, MISSING_RULES)
+    choices = ColumnChoices() if choices is None else choices
+    check_choice("scale", choices.scale, ("auto", *SCALES))
+    check_choice("encode", choices.encode, ENCODINGS)
+    check_choice("missing", choices.missing, MISSING_RULES)
     names = [str(name) for name in frame.columns]
-    how = How(wishes.na, wishes.decimal or _decimal(frame, wishes), wishes.thousands)
-    rows = odd_rows(frame, how)
+    number_format = NumberFormat(
+        choices.na, choices.decimal or _decimal(frame, choices), choices.thousands
+    )
+    rows = odd_rows(frame, number_format)
     points = frame.drop(index=frame.index[[at for at, _ in rows]]) if rows else frame
     looked = [
-        kind_of(points.iloc[:, j], name, j == len(names) - 1, wishes, how)
+        kind_of(points.iloc[:, j], name, j == len(names) - 1, choices, number_format)
         for j, name in enumerate(names)
     ]
     if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
         looked = [replace(looked[0], kind="number", use="number", reason="")]  # what else is there
-    columns = [_decide(column, len(points), wishes) for column in looked]
-    columns = _named_by(columns, points, wishes)
+    columns = [_decide(column, len(points), choices) for column in looked]
+    columns = _named_by(columns, points, choices)
     plan = TablePlan(
         tuple(columns),
-        encode=wishes.encode,
-        missing="skip" if (wishes.encode, wishes.missing) == ("match", "auto") else wishes.missing,
-        na=how.na,
-        decimal=how.decimal,
-        thousands=how.thousands,
+        encode=choices.encode,
+        missing="skip"
+        if (choices.encode, choices.missing) == ("match", "auto")
+        else choices.missing,
+        na=number_format.na,
+        decimal=number_format.decimal,
+        thousands=number_format.thousands,
         rows=tuple(rows),
         n_rows=len(frame),
         reading=tuple(reading),
     )
-    plan = replace(plan, problems=tuple(_problems(plan, points, names, wishes)))
+    plan = replace(plan, problems=tuple(_problems(plan, points, names, choices)))
     if plan.problems:
         return plan
-    scale, reason = wishes.scale, ""
+    scale, reason = choices.scale, ""
     if plan.is_mixed:
         scale, reason = "none", "Gower's distance divides numbers by their ranges"
     elif scale == "auto":
@@ -106,49 +115,55 @@ def _named(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
-def _decide(column: ColumnPlan, n: int, wishes: Wishes) -> ColumnPlan:
+def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
     """Return what is done with a column, by what it is and what was said."""
-    otherwise = f"keep=[{column.name!r}]" if _use_asked(column) != "aside" else ""
-    if column.name == wishes.id:
-        return replace(column, kind="id", use="id", reason="", said=True)
-    asked = (*wishes.use, *wishes.category)
-    if column.name in wishes.drop or (wishes.use and column.name not in asked):
-        return replace(column, use="aside", reason="left out as asked", said=True)
-    if column.name in (*wishes.use, *wishes.category, *wishes.keep):
+    otherwise = "keep" if _use_asked(column) != "ignored" else ""
+    if column.name == choices.id:
+        return replace(column, kind="id", use="id", reason="", user_decided=True)
+    asked = (*choices.use, *choices.category)
+    if column.name in choices.drop or (choices.use and column.name not in asked):
+        return replace(column, use="ignored", reason="left out as asked", user_decided=True)
+    if column.name in (*choices.use, *choices.category, *choices.keep):
         use = _use_asked(column)
-        reason = column.reason if column.use == "number" or use == "aside" else ""
-        return replace(column, use=use, reason=reason, said=True)
-    if column.use == "category" and wishes.encode == "drop":
-        return replace(column, use="aside", reason="a category", otherwise="encode='onehot'")
+        reason = column.reason if column.use == "number" or use == "ignored" else ""
+        return replace(column, use=use, reason=reason, user_decided=True)
+    if column.use == "category" and choices.encode == "drop":
+        return replace(column, use="ignored", reason="a category", override_hint="encode")
     if (
         column.kind == "category"
-        and column.use == "aside"
-        and wishes.encode in ("onehot", "match")
+        and column.use == "ignored"
+        and choices.encode in ("onehot", "match")
         and column.levels
     ):
         column = replace(column, use="category", reason="")
     share = column.n_missing / max(n, 1)
-    if column.use in ("number", "category") and share > TOO_MANY and wishes.missing != "mean":
+    if column.use in ("number", "category") and share > TOO_MANY and choices.missing != "mean":
         reason = f"{column.n_missing} of its {n} values are missing"
-        return replace(column, use="aside", reason=reason, otherwise=otherwise)
-    return replace(column, otherwise=otherwise) if column.use == "aside" else column
+        return replace(column, use="ignored", reason=reason, override_hint=otherwise)
+    return replace(column, override_hint=otherwise) if column.use == "ignored" else column
 
 
 def _use_asked(column: ColumnPlan) -> str:
-    """Return what a column that was asked for becomes; "aside" where it cannot be used."""
+    """Return what a column that was asked for becomes; "ignored" where it cannot be used."""
     if column.numeric and column.kind != "empty":
         return "number"
-    return "category" if len(column.levels) >= 2 else "aside"
+    return "category" if len(column.levels) >= 2 else "ignored"
 
 
-def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) -> list[ColumnPlan]:
+def _named_by(
+    columns: list[ColumnPlan], frame: pd.DataFrame, choices: ColumnChoices
+) -> list[ColumnPlan]:
     """Let a column of different ids name the rows, if nobody said which does.
 
     Names come before numbers, and row numbers last.
     """
-    if wishes.id is not None:
+    if choices.id is not None:
         return columns
-    ids = [j for j, c in enumerate(columns) if c.kind == "id" and c.use == "aside" and not c.said]
+    ids = [
+        j
+        for j, c in enumerate(columns)
+        if c.kind == "id" and c.use == "ignored" and not c.user_decided
+    ]
     order = sorted(ids, key=lambda j: (columns[j].numeric, columns[j].reason in COUNTING))
     for j in order:
         values = frame.iloc[:, j]
@@ -158,12 +173,12 @@ def _named_by(columns: list[ColumnPlan], frame: pd.DataFrame, wishes: Wishes) ->
     return columns
 
 
-def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
+def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
     """Return the mark before the decimals, by all texts of the table that prove one."""
     found = set()
     for j, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            texts = known_texts(frame.iloc[:, j].head(2000), wishes.na).dropna().unique()
+            texts = known_texts(frame.iloc[:, j].head(2000), choices.na).dropna().unique()
             found.add(decimal_of(texts))
     return "," if "," in found and "." not in found else "."
 
@@ -171,12 +186,12 @@ def _decimal(frame: pd.DataFrame, wishes: Wishes) -> str:
 # Rows
 
 
-def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
+def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
     """Return positions and reasons of rows that are no points: first units, last totals."""
     text = [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     if not text or len(frame) < 4:
         return []
-    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, how) else []
+    rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
     for at in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
         cells = known_texts(frame.iloc[at, text].astype(object)).dropna().str.casefold()
         if not any(cell.rstrip(":") in TOTALS for cell in cells):
@@ -188,19 +203,21 @@ def odd_rows(frame: pd.DataFrame, how: Any) -> list[tuple[int, str]]:
     return sorted(rows)
 
 
-def _has_units(frame: pd.DataFrame, text: Sequence[int], how: Any) -> bool:
+def _has_units(frame: pd.DataFrame, text: Sequence[int], number_format: Any) -> bool:
     """Return whether the first row holds units: only it keeps columns from being numbers."""
     changed = 0
     for j in text:
-        texts = known_texts(frame.iloc[:, j], how.na)
+        texts = known_texts(frame.iloc[:, j], number_format.na)
         rest = texts.iloc[1:].dropna()
-        is_number = as_numbers(rest.head(200), how.decimal, how.thousands).notna()
+        is_number = as_numbers(
+            rest.head(200), number_format.decimal, number_format.thousands
+        ).notna()
         if rest.empty or not is_number.all():
             continue
         first = texts.iloc[0]
         if not isinstance(first, str):
             continue
-        if as_numbers(texts.iloc[:1], how.decimal, how.thousands).notna().all():
+        if as_numbers(texts.iloc[:1], number_format.decimal, number_format.thousands).notna().all():
             return False
         changed += 1
     numbers = [j for j in range(frame.shape[1]) if j not in set(text)]
@@ -211,49 +228,46 @@ def _has_units(frame: pd.DataFrame, text: Sequence[int], how: Any) -> bool:
 
 
 def _problems(
-    plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], wishes: Wishes
+    plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], choices: ColumnChoices
 ) -> list[Problem]:
     """Return all that stands against clustering the table, each with what to do."""
     found = []
     given: Mapping[str, Sequence[str]] = {
-        "id": [] if wishes.id is None else [wishes.id],
-        "drop": wishes.drop,
-        "use": wishes.use,
-        "keep": wishes.keep,
-        "category": wishes.category,
+        "id": [] if choices.id is None else [choices.id],
+        "drop": choices.drop,
+        "use": choices.use,
+        "keep": choices.keep,
+        "category": choices.category,
     }
     for option, columns in given.items():
         for name in columns:
             if name not in names:
                 near = nearest_name(name, names)
-                told = f"{option}={name!r}: there is no such column{did_you_mean(name, names)}"
-                found.append(Problem(told, swap=None if near is None else (name, near)))
-    for name in dict.fromkeys((*wishes.use, *wishes.keep, *wishes.category)):
-        if name in (wishes.id, *wishes.drop):
-            told = (
-                f"The column {name!r} is named by use=…, keep=… or category=… and left out by "
-                "drop=… or id=…; decide for one."
+                problem = f": there is no such column{did_you_mean(name, names)}"
+                told = Message(f"{{{option}=}}{literal(problem)}", {option: name})
+                found.append(Problem(told, rename=None if near is None else (name, near)))
+    for name in dict.fromkeys((*choices.use, *choices.keep, *choices.category)):
+        if name in (choices.id, *choices.drop):
+            told = Message(
+                "is named by {use}, {keep} or {category} and left out by {drop} or {id}; decide "
+                "for one."
             )
-            found.append(Problem(told))
+            found.append(Problem(told.after(f"The column {name!r} ")))
     for column in plan.columns:
-        named = column.name in (*wishes.use, *wishes.keep, *wishes.category)
-        if named and column.use == "aside" and not found:
-            told = f"use={column.name!r}: it is {column.kind}, {column.reason}, and cannot be used."
-            found.append(Problem(told))
+        named = column.name in (*choices.use, *choices.keep, *choices.category)
+        if named and column.use == "ignored" and not found:
+            problem = f": it is {column.kind}, {column.reason}, and cannot be used."
+            found.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
     if found:
         return found
     if not plan.used:
-        told = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
-        usable = [c for c in plan.columns if c.otherwise and c.kind not in ("id", "constant")]
-        keep = ", or use some all the same with keep=…" if usable else ""
-        return [
-            Problem(
-                f"There is no column left to cluster ({told}). Name fewer with drop=… and id=…"
-                f"{keep}.",
-                usable[0].otherwise if usable else "",
-            )
-        ]
-    return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].said else []
+        reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
+        usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
+        keep = ", or use some all the same with {keep}" if usable else ""
+        told = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
+        remedy = override(usable[0].override_hint, [usable[0].name]) if usable else None
+        return [Problem(told.after(f"There is no column left to cluster ({reasons}). "), remedy)]
+    return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].user_decided else []
 
 
 def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
@@ -262,14 +276,17 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     values = plan.apply(frame).drop_duplicates()
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
-    aside = [c.name for c in plan.columns if c.use == "aside"]
+    aside = [c.name for c in plan.columns if c.use == "ignored"]
     others = f" Others were set aside: {', '.join(aside[:12])}." if aside else ""
     told = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
-        f"clusters would be its values, each with a score of 1.{others} To cluster it all the "
-        f"same, say keep=[{column.name!r}]; to use others too, name them with keep=…."
+        f"clusters would be its values, each with a score of 1.{others}"
     )
-    return [Problem(told, f"keep=[{column.name!r}]")]
+    remedy = Message(
+        " To cluster it all the same, say {keep=}; to use others too, name them with {keep}.",
+        {"keep": [column.name]},
+    )
+    return [Problem(remedy.after(told), ("keep", [column.name]))]
 
 
 def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:

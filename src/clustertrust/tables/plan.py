@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clustertrust._errors import Message, Wording, as_python, rendered
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.tables.values import (
     as_categories,
@@ -32,11 +33,12 @@ __all__ = [
     "ColumnPlan",
     "Problem",
     "TablePlan",
+    "override",
 ]
 
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, or nothing.
-USES = ("number", "category", "aside", "id")
+USES = ("number", "category", "ignored", "id")
 # What becomes of categories: columns of 0 and 1, nothing, or one column of texts ("match"), as
 # Gower's distance takes them.
 ENCODINGS = ("auto", "onehot", "drop", "match")
@@ -52,13 +54,13 @@ class Problem(NamedTuple):
     Attributes
     ----------
     text : what is wrong, and what to do
-    add : a parameter that helps, as `keep=['year']`; empty where there is none
-    swap : a name that was given and the one that was meant, where that is the help
+    suggested_option : a parameter that helps, with its value; None where there is none
+    rename : a name that was given and the one that was meant, where that is the help
     """
 
-    text: str
-    add: str = ""
-    swap: tuple[str, str] | None = None
+    text: Message
+    suggested_option: tuple[str, Any] | None = None
+    rename: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,29 +71,29 @@ class ColumnPlan:
     ----------
     name : of the column
     kind : one of `KINDS`
-    use : one of `USES`; "aside" columns are carried along and not clustered
+    use : one of `USES`; "ignored" columns are carried along and not clustered
     reason : why
-    otherwise : how to say otherwise, as a parameter; empty where it was said already
+    override_hint : the parameter that overrides it; empty where the user decided
     levels : of a category its values, of a truth value the texts for no and yes
     missing : numbers that stand for a missing value
     decimal : mark before its decimals where that is not the table's
     numeric : whether it could be used as a number
     n_missing : how many values are missing in the table that was looked at
-    said : whether the user decided it
-    check : why a person should check what is done with it; `otherwise` then says what to say
+    user_decided : whether the user decided it
+    check : why a person should check what is done with it; `override_hint` is then how to change it
     """
 
     name: str
     kind: str
     use: str
     reason: str = ""
-    otherwise: str = ""
+    override_hint: str = ""
     levels: tuple[str, ...] = ()
     missing: tuple[float, ...] = ()
     decimal: str = ""
     numeric: bool = False
     n_missing: int = 0
-    said: bool = False
+    user_decided: bool = False
     check: str = ""
 
     @property
@@ -131,7 +133,7 @@ class TablePlan:
     thousands: str | None = None
     rows: tuple[tuple[int, str], ...] = ()
     n_rows: int = 0
-    reading: tuple[str, ...] = ()
+    reading: tuple[str | Message, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
     problems: tuple[Problem, ...] = field(default=(), compare=False)
 
@@ -167,7 +169,7 @@ class TablePlan:
     def is_plain(self) -> bool:
         """Whether nothing was decided that the user does not know: all numbers, as they are."""
         told = (
-            column.said or (column.use, column.kind) == ("number", "number")
+            column.user_decided or (column.use, column.kind) == ("number", "number")
             for column in self.columns
         )
         odd = any(column.missing or column.n_missing or column.check for column in self.used)
@@ -245,16 +247,16 @@ class TablePlan:
         """Return the plan in a few lines."""
         return self.summary()
 
-    def summary(self, most: int = 12) -> str:
-        """Return the plan in a few lines."""
+    def summary(self, most: int = 12, wording: Wording = as_python) -> str:
+        """Return the plan in a few lines, with parameters in these words."""
         names = _listed([column.name for column in self.used], most)
-        lines = [f"Read: {'; '.join(self.reading)}."] if self.reading else []
+        lines = [f"Read: {self.read_as(wording)}."] if self.reading else []
         lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
             if found:
                 lines.append(f"{word}: {_listed(found, most)}.")
-        lines += self._set_aside(most)
+        lines += self._set_aside(most, wording)
         noted = [column for column in self.used if column.reason]
         lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
         if self.rows:
@@ -263,7 +265,11 @@ class TablePlan:
             lines.append(f"Rows left out: {shown}.")
         lines += self._missing(most)
         lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
-        return "\n".join([*lines, *self.to_check(most)])
+        return "\n".join([*lines, *self.to_check(most, wording)])
+
+    def read_as(self, wording: Wording = as_python) -> str:
+        """Return what was found out when the file was read, as text."""
+        return "; ".join(rendered(note, wording) for note in self.reading)
 
     def _missing(self, most: int) -> list[str]:
         """Return a line on missing values and what becomes of them."""
@@ -276,25 +282,28 @@ class TablePlan:
         counts = _listed([f"{column.name} {column.n_missing}" for column in lost], most)
         return [f"Missing values: {counts}; {rule}."]
 
-    def _set_aside(self, most: int) -> list[str]:
+    def _set_aside(self, most: int, wording: Wording) -> list[str]:
         """Return a line for each reason why columns are set aside."""
-        aside = [column for column in self.columns if column.use == "aside" and not column.said]
+        aside = [
+            column for column in self.columns if column.use == "ignored" and not column.user_decided
+        ]
         groups = list(_grouped((c, c.reason) for c in aside).items())
         lines = []
         for (reason, option), names in groups[:most]:
-            otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
+            remedy = _named(option, names, most, wording)
+            otherwise = f" To use {_it(names)}: {remedy}." if option else ""
             lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
         more = sum(len(names) for _, names in groups[most:])
         if more:
             lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
         return lines
 
-    def to_check(self, most: int = 12) -> list[str]:
+    def to_check(self, most: int = 12, wording: Wording = as_python) -> list[str]:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
             f"Please check {_listed(names, most)}: {reason}. "
-            f"If so, say {_named(option, names, most)}."
+            f"If so, say {_named(option, names, most, wording)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
 
@@ -309,6 +318,7 @@ class TablePlan:
             }
             for column in self.columns
         ]
+        kept["reading"] = [str(note) for note in self.reading]
         return dict(json.loads(json.dumps(kept)))
 
     @classmethod
@@ -335,7 +345,6 @@ class TablePlan:
 
 SCALES = ("none", "standard", "robust", "minmax")
 _PASSING = ("warnings", "problems")
-_WITHOUT_NAMES = {"encode": "encode='onehot'"}  # an option that is said of all columns
 _MEAN = "they take the column's mean"
 _RULES = {
     "auto": f"{_MEAN}; rows with more than half missing are left out",
@@ -351,14 +360,14 @@ def _column_from_json(kept: Any) -> ColumnPlan:
     _check_keys(kept, ColumnPlan, f"The column {kept['name']!r} of the plan")
     try:
         check_choice("kind", kept.get("kind", "number"), KINDS)
-        check_choice("use", kept.get("use", "aside"), USES)
+        check_choice("use", kept.get("use", "ignored"), USES)
     except ValueError as error:
         raise ValueError(f"The column {kept['name']!r} of the plan: {error}") from error
     values: dict[str, Any] = {
         "levels": tuple(str(value) for value in kept.get("levels", ())),
         "missing": tuple(float(value) for value in kept.get("missing", ())),
     }
-    return ColumnPlan(**({"kind": "number", "use": "aside"} | kept | values))
+    return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
 
 
 def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
@@ -368,14 +377,14 @@ def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
         raise ValueError(f"{told} has {odd!r}, which is not known; it may have {sorted(known)}.")
 
 
-def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.float64]:
+def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
     """Return a column as floats, NaN where a value is missing.
 
-    `how` has `na`, `decimal` and `thousands`.
+    `number_format` has `na`, `decimal` and `thousands`.
     """
     if column.kind == "truth value" and column.levels:
         no, yes = column.levels
-        texts = known_texts(series, how.na)
+        texts = known_texts(series, number_format.na)
         found = mapped(
             texts, lambda text: {no.casefold(): 0.0, yes.casefold(): 1.0}.get(str(text).casefold())
         )
@@ -386,12 +395,12 @@ def numbers_of(series: pd.Series, column: ColumnPlan, how: Any) -> NDArray[np.fl
         single = series.dtype == np.float32
         values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
     else:
-        texts = known_texts(series, how.na)
-        values = as_numbers(texts, column.decimal or how.decimal, how.thousands).to_numpy(
-            np.float64
-        )
+        texts = known_texts(series, number_format.na)
+        values = as_numbers(
+            texts, column.decimal or number_format.decimal, number_format.thousands
+        ).to_numpy(np.float64)
     absent = ~np.isfinite(values)
-    odd = [*column.missing, *(float(text) for text in how.na or () if is_number(text))]
+    odd = [*column.missing, *(float(text) for text in number_format.na or () if is_number(text))]
     if odd:
         absent |= np.isin(values, odd)
     return np.where(absent, np.nan, values) if absent.any() else values
@@ -422,7 +431,7 @@ def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str],
     """Return names of columns by their reason and by the option that says otherwise."""
     found: dict[tuple[str, str], list[str]] = {}
     for column, reason in columns:
-        found.setdefault((reason, column.otherwise.partition("=")[0]), []).append(column.name)
+        found.setdefault((reason, column.override_hint), []).append(column.name)
     return found
 
 
@@ -430,8 +439,15 @@ def _it(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "them"
 
 
-def _named(option: str, names: Sequence[str], most: int) -> str:
-    """Return a parameter with names as its value; too many are left to the reader."""
-    if option in _WITHOUT_NAMES:
-        return _WITHOUT_NAMES[option]
-    return f"{option}={list(names)!r}" if len(names) <= most else f"{option}=… with their names"
+def override(option: str, names: Sequence[str]) -> tuple[str, Any]:
+    """Return the parameter that overrides what was decided of columns, and its value."""
+    # encode is about all columns, other parameters name some
+    return (option, "onehot") if option == "encode" else (option, list(names))
+
+
+def _named(option: str, names: Sequence[str], most: int, wording: Wording) -> str:
+    """Return the parameter that overrides a decision; too many names are left to the reader."""
+    parameter, value = override(option, names)
+    if len(value) > most and parameter != "encode":
+        return f"{wording(parameter, None)} with their names"
+    return wording(parameter, repr(value))

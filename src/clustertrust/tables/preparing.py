@@ -46,7 +46,7 @@ def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     is_known = plan is not None  # then its reader has seen the warnings
     plan = plan or look(frame)
     if plan.problems:
-        raise ValueError(" ".join(problem.text for problem in plan.problems))
+        raise ValueError(" ".join(str(problem.text) for problem in plan.problems))
     for warning in () if is_known else plan.warnings:
         warn_user(warning)
     X = plan.apply(frame)
