@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clustertrust._errors import ParameterError
-    from clustertrust.answers import Answers, Decision, LearnedConfidence, Questions, ask, decide
+    from clustertrust.answers import (
+        Answers,
+        Decision,
+        LearnedConfidence,
+        Questions,
+        ask,
+        decide,
+        learn,
+    )
     from clustertrust.auditing import Audit, audit
     from clustertrust.building import build_ensemble
     from clustertrust.distances.metrics import Metric
@@ -65,6 +73,7 @@ __all__ = [
     "choose_k",
     "confidence",
     "decide",
+    "learn",
     "null_reference",
     "read_table",
     "select_above",
@@ -75,7 +84,7 @@ __all__ = [
 
 _HOMES = {
     "_errors": ("ParameterError",),
-    "answers": ("Answers", "Decision", "LearnedConfidence", "Questions", "ask", "decide"),
+    "answers": ("Answers", "Decision", "LearnedConfidence", "Questions", "ask", "decide", "learn"),
     "auditing": ("Audit", "audit"),
     "building": ("build_ensemble",),
     "distances.metrics": ("Metric",),
