@@ -299,6 +299,8 @@ class Confidence(Record):
         stored = [column for column in COLUMNS.values() if column.stored]
         ranges = {c.field: (-1, k - 1) if c.kind == "cluster" else c.limits for c in stored}
         ranges |= {"votes": (0, 1), "sampling_error": (0, 1), "reference_run": (0, R - 1)}
+        # No jackknife over R runs gives a score in [0, 1] a larger error.
+        ranges["standard_errors"] = (0, R)
         for name, (low, high) in ranges.items():
             values = getattr(self, name)
             values = np.nan if values is None else values
