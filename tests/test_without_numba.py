@@ -104,5 +104,5 @@ def test_all_numbers_are_those_of_the_compiled_kernels(without_numba):
 def test_one_warning_says_so(without_numba):
     messages = [message for message in without_numba["messages"] if "Numba" in message]
     assert len(messages) == 1
-    assert messages[0].startswith("RuntimeWarning: Numba cannot be imported")
+    assert messages[0].startswith("UserWarning: Numba cannot be imported")
     assert "pip install" in messages[0]
