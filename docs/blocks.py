@@ -136,7 +136,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return os.environ | {
         "PATH": path,
         "PYTHONPATH": source,
-        "COLUMNS": "80",
+        "COLUMNS": "200",
         "MPLBACKEND": "agg",
     }
 

@@ -104,6 +104,13 @@ class ColumnPlan:
         return [self.name] if self.use == "number" else []
 
 
+def _in_words(reason: str, wording: Wording) -> str:
+    """Return a reason of a plan, which is stored as text, with its option in these words."""
+    for name, value in (("na", "['none']"), ("scale", "'none'")):
+        reason = reason.replace(f"({name}={value} ", f"({wording(name, value)} ")
+    return reason
+
+
 @dataclass(frozen=True)
 class TablePlan:
     """What is done with a table before it is clustered.
@@ -258,13 +265,17 @@ class TablePlan:
                 lines.append(f"{word}: {_listed(found, most)}.")
         lines += self._set_aside(most, wording)
         noted = [column for column in self.used if column.reason]
-        lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
+        lines += [
+            f"Note on {column.name}: {_in_words(column.reason, wording)}."
+            for column in noted[:most]
+        ]
         if self.rows:
             counts = Counter(reason.removeprefix(LEFT_OUT) for _, reason in self.rows)
             shown = ", ".join(f"{count} ({reason})" for reason, count in counts.items())
             lines.append(f"Rows left out: {shown}.")
         lines += self._missing(most)
-        lines.append(f"Scale: {self.scale}{f', {self.scale_reason}' * bool(self.scale_reason)}.")
+        why = _in_words(self.scale_reason, wording)
+        lines.append(f"Scale: {self.scale}{f', {why}' * bool(why)}.")
         return "\n".join([*lines, *self.to_check(most, wording)])
 
     def read_as(self, wording: Wording = as_python) -> str:
