@@ -11,23 +11,23 @@ import click
 from scipy import sparse
 
 from clustertrust import Confidence
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
-from clustertrust.cli.printing import watched
+from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.files import format_of
 
 __all__ = ["for_cells", "for_graph", "graph_of", "is_h5ad", "runs_of", "score_graph"]
 
 
-def is_h5ad(data: str, columns: Columns) -> bool:
+def is_h5ad(data: str, columns: ReadOptions) -> bool:
     """Return whether the file is AnnData."""
     if data == "-" or Path(data).is_dir():  # a folder has no format of its own
         return False
     return (columns.format or format_of(data)) == "h5ad"
 
 
-def for_cells(method: Method, typed: Collection[str]) -> Method:
+def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
     """Return the method with the default for cells: Leiden, unless -k or --clusterer is typed."""
     if "clusterer" in typed or method.n_clusters is not None:
         return method
@@ -57,7 +57,7 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
     given = request.method.scoring()
     given |= {"geometry": given["geometry"] if "geometry" in request.typed else None}
     building = request.method.building()
-    if request.labels is not None or request.labels_column is not None:
+    if request.has_labels:
         building |= {} if "clusterer" in request.typed else {"clusterer": None}
     cells = cells_of(points.adata, request.columns.use_rep, None, given, building)
     if not cells.is_graph:
@@ -78,7 +78,7 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
         )
     method = request.method
     found: Confidence = graph.cluster(
-        runs_of(request), graph.scoring(for_graph(method.scoring(), request)), watched()
+        runs_of(request), graph.scoring(for_graph(method.scoring(), request)), is_interactive()
     )
     return found
 

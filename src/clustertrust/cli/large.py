@@ -17,13 +17,13 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
-from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
 from clustertrust.cli.points import ROW, Points, check_free, reading_of
 from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
+    is_interactive,
     name_of,
     plan_of,
     print_json,
@@ -32,11 +32,11 @@ from clustertrust.cli.printing import (
     score_settings,
     summary_fields,
     unscored,
-    watched,
     with_options,
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
 from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
 from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT, as_text
@@ -81,7 +81,7 @@ def large_source(request: ScoreRequest) -> PlannedTable | None:
     return plan_blocks(data, columns, names)
 
 
-def _check_blockwise(data: str, columns: Columns) -> None:
+def _check_blockwise(data: str, columns: ReadOptions) -> None:
     """Raise for reading options that do not work with blocks."""
     check_free(columns.id, data)
     given = {
@@ -110,8 +110,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
     table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building(request.checkpoint) | method.scoring()
-    settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=watched()))
-    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, watched())
+    settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=is_interactive()))
+    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, is_interactive())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
@@ -164,7 +164,7 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     _print_outcome(request, scored, tally, points, settings)
 
 
-def _plan_in_blocks(planned: PlannedTable, columns: Columns) -> TablePlan:
+def _plan_in_blocks(planned: PlannedTable, columns: ReadOptions) -> TablePlan:
     """Return the plan with what happens to missing values in blocks, where no row is left out."""
     plan = planned.plan
     if plan is None:
