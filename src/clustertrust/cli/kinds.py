@@ -122,7 +122,7 @@ class Numbers(click.ParamType[Any]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        """Return what was typed as whole numbers, rising."""
+        """Return what was typed as integers, rising."""
         if isinstance(value, tuple):
             return value
         found: list[int] = []

@@ -324,14 +324,16 @@ def _check_texts(source: CsvSource) -> None:
     if odd is not None:
         raise click.UsageError(
             f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
-            "laid out otherwise; write it so."
+            "laid out otherwise; save it in that format."
         )
     if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
         raise click.UsageError(
-            "--scheduler reads numbers such as 1234.5, without other marks; write them so."
+            "--scheduler reads numbers such as 1234.5, without other marks; save them in that format."
         )
     if len({text.layout.separator for text in source.texts}) > 1:
-        raise click.UsageError("--scheduler needs files with the same separator; write them so.")
+        raise click.UsageError(
+            "--scheduler needs files with the same separator; save them all with one."
+        )
 
 
 def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:
