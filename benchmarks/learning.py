@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.common import Row, blobs, clock
 from clustertrust import CAKE
-from clustertrust.answers import LearnedConfidence
+from clustertrust.answers import Answers, learn
 
 N = 10**6
 ANSWERS = 60
@@ -22,9 +22,9 @@ def run() -> Iterator[Row]:
     rng = np.random.default_rng(0)
     asked = rng.choice(N, ANSWERS, replace=False)
     right = rng.random(ANSWERS) < cake.scores_[asked] + 0.3
-    learned = LearnedConfidence()
-    fitted = clock(lambda: learned.fit(cake, asked, right), times=3)
-    scored = clock(lambda: learned.fit(cake, asked, right).scores, times=3)
+    answers = Answers.of(cake, asked, right=right)
+    fitted = clock(lambda: learn(cake, answers), times=3)
+    scored = clock(lambda: learn(cake, answers).scores, times=3)
     beside = "CAKE.fit, rms"
     what = f"{ANSWERS} answers, n=1,000,000, d=20"
     yield Row.faster(f"learning from {what}", fitted, beside, whole, None)

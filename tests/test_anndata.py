@@ -54,7 +54,7 @@ def test_kmeans_scores_are_the_estimators(adata):
 
 
 def test_all_columns_are_there_and_none_of_earlier_scores(adata):
-    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, fusion="refined")
+    clustertrust.anndata.score(adata, CAKE(3, n_runs=3, fusion="refined"))
     cake = CAKE(3, n_runs=3, fusion="refined", random_state=0).fit(X)
     assert {name for name in adata.obs if name.startswith("cake_")} == {
         f"cake_{name}" for name in cake.to_frame()
@@ -71,7 +71,8 @@ def test_leiden_is_the_default(adata):
     assert adata.uns["cake"]["clusterer"] == "leiden"
     assert_array_equal(adata.uns["cake"]["vary"]["resolution"], RESOLUTIONS)
     assert_array_equal(adata.obs["cake_score"], cake.scores_)
-    clustertrust.anndata.score(adata, n_runs=6, resample=0.9)
+    how = {"resample": 0.9, "agreement": "jaccard"}
+    clustertrust.anndata.score(adata, CAKE(clusterer="leiden", n_runs=6, **how))
     assert "vary" not in adata.uns["cake"]
 
 
@@ -101,37 +102,48 @@ def test_one_labelling_is_audited(adata):
     assert "cake_suggested" not in adata.obs
 
 
-def test_every_parameter_reaches_the_estimator(adata, monkeypatch):
+def test_every_parameter_reaches_the_estimator(adata):
     given = {
         "n_clusters": 3,
         "clusterer": "gmm",
         "n_runs": 4,
         "vary": {"n_clusters": [3]},
         "resample": 0.9,
-    }
-    given |= {
         "fusion": "product",
         "geometry": "exact",
         "metric": "cosine",
         "normalization": "affine",
+        "agreement": "jaccard",
+        "unassigned": "disagree",
+        "consensus": "best-reference",
+        "random_state": 7,
+        "n_jobs": 1,
+        "device": "cpu",
+        "verbose": True,
     }
-    given |= {"agreement": "jaccard", "unassigned": "disagree", "consensus": "best-reference"}
-    given |= {"random_state": 7, "n_jobs": 1, "verbose": True}
     seen = {}
 
     class Recorded(CAKE):
+        def __init__(self, n_clusters=None, **options):
+            super().__init__(n_clusters, **options)
+
+        @classmethod
+        def _get_param_names(cls):
+            return CAKE._get_param_names()
+
         def fit(self, X, y=None):
             seen.update(self.get_params(deep=False))
             return super().fit(X)
 
-    monkeypatch.setattr(clustertrust.cell_data, "CAKE", Recorded)
-    clustertrust.anndata.score(adata, **given)
-    assert {name: seen[name] for name in given} == given
+    given_cake = Recorded(**given)
+    clustertrust.anndata.score(adata, given_cake)
+    assert seen == given
+    assert not hasattr(given_cake, "scores_")
 
 
 def test_a_file_and_back(adata, tmp_path):
     how = {"vary": {"max_iter": [1, 300]}, "resample": 0.9, "unassigned": "disagree"}
-    clustertrust.anndata.score(adata, n_clusters=3, n_runs=3, **how)
+    clustertrust.anndata.score(adata, CAKE(3, n_runs=3, **how))
     adata.write_h5ad(tmp_path / "a.h5ad")
     back = anndata.read_h5ad(tmp_path / "a.h5ad")
     pd.testing.assert_frame_equal(back.obs, adata.obs)
@@ -150,7 +162,7 @@ def test_a_copy_leaves_the_original_alone(adata):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
 def test_the_matrix_itself_dense_or_sparse(kind):
     cells = AnnData(kind(X))
-    clustertrust.anndata.score(cells, use_rep="X", n_clusters=3, n_runs=3, geometry="rms")
+    clustertrust.anndata.score(cells, CAKE(3, n_runs=3, geometry="rms"), use_rep="X")
     assert_allclose(
         cells.obs["cake_score"],
         CAKE(3, n_runs=3, geometry="rms", random_state=0).fit(X).scores_,
@@ -234,7 +246,12 @@ def test_categories_of_numbers_are_in_their_order(adata):
             ValueError,
             "one labelling is audited: leave out n_cl",
         ),
-        ({"labels": "km2", "agreement": "jaccard"}, ValueError, "leave out agreement"),
+        ({"labels": "km2", "cake": CAKE(agreement="jaccard")}, ValueError, "leave out agreement"),
+        ({"labels": ["km2", "km3"], "cake": CAKE(vary={"n": [1]})}, ValueError, "leave out vary"),
+        ({"labels": ["km2", "km3"], "n_runs": 20}, ValueError, "leave out n_runs"),
+        ({"cake": CAKE(3), "n_clusters": 4}, ValueError, "cake says how .* leave out n_clusters"),
+        ({"cake": CAKE(3), "n_runs": 4}, ValueError, "cake says how .* leave out n_runs"),
+        ({"cake": 3}, TypeError, "cake=3 must be an estimator"),
         ({"labels": ["km2"]}, ValueError, "at least 2"),
         (
             {"labels": ["km2", "km3"], "n_clusters": 3, "n_runs": 5},
@@ -243,7 +260,7 @@ def test_categories_of_numbers_are_in_their_order(adata):
         ),
         ({"labels": ["km2", "km3"], "random_state": 7}, ValueError, "leave out random_state"),
         ({"key_added": "a/b"}, ValueError, "key_added='a/b' must be a name without '/'"),
-        ({"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
+        ({"cake": CAKE(clusterer="kmean")}, ValueError, "clusterer='kmean' is not known"),
     ],
 )
 def test_wrong_use_is_told(adata, given, error, told):
@@ -336,24 +353,49 @@ def test_labels_along_the_graph(blood):
     how = {"geometry": Graph(weights=True), "agreement": "jaccard"}
     expected = confidence(weights_of(blood), blood.obs[several], **how)
     cells = clustertrust.anndata.score(
-        blood, labels=several, key_added="two", agreement="jaccard", copy=True
+        blood, CAKE(agreement="jaccard"), labels=several, key_added="two", copy=True
     )
     assert_array_equal(cells.obs["two_score"], expected.scores)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_clusters": 5}, {"use_rep": "X_pca"}, {"geometry": "rms"}, {"clusterer": "kmeans"}],
+    [
+        {"n_clusters": 5, "n_runs": 2},
+        {"use_rep": "X_pca", "n_runs": 2},
+        {"cake": CAKE(clusterer="leiden", geometry="rms", n_runs=2)},
+        {"cake": CAKE(clusterer="leiden", geometry=Graph(10), n_runs=2)},
+        {"cake": CAKE(n_runs=2)},
+    ],
     ids=str,
 )
 def test_what_needs_coordinates_takes_them(blood, options):
     cells = blood.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clustertrust.anndata.score(cells, n_runs=2, **options)
+        clustertrust.anndata.score(cells, **options)
     assert cells.uns["cake"]["use_rep"] == "X_pca"
     with pytest.raises(ValueError, match=r"neighbors_key='neighbors' names a graph, and .*needs"):
-        clustertrust.anndata.score(cells, neighbors_key="neighbors", n_runs=2, **options)
+        clustertrust.anndata.score(cells, neighbors_key="neighbors", **options)
+
+
+def test_settings_of_a_graph_come_from_the_estimator(blood):
+    leiden = CAKE(clusterer="leiden", n_runs=4, fusion="product", geometry=Graph(n_steps=2))
+    cells = clustertrust.anndata.score(blood, leiden, random_state=3, copy=True)
+    assert cells.uns["cake"]["fusion"] == "product"
+    assert (cells.uns["cake"]["agreement"], cells.uns["cake"]["random_state"]) == ("jaccard", 3)
+    other = leiden.set_params(geometry=Graph(n_steps=5), random_state=3)
+    again = clustertrust.anndata.score(blood, other, copy=True)
+    assert_array_equal(again.obs["cake_stability"], cells.obs["cake_stability"])
+    assert (again.obs["cake_geometry"] != cells.obs["cake_geometry"]).any()
+
+
+def test_settings_of_an_audit_come_from_the_estimator(blood):
+    settings = CAKE(n_runs=8, fusion="product", normalization="clip", random_state=0)
+    cells = clustertrust.anndata.score(blood, settings, labels="louvain", copy=True)
+    how = {"geometry": Graph(weights=True), "fusion": "product", "normalization": "clip"}
+    expected = audit(weights_of(blood), blood.obs["louvain"], n_runs=8, random_state=0, **how)
+    assert_array_equal(cells.obs["cake_score"], expected.scores)
 
 
 def test_another_graph_by_its_key(blood):

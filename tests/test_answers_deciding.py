@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_answers import table_of
 
-from clustertrust import CAKE, LearnedConfidence
-from clustertrust.answers import Answers, ask, decide
+from clustertrust import CAKE
+from clustertrust.answers import Answers, ask, decide, learn
 from clustertrust.answers.deciding import spent_on_learning
 from clustertrust.answers.drawing import draw_p_value
 from clustertrust.answers.posterior import covariance
@@ -76,7 +76,7 @@ def test_answers_of_random_points_do_not_say_what_else_is_asked(cancer):
 
 def test_points_that_teach_lower_the_variance_as_the_docstring_says():
     table, X = table_of(40)
-    learned = LearnedConfidence().fit(table, [], [], X=X)
+    learned = learn(table, Answers.of(table, [], right=[]), X=X)
     points, p = learned.features(np.arange(40)), learned.scores
     h = p * (1 - p)
     C = covariance(points, points, 2.0)
@@ -114,7 +114,7 @@ def test_chosen_questions_teach_more_than_random_ones(cancer):
         for n_random in (20, 0):
             at = ask(cake, 20, n_random=n_random, random_state=seed).positions
             rest = np.setdiff1d(np.arange(569), at)
-            scores = LearnedConfidence().fit(cake, at, right[at]).scores
+            scores = learn(cake, Answers.of(cake, at, right=right[at])).scores
             values.append(auroc(scores[rest], right[rest]))
         gains.append(values[1] - values[0])
     assert np.mean(gains) > 0
@@ -188,7 +188,7 @@ def test_skipped_questions_count_as_wrong_in_the_guarantee(cancer):
     assert decide(cake, questions.answered(right), risk=0.1).guaranteed
     right[:20] = None
     found = decide(cake, questions.answered(right), risk=0.1)
-    assert found.learned.n_answers_ == 40
+    assert found.learned.n_answers == 40
     assert found.cut.errors[-1] == 20
     assert not found.guaranteed
 

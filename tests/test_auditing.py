@@ -377,7 +377,7 @@ def test_it_is_a_confidence(found, tmp_path):
     found.report(tmp_path / "page.html", X, threshold=0.4)
     assert "verdict on setosa" in (tmp_path / "page.html").read_text(encoding="utf-8")
     table = found.clusters()
-    assert table["rather another"].loc["virginica"] >= 1
+    assert table["other label suggested"].loc["virginica"] >= 1
     assert table["mean score"].loc["setosa"] == pytest.approx(
         np.nanmean(found.scores[found.to_frame()["label"] == "setosa"])
     )

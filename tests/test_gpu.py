@@ -288,7 +288,7 @@ def test_without_a_gpu_the_reason_is_given(monkeypatch):
 
     monkeypatch.setattr(_cupy, "cupy", missing)
     with pytest.raises(
-        ValueError, match=r"device='cuda' cannot be had here: CuPy cannot be imported"
+        ValueError, match=r"device='cuda' is not available: CuPy cannot be imported"
     ):
         CAKE(3, device="cuda").fit(X)
 
@@ -306,9 +306,9 @@ def test_without_a_gpu_the_reason_is_given(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"device": "gpu"}, "device='gpu' is not known; choose one of"),
-        ({"device": "cuda-half"}, "device='cuda-half' is not known; choose one of"),
-        ({"device": "cpu-double"}, "device='cpu-double' is not known; choose one of"),
+        ({"device": "gpu"}, "device='gpu' is not known; .*choose one of"),
+        ({"device": "cuda-half"}, "device='cuda-half' is not known; .*choose one of"),
+        ({"device": "cpu-double"}, "device='cpu-double' is not known; .*choose one of"),
     ],
 )
 def test_bad_settings(settings, message):

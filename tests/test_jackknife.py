@@ -7,7 +7,9 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from clustertrust import confidence
+from clustertrust.fusion import Fusion, Product
 from clustertrust.scoring.jackknife import standard_errors
+from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability
 
 # Some of the runs drawn below have a cluster more than others, and some points are in fewer than
@@ -117,15 +119,10 @@ def test_no_error_where_every_score_is_clipped_to_0():
 
 def test_silhouettes_far_from_0_lose_no_digits():
     # Spread of 1e-8 around 0.99: a variance by mean of squares less square of mean would be noise.
-    from clustertrust.fusion import product as product_of
-    from clustertrust.geometry.component import clip
-    from clustertrust.scoring.jackknife import standard_errors
-    from clustertrust.stability import Stability
-
     s = 0.99 + 1e-8 * np.arange(6.0)[None]
     sums = np.full((1, 6), 5.0)  # every pair agrees
     stability = Stability(np.ones(1), sums, np.array([6]), np.ones((1, 6), dtype=bool))
-    found = standard_errors(np.array([0]), stability, s, clip, product_of)
+    found = standard_errors(np.array([0]), stability, s, Scoring(Product()))
     steps = np.array([np.delete(np.arange(6.0), r) for r in range(6)])
     theta = steps.mean(axis=1) - steps.std(axis=1)  # in units of 1e-8
     assert found == pytest.approx(1e-8 * np.sqrt(5 * theta.var()), rel=1e-6)
@@ -150,11 +147,12 @@ def test_stability_without_a_run_stays_a_share():
     assert plain.max() > 1.0
     seen = []
 
-    def fuse(c, g):
-        seen.append(c)
-        return c
+    class Seen(Fusion):
+        def __call__(self, c, g, *more):
+            seen.append(c)
+            return c
 
-    standard_errors(np.arange(1000), given, np.zeros((1000, 3)), lambda mean, std: mean, fuse)
+    standard_errors(np.arange(1000), given, np.zeros((1000, 3)), Scoring(Seen()))
     assert sum(map(len, seen)) == 1000
     assert min(c.min() for c in seen) == 0.0
     assert max(c.max() for c in seen) == 1.0

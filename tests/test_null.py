@@ -441,7 +441,7 @@ def test_bad_data():
         null_reference(np.ones((10, 2)), 3)
     with pytest.raises(TypeError, match="families='box' must be a sequence of names"):
         null_reference(BLOBS, 3, families="box")
-    with pytest.raises(ValueError, match="n_runs='auto': surrogates need a number"):
+    with pytest.raises(ValueError, match="n_runs='auto' does not suit surrogates; give a number"):
         null_reference(BLOBS, 3, n_runs="auto")
     with pytest.raises(ValueError, match="missing or infinite"):
         null_reference(np.where(BLOBS > 5, np.nan, BLOBS), 3)

@@ -295,11 +295,8 @@ def test_annotations_have_the_reason(fitted, tmp_path):
     adata = anndata.AnnData(X.copy())
     clustertrust.anndata.score(
         adata,
+        CAKE(4, n_runs=8, clusterer="kmeans-random", random_state=0),
         use_rep="X",
-        n_clusters=4,
-        n_runs=8,
-        clusterer="kmeans-random",
-        random_state=0,
         threshold=0.4,
     )
     expected = cake.to_frame(0.4)

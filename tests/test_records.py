@@ -53,7 +53,7 @@ def back(path, record):
         *(None, True, 3, 2.5, "text", [1, [2]], (1, ("a", None)), {"a": {"array": 1}}, np.int64(3)),
         *({"dict": (1,), "Pair": []}, Bent(2.0, Bent()), {"a/b": 1, "a": {"b": 2}}),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_values_come_back_as_they_were(tmp_path, more):
     found = back(tmp_path / "x", Pair(np.arange(3.0), None, more)).more
@@ -79,7 +79,7 @@ def test_arrays_come_back_as_they_were_and_are_stored_once(tmp_path):
 @pytest.mark.parametrize(
     "value",
     [Unknown(), KMeans(), print, object(), {1: 2}, np.array([object()]), Bent(by=Unknown()), {1}],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_registered_is_not_stored(tmp_path, value):
     assert not can_be_stored(value)

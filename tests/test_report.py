@@ -488,3 +488,13 @@ def test_text_in_the_data_is_shown_by_original(tmp_path):
     with pytest.raises(ValueError, match=r"not numbers: \['city'\]\. Show .* original=…"):
         write_report(tmp_path / "page.html", table, X)
     write_report(tmp_path / "page.html", table, X[["size"]], original=X)
+
+
+def test_an_option_that_a_page_does_not_have_is_an_error(tmp_path):
+    with pytest.raises(TypeError, match=r"'titel' is not an option of a page; choose from .*title"):
+        build_report(table(), titel="Iris")
+    cake = CAKE(3, n_runs=3, random_state=0).fit(load_iris().data)
+    for source in (cake, cake.confidence_):
+        with pytest.raises(TypeError, match="'titel' is not an option"):
+            source.report(tmp_path / "page.html", titel="Iris")
+    assert not (tmp_path / "page.html").exists()

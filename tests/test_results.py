@@ -5,12 +5,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from extras import extra
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from clustertrust import CAKE, Confidence, confidence
+from clustertrust import CAKE, Confidence, columns, confidence
 from clustertrust._notebook import confidence_html
 from clustertrust._shares import percents
+from clustertrust.columns import Column
 from clustertrust.reasons import first_threshold
+from clustertrust.report import build_report
+from clustertrust.report.packing import unpack
 from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
 
 pl = extra("polars")
@@ -559,3 +562,18 @@ def test_votes_in_an_explanation_add_up_to_100():
     text = str(confidence(X, labels).explain(4))
     shares = [int(share) for share in re.findall(r"(\d+)% for", text)]
     assert sorted(shares, reverse=True) == [67, 17, 16]
+
+
+def test_a_column_is_added_in_one_list_and_where_it_is_computed(monkeypatch):
+    """Tables, summaries and pages read the list of columns; nothing else names them."""
+    doubt = Column("doubt", stored=False, listed=True, averaged=True)
+    monkeypatch.setitem(columns.COLUMNS, "doubt", doubt)
+    monkeypatch.setattr(Confidence, "doubt", property(lambda self: 1 - self.scores), raising=False)
+    result = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
+    table = result.to_frame()
+    assert_allclose(table["doubt"], 1 - table["score"])
+    assert "doubt" in ambiguous_points(result)
+    assert_allclose(by_cluster(result)["mean doubt"], 1 - by_cluster(result)["mean score"])
+    contents = build_report(table)
+    assert "doubt" in contents["columns"]
+    assert_allclose(unpack(contents["rows"]["doubt"]), table["doubt"], atol=1e-6)

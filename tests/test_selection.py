@@ -180,16 +180,8 @@ def test_adaptive_is_the_plain_loop(init, geometry, average):
     X, scores = noisy()
     seeds = [123, 124, 125]
     clusterer = "kmeans" if init == "k-means++" else "kmeans-random"
-    found = quiet(
-        X,
-        scores,
-        3,
-        clusterer=clusterer,
-        random_state=seeds,
-        geometry=geometry,
-        average=average,
-        n_jobs=1,
-    )
+    refit = CAKE(3, clusterer=clusterer, random_state=seeds, geometry=geometry, n_jobs=1)
+    found = quiet(X, scores, refit, average=average)
     curve = plain_loop(
         X,
         scores,
@@ -213,7 +205,7 @@ def test_adaptive_is_the_plain_loop(init, geometry, average):
 
 def test_record_and_frame():
     X, scores = noisy()
-    found = select_adaptive(X, scores, 2, n_restarts=2, n_jobs=1)
+    found = select_adaptive(X, scores, 2, n_restarts=2)
     frame = found.to_frame()
     assert frame.columns.tolist() == [
         "coverage",
@@ -239,7 +231,7 @@ def test_sizes_are_rounded_half_to_even_on_paper_not_in_binary():
     X = np.random.default_rng(0).normal(size=(45, 2))
     # 0.7 · 45 is 31.499999999999996 in floating point, and 31.5 rounds to 32; 0.5 · 45 = 22.5
     # rounds to 22
-    found = quiet(X, np.arange(45), 2, coverages=[0.7, 0.5, 0.9, 0.7], n_restarts=1, n_jobs=1)
+    found = quiet(X, np.arange(45), 2, coverages=[0.7, 0.5, 0.9, 0.7], n_restarts=1)
     assert found.coverages.tolist() == [0.5, 0.7, 0.9]
     assert found.sizes.tolist() == [22, 32, 40]
 
@@ -247,7 +239,7 @@ def test_sizes_are_rounded_half_to_even_on_paper_not_in_binary():
 def test_equal_silhouettes_keep_more_points():
     X = np.repeat([[0.0, 0.0], [3.0, 4.0]], 10, axis=0)  # silhouette 1 at every coverage
     scores = np.tile(np.arange(10), 2)
-    found = quiet(X, scores, 2, coverages=[0.4, 0.6, 0.8], n_jobs=1)
+    found = quiet(X, scores, 2, coverages=[0.4, 0.6, 0.8])
     assert_array_equal(found.silhouettes, 1)
     assert found.coverage == 0.8
 
@@ -257,18 +249,13 @@ def test_macro_gives_small_clusters_their_say():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 1, (180, 2)), rng.normal([9, 0], 0.2, (20, 2))])
     scores = np.r_[1 - np.linalg.norm(X[:180], axis=1) / 10, rng.uniform(0.95, 1, 20)]
-    plain, macro = (
-        quiet(X, scores, 2, average=average, n_jobs=1, random_state=0)
-        for average in ("plain", "macro")
-    )
+    plain, macro = (quiet(X, scores, 2, average=average) for average in ("plain", "macro"))
     assert_array_equal(plain.sizes, macro.sizes)
     assert (
         macro.silhouettes > plain.silhouettes + 0.01
     ).all()  # the small tight cluster counts as one half
-    equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], n_jobs=1)
-    same = quiet(
-        np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro", n_jobs=1
-    )
+    equal = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0])
+    same = quiet(np.vstack([X[:20], X[180:]]), np.arange(40), 2, coverages=[1.0], average="macro")
     assert_allclose(equal.silhouettes, same.silhouettes)  # clusters of equal size
 
 
@@ -288,7 +275,6 @@ def test_plain_and_macro_may_choose_differently():
             2,
             coverages=[0.4, 0.7, 1.0],
             average=average,
-            n_jobs=1,
         ).coverage
         for average in ("plain", "macro")
     ]
@@ -302,9 +288,10 @@ def test_plain_and_macro_may_choose_differently():
 def test_the_authors_choice(name, k, retained):
     """adaptive_filtering.csv and adaptive_filtering_notebook_only.csv, column `retained`."""
     X = paper_set(name)[0]
-    random_init = {"clusterer": "kmeans-random", "geometry": "centroid", "n_jobs": 1}
-    scores = CAKE(k, random_state=list(range(20)), **random_init).fit(X).scores_
-    assert quiet(X, scores, k, random_state=[123, 124, 125], **random_init).mask.sum() == retained
+    random_init = CAKE(k, clusterer="kmeans-random", geometry="centroid", n_jobs=1)
+    scores = random_init.set_params(random_state=list(range(20))).fit(X).scores_
+    refit = random_init.set_params(random_state=[123, 124, 125])
+    assert quiet(X, scores, refit).mask.sum() == retained
 
 
 def test_warns_at_the_edges_of_the_grid():
@@ -315,15 +302,15 @@ def test_warns_at_the_edges_of_the_grid():
     with pytest.warns(
         UserWarning, match=r"coverage chosen, 0.4, is the smallest of the grid.*smaller ones"
     ) as told:
-        select_adaptive(X, scores, 4, n_jobs=1)
+        select_adaptive(X, scores, 4)
     assert told[0].filename == __file__
     X, scores = noisy()
     with pytest.warns(
         UserWarning, match=r"coverage chosen, 0.5, is the largest of the grid.*larger ones"
     ):
-        select_adaptive(X, -scores, 2, coverages=[0.3, 0.4, 0.5], n_jobs=1)  # the noise first
-    select_adaptive(X, -scores, 2, coverages=[0.2, 1.0], n_jobs=1)  # nothing lies beyond 1
-    select_adaptive(X, scores, 2, coverages=[0.5], n_jobs=1)  # there was no choice
+        select_adaptive(X, -scores, 2, coverages=[0.3, 0.4, 0.5])  # the noise first
+    select_adaptive(X, -scores, 2, coverages=[0.2, 1.0])  # nothing lies beyond 1
+    select_adaptive(X, scores, 2, coverages=[0.5])  # there was no choice
 
 
 def test_points_without_a_score():
@@ -332,13 +319,13 @@ def test_points_without_a_score():
     with pytest.warns(
         UserWarning, match=r"Only 141 of 201 points have a score.*\[0.75, 0.9\] are left out"
     ):
-        found = quiet(X, scores, 2, coverages=[0.4, 0.5, 0.6, 0.75, 0.9], n_jobs=1)
+        found = quiet(X, scores, 2, coverages=[0.4, 0.5, 0.6, 0.75, 0.9])
     assert found.coverages.tolist() == [0.4, 0.5, 0.6]
     assert not found.mask[:60].any()
     with pytest.raises(
         ValueError, match=r"coverages=0.8 keeps 161 points and only 141 of 201 have a score"
     ):
-        select_adaptive(X, scores, 2, coverages=[0.8], n_jobs=1)
+        select_adaptive(X, scores, 2, coverages=[0.8])
 
 
 @few
@@ -346,9 +333,9 @@ def test_points_without_a_score():
 def test_ties_are_broken_once_for_all_coverages(seed):
     X = np.arange(12.0)[:, None] ** 2
     scores = np.repeat([1.0, 0.5, 0.0], 4)
-    options = {"n_restarts": 1, "random_state": seed, "n_jobs": 1}
+    refit = CAKE(2, random_state=seed, n_jobs=1)
     # One coverage at a time: the cuts fall among the four points of score 0.5.
-    masks = [quiet(X, scores, 2, coverages=[m / 12], **options).mask for m in (6, 7, 8)]
+    masks = [quiet(X, scores, refit, coverages=[m / 12], n_restarts=1).mask for m in (6, 7, 8)]
     assert [mask.sum() for mask in masks] == [6, 7, 8]
     assert (masks[0] <= masks[1]).all()
     assert (masks[1] <= masks[2]).all()
@@ -357,25 +344,37 @@ def test_ties_are_broken_once_for_all_coverages(seed):
 def test_any_clusterer_kind_of_data_and_number_of_threads():
     X, scores = noisy()
     coverages = [0.5, 0.6, 0.7]
-    by_name = quiet(X, scores, 2, coverages=coverages, n_jobs=1)
-    assert_array_equal(
-        by_name.by_restart, quiet(X, scores, 2, coverages=coverages, n_jobs=2).by_restart
-    )
-    given_one = quiet(X, scores, None, clusterer=KMeans(2, n_init=1), coverages=coverages, n_jobs=1)
-    assert_array_equal(by_name.by_restart, given_one.by_restart)
-    framed = quiet(pd.DataFrame(X), pd.Series(scores), 2, coverages=coverages, n_jobs=1)
+    by_name = quiet(X, scores, 2, coverages=coverages)
+    for refit in (
+        CAKE(2, random_state=0, n_jobs=2),
+        CAKE(clusterer=KMeans(2, n_init=1), random_state=0),
+    ):
+        assert_array_equal(
+            by_name.by_restart, quiet(X, scores, refit, coverages=coverages).by_restart
+        )
+    framed = quiet(pd.DataFrame(X), pd.Series(scores), 2, coverages=coverages)
     assert_array_equal(by_name.mask, framed.mask)
-    thin = quiet(sparse.csr_matrix(X), scores, 2, coverages=coverages, n_jobs=1)
+    thin = quiet(sparse.csr_matrix(X), scores, 2, coverages=coverages)
     assert_allclose(by_name.by_restart, thin.by_restart, atol=1e-9)
-    linked = quiet(
-        X, scores, 2, clusterer="agglomerative", n_restarts=1, coverages=coverages, n_jobs=1
-    )
+    linkage = CAKE(2, clusterer="agglomerative")
+    linked = quiet(X, scores, linkage, n_restarts=1, coverages=coverages)
     Y = X[select_top(scores, 0.7)]
     expected = silhouette_samples(Y, AgglomerativeClustering(2).fit_predict(Y)).mean()
     assert select_top(scores, 0.7).sum() == 140
-    alone = quiet(X, scores, 2, coverages=[140 / 201], clusterer="agglomerative", n_restarts=1)
+    alone = quiet(X, scores, linkage, coverages=[140 / 201], n_restarts=1)
     assert_allclose(alone.silhouettes, [expected], atol=1e-9)
     assert linked.by_restart.shape == (3, 1)
+
+
+def test_refits_and_silhouettes_use_the_metric_of_the_estimator():
+    X, scores = noisy()
+    city = CAKE(2, clusterer="agglomerative", metric="manhattan")
+    found = quiet(X, scores, city, coverages=[140 / 201], n_restarts=1)
+    Y = X[select_top(scores, 0.7)]
+    linkage = AgglomerativeClustering(2, metric="manhattan", linkage="average")
+    labels = linkage.fit_predict(Y)
+    expected = silhouette_samples(Y, labels, metric="manhattan").mean()
+    assert_allclose(found.silhouettes, [expected], atol=1e-9)
 
 
 @pytest.mark.parametrize("average", ["plain", "macro"])
@@ -388,23 +387,22 @@ def test_points_that_a_refit_leaves_out_do_not_count(average):
     def refit(Y, rng):
         return labels
 
-    options = {"coverages": [1.0], "n_restarts": 2, "average": average, "n_jobs": 1}
-    found = select_adaptive(X, np.arange(6), None, clusterer=refit, **options)
+    options = {"coverages": [1.0], "n_restarts": 2, "average": average}
+    found = select_adaptive(X, np.arange(6), CAKE(clusterer=refit), **options)
     assert_allclose(found.by_restart, expected)
-    nothing = select_adaptive(
-        X, np.arange(6), None, clusterer=lambda Y, rng: np.full(6, -1), **options
-    )
+    nobody = CAKE(clusterer=lambda Y, rng: np.full(6, -1))
+    nothing = select_adaptive(X, np.arange(6), nobody, **options)
     assert_array_equal(nothing.by_restart, 0)
 
 
 def test_auto_geometry_is_settled_once(monkeypatch):
     monkeypatch.setattr("clustertrust.geometry.auto.EXACT_POINTS", 150)
     X, scores = noisy()
-    auto = quiet(X, scores, 2, coverages=[0.5, 0.9], n_jobs=1)  # 100 and 181 points, of 201
+    auto = quiet(X, scores, 2, coverages=[0.5, 0.9])  # 100 and 181 points, of 201
     assert auto.geometry == "rms"
     assert_array_equal(
         auto.by_restart,
-        quiet(X, scores, 2, coverages=[0.5, 0.9], geometry="rms", n_jobs=1).by_restart,
+        quiet(X, scores, CAKE(2, geometry="rms", random_state=0), coverages=[0.5, 0.9]).by_restart,
     )
 
 
@@ -416,8 +414,8 @@ def test_auto_geometry_is_settled_once(monkeypatch):
             ValueError,
             r"average='median' is not known; choose one of \['macro', 'plain'\]",
         ),
-        ({"geometry": "round"}, ValueError, r"geometry='round' is not known"),
-        ({"clusterer": "k"}, ValueError, r"clusterer='k' is not known"),
+        ({"cake": CAKE(2, geometry="round")}, ValueError, r"geometry='round' is not known"),
+        ({"cake": CAKE(2, clusterer="k")}, ValueError, r"clusterer='k' is not known"),
         ({"coverages": []}, ValueError, r"coverages is empty"),
         (
             {"coverages": [0.5, 70]},
@@ -429,17 +427,20 @@ def test_auto_geometry_is_settled_once(monkeypatch):
         ({"coverages": "all"}, TypeError, r"coverages='all' must be a sequence"),
         ({"coverages": [0.001]}, ValueError, r"coverages=0.001 keeps 0 of 201 points; at least 2"),
         ({"n_restarts": 0}, ValueError, r"n_restarts=0 must be at least 1"),
-        ({"random_state": [1, 2]}, ValueError, r"random_state has 2 seeds"),
+        ({"cake": CAKE(2, random_state=[1, 2])}, ValueError, r"random_state has 2 seeds"),
         (
-            {"n_clusters": 50, "coverages": [0.2]},
+            {"cake": 50, "coverages": [0.2]},
             ValueError,
             r"n_clusters=50 is more than the 40 points",
         ),
+        ({"cake": CAKE(2, resample=0.8)}, ValueError, r"resample=0.8 is not used: re-fits"),
+        ({"cake": CAKE(2, metric="precomputed")}, ValueError, r"has no coordinates of points"),
+        ({"cake": KMeans(2)}, TypeError, r"cake=KMeans.* must be a number of clusters or a CAKE"),
         ({"scores": [0.5] * 200}, ValueError, r"X has 201 points and scores has 200"),
     ],
 )
 def test_errors_of_the_adaptive_rule(options, kind, message):
     X, scores = noisy()
-    arguments = {"scores": scores, "n_clusters": 2} | options
+    arguments = {"scores": scores, "cake": 2} | options
     with pytest.raises(kind, match=message):
         select_adaptive(X, **arguments)

@@ -28,7 +28,7 @@ from clustertrust.files.tables import FORMATS, bytes_in_memory, open_source, rea
 from clustertrust.geometry import Centroid
 from clustertrust.matching import match_runs
 from clustertrust.streaming import stream
-from clustertrust.streaming.passes import LocalPasses, sample_rows, sum_in_pairs
+from clustertrust.streaming.passes import LocalReader, sample_rows, sum_in_pairs
 from clustertrust.totals import Totals, total
 
 COLUMNS = ["x", "y", "z"]
@@ -183,7 +183,7 @@ def test_sample_is_the_same_for_any_blocks_and_in_the_order_of_the_rows(size):
     X = np.arange(1000.0)[:, None]
 
     def draw(rows):
-        return sample_rows(LocalPasses(ArraySource(X), rows, 1), size, seed=0)
+        return sample_rows(LocalReader(ArraySource(X), rows, 1), size, seed=0)
 
     sample, n = draw(7)
     assert n == 1000
@@ -195,7 +195,7 @@ def test_sample_is_the_same_for_any_blocks_and_in_the_order_of_the_rows(size):
 
 def test_sample_is_uniform():
     X = np.arange(200.0)[:, None]
-    passes = LocalPasses(ArraySource(X), 16, 1)
+    passes = LocalReader(ArraySource(X), 16, 1)
     hits = np.zeros(200)
     for seed in range(400):
         hits[sample_rows(passes, 50, seed)[0].X[:, 0].astype(int)] += 1

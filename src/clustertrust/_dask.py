@@ -156,7 +156,7 @@ def _wait(client: Any, future: Any) -> None:
     Raise where nobody is left to bring it about.
     """
     distributed = importlib.import_module("distributed")
-    manned = known = time.monotonic()  # when there were workers last, and when the task was known
+    last_worker_seen = last_known = time.monotonic()
     while future.status == "pending":
         with suppress(TimeoutError, distributed.CancelledError):  # its status shows the outcome
             distributed.wait([future], timeout=LOOK)
@@ -164,11 +164,11 @@ def _wait(client: Any, future: Any) -> None:
             return
         state, workers = _look(client, future.key)
         now = time.monotonic()
-        manned = now if workers else manned
-        known = known if state == "unknown" else now
-        if now - known > FORGOTTEN:
+        last_worker_seen = now if workers else last_worker_seen
+        last_known = last_known if state == "unknown" else now
+        if now - last_known > FORGOTTEN:
             future.cancel()
-        elif now - manned > PATIENCE:
+        elif now - last_worker_seen > PATIENCE:
             missing = (
                 "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
             )
@@ -184,14 +184,13 @@ def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
     None, None where it does not answer in time.
     """
 
-    async def ask() -> tuple[str | None, int]:
+    async def ask() -> tuple[str, int]:
         states = await client.scheduler.get_task_status(keys=[key])
         return states.get(key) or "unknown", len(await client.scheduler.ncores())
 
     try:
-        return client.sync(ask, callback_timeout=LOOK)
-    except (
-        OSError,
-        TimeoutError,
-    ):  # a connection that breaks is an OSError; the client opens it again
+        answer: tuple[str, int] = client.sync(ask, callback_timeout=LOOK)
+    except (OSError, TimeoutError):
+        # A connection that breaks is an OSError; the client opens it again.
         return None, None
+    return answer

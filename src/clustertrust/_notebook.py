@@ -76,8 +76,8 @@ def _table(confidence: Confidence, kept: Any) -> str:
 def _row(confidence: Confidence, kept: Any, label: int) -> str:
     members = confidence.labels == label
     scores = confidence.scores[members]
-    known = scores[~np.isnan(scores)]
-    mean = f"{known.mean():.2f}" if known.size else "–"
+    numbers = scores[~np.isnan(scores)]
+    mean = f"{numbers.mean():.2f}" if numbers.size else "–"
     cells = (
         html.escape(str(confidence.label_names[label])),
         f"{members.sum():,}",
@@ -97,12 +97,12 @@ def _histogram(scores: Floats, threshold: float) -> str:
         for j, (count, edge) in enumerate(zip(counts, edges[:-1] + 0.5 / BINS, strict=True))
         if count
     )
-    at = threshold * WIDTH
+    x = threshold * WIDTH
     text = 'y="84" font-size="11" fill="currentColor"'
     return (
         f'<svg width="{WIDTH}" height="90" viewBox="0 0 {WIDTH} 90" role="img" '
         f'aria-label="Histogram of the scores">{bars}'
-        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="{HEIGHT}" stroke="currentColor"/>'
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{HEIGHT}" stroke="currentColor"/>'
         f'<text x="0" {text}>0</text><text x="{WIDTH / 2}" {text} text-anchor="middle">score</text>'
         f'<text x="{WIDTH}" {text} text-anchor="end">1</text></svg>'
     )

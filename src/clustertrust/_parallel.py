@@ -40,11 +40,10 @@ def check_jobs(n_jobs: int | None) -> None:
 def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads: one per core for None, else as in joblib."""
     check_jobs(n_jobs)
-    context = joblib.parallel.get_active_backend()[
-        1
-    ]  # what `joblib.parallel_config(n_jobs=…)` asks for
-    wanted = n_jobs if n_jobs is not None else context
-    return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))
+    if n_jobs is None:
+        # What `joblib.parallel_config(n_jobs=…)` asks for
+        _, n_jobs = joblib.parallel.get_active_backend()
+    return int(joblib.cpu_count() if n_jobs is None else max(1, joblib.effective_n_jobs(n_jobs)))
 
 
 def memory_budget() -> int:

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from clustertrust._errors import Message, ParameterError, ParameterTypeError, ParameterWarning
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 
 MATRIX_OPTIONS: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -57,8 +56,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
         near = nearest_name(value, known) if isinstance(value, str) else None
-        hint = "" if near is None else f"did you mean {near!r}? Or "
-        raise ParameterError(name, value, "is not known", f"{hint}choose one of {known}")
+        hint = "" if near is None else f". Did you mean {near!r}?"
+        raise ParameterError(name, value, "is not known", f"choose one of {known}{hint}")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
@@ -107,6 +106,15 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be {what}: {error}.") from error
+
+
+def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+    """Raise if there is an option that `what`, such as "a page", does not have."""
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise TypeError(
+            f"{unknown[0]!r} is not an option of {what}; choose from {', '.join(names)}."
+        )
 
 
 def check_mapping(name: str, value: Any) -> dict[Any, Any]:
@@ -287,7 +295,7 @@ def check_whole_numbers(X: Any) -> None:
             )
 
 
-def _whole_columns(X: Any) -> Iterator[tuple[Any, NDArray]]:
+def _whole_columns(X: Any) -> Iterator[tuple[Any, Array]]:
     """Names and values of the columns that hold whole numbers of 64 bits."""
     if is_frame(X):
         for name, column in _columns_of(X, ("int64", "uint64")):
@@ -420,14 +428,14 @@ def is_noise(label: Any) -> bool:
     return isinstance(label, numbers.Real) and bool(label < 0)
 
 
-def check_label_vector(name: str, labels: Any) -> tuple[Ints, NDArray]:
+def check_label_vector(name: str, labels: Any) -> tuple[Ints, Array]:
     """Return codes by first appearance (-1: not assigned) and the label behind each code."""
     return read_label_vector(name, labels)[:2]
 
 
 def read_label_vector(
     name: str, labels: Any, noise: Any = "auto"
-) -> tuple[Ints, NDArray, dict[str, int]]:
+) -> tuple[Ints, Array, dict[str, int]]:
     """Return codes by first appearance, the label behind each code, and how often noise occurs.
 
     Labels may be of any kind: whole numbers, text, categories, truth values. Noise and missing
@@ -491,7 +499,7 @@ def noise_labels(noise: Any) -> list[Any]:
     return list(noise) if isinstance(noise, list | tuple | set | np.ndarray) else [noise]
 
 
-def _check_label_range(name: str, names: NDArray, kind: str) -> None:
+def _check_label_range(name: str, names: Array, kind: str) -> None:
     """Raise for numbers that do not fit into 64-bit integers."""
     if names.dtype.kind != "f" and kind not in {"integer", "floating", "mixed-integer-float"}:
         return
@@ -507,7 +515,7 @@ def _check_label_range(name: str, names: NDArray, kind: str) -> None:
         )
 
 
-def with_nothing(names: NDArray) -> NDArray:
+def with_nothing(names: Array) -> Array:
     """Append the name for index -1, no label: -1 for numbers, None for other names."""
     numeric = names.dtype.kind in "iu"
     kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1

@@ -5,12 +5,13 @@ Needs the package anndata: `pip install "clustertrust[anndata]"`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from clustertrust import answers
 from clustertrust._validation import (
@@ -22,6 +23,7 @@ from clustertrust._validation import (
 from clustertrust.answers.scored import scored as scored_points
 from clustertrust.answers.tables import SHOWN, answers_table
 from clustertrust.auditing import audit
+from clustertrust.auditing.labelling import N_RUNS
 from clustertrust.cell_data import (
     CellData,
     cells_of,
@@ -31,12 +33,29 @@ from clustertrust.cell_data import (
 )
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.estimator import confidence
+from clustertrust.estimator import CAKE
 from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.notes import noise_text, note_on_noise
 from clustertrust.reasons import threshold_or_first
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
+
+# Parameters of `CAKE` that make runs, those that score them, those that an audit takes too, and
+# those for which it has no use
+BUILDING = ("n_clusters", "clusterer", "n_runs", "vary", "resample", "random_state")
+SCORING = ("fusion", "metric", "normalization", "agreement", "unassigned", "consensus")
+AUDITING = (
+    "clusterer",
+    "n_runs",
+    "fusion",
+    "metric",
+    "normalization",
+    "random_state",
+    "n_jobs",
+    "verbose",
+    "device",
+)
+NOT_AUDITING = ("n_clusters", "vary", "resample", "agreement", "unassigned", "consensus")
 
 # Numbers are a measurement, not clusters, if more than FEW differ, and more than MANY or than this
 # SHARE of the cells.
@@ -54,23 +73,14 @@ __all__ = [
 
 def score(
     adata: Any,
+    cake: CAKE | None = None,
     *,
+    n_clusters: int | None = None,
+    n_runs: int | None = None,
+    labels: str | Sequence[str] | Ensemble | None = None,
     use_rep: str | None = None,
     neighbors_key: str | None = None,
     key_added: str = "cake",
-    labels: str | Sequence[str] | Ensemble | None = None,
-    n_clusters: int | None = None,
-    clusterer: Any = None,
-    n_runs: int | str | None = None,
-    vary: Mapping[str, Sequence[Any]] | None = None,
-    resample: float | str | None = None,
-    fusion: str = "harmonic",
-    geometry: str | None = None,
-    metric: Any = "euclidean",
-    normalization: str | None = None,
-    agreement: str | None = None,
-    unassigned: str = "skip",
-    consensus: str = "medoid",
     threshold: float | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -84,36 +94,39 @@ def score(
     adata : AnnData
         Annotated in place: `obs["cake_score"]` (0 to 1, higher is surer), `obs["cake_label"]` (the
         consensus, categories of text as scanpy has them; missing where there is none),
-        `obs["cake_reason"]` (why a cell is kept, or what speaks against it, see
+        `obs["cake_reason"]` (why a cell is kept, or why it is doubtful, see
         :mod:`clustertrust.reasons`), the other columns of `Confidence.to_frame` under names of the
         same kind, and the settings in `uns["cake"]`.
+    cake : CAKE, optional
+        An estimator whose settings are used, such as ``CAKE(10, clusterer="gmm")``; it is not
+        fitted. With "leiden" and neither `vary` nor `resample`, each run draws its
+        resolution from 0.5 to 1.5, and `agreement` is "jaccard", since the runs differ in their
+        number of clusters: other seeds alone hardly change the communities. None: such runs of
+        "leiden", or runs of "kmeans" if `n_clusters` is given.
+    n_clusters, n_runs : int, optional
+        Number of clusters, and of runs, if `cake` is None. `n_runs` None: 20, and 40 for one column
+        of labels.
+    labels : str, sequence of str, or Ensemble, optional
+        One column of `obs`, such as "louvain": its labels are scored by
+        :func:`clustertrust.audit`, which takes those of its parameters that `cake` has from there,
+        and `obs["cake_suggested"]` is the label that the runs suggest. Or several columns
+        that hold partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``: nothing is
+        clustered then, and the parameters of clustering are left out. An `Ensemble` gives labels
+        of the cells directly: one run is audited. :meth:`clustertrust.Ensemble.from_labels` says
+        which labels are noise, and its option changes that. A column of counts is refused.
     use_rep : str, optional
         Where distances are taken: a key of `obsm`, or "X". None: the graph of neighbours where
-        there is one and nothing below needs coordinates; otherwise "X_pca".
+        there is one and no setting needs coordinates; otherwise "X_pca".
     neighbors_key : str, optional
         The key of `uns` at which `scanpy.pp.neighbors` described the graph. None: "neighbors" if it
         is there. Leiden clusters its connectivities, and silhouettes are those of
         `geometry="graph"` along them.
     key_added : str
         What the names of the results begin with.
-    labels : str, sequence of str, or Ensemble, optional
-        One column of `obs`, such as "louvain": its labels are scored by
-        :func:`clustertrust.audit`, `clusterer` and `n_runs` are those of its runs, and
-        `obs["cake_suggested"]` is the label that the runs suggest. Or several columns
-        that hold partitions, at least two, such as ``["leiden_0.5", "leiden_1.0"]``: nothing is
-        clustered then, and the parameters of clustering are left out. An `Ensemble` gives labels
-        of the cells directly: one run is audited. :meth:`clustertrust.Ensemble.from_labels` says
-        which labels are noise, and its option changes that. A column of counts is refused.
-    n_clusters, clusterer, n_runs, vary, resample, random_state, verbose
-        See :class:`clustertrust.CAKE`. `clusterer` None: "leiden", or "kmeans" where `n_clusters`
-        is given; `n_runs` None: 20. If neither `vary` nor `resample` is given, each run of "leiden"
-        draws its resolution from 0.5 to 1.5: other seeds alone hardly change its communities.
-    fusion, geometry, metric, normalization, agreement, unassigned, consensus, n_jobs
-        See :class:`clustertrust.CAKE`. `geometry` None: "graph" on a graph, otherwise "auto".
-        `normalization` None: "clip", and "affine" for one column of labels. `agreement` None:
-        "jaccard" for Leiden, whose runs differ in their number of clusters, otherwise "matching".
     threshold : float, optional
         Cells with a score above this have the reason "core". None: half of the median score.
+    random_state, n_jobs, verbose
+        See :class:`clustertrust.CAKE`. Those that `cake` sets stand.
     copy : bool
         Annotate a copy and return it.
 
@@ -135,71 +148,99 @@ def score(
     """
     _check_key(key_added)
     check_adata(adata)
-    if clusterer is None and labels is None:
-        clusterer = "leiden" if n_clusters is None else "kmeans"
-    if agreement is None:
-        agreement = "jaccard" if labels is None and clusterer == "leiden" else "matching"
-    given = {"fusion": fusion, "geometry": geometry, "metric": metric, "agreement": agreement}
-    given |= {"unassigned": unassigned, "consensus": consensus, "n_jobs": n_jobs}
     partitions = None if labels is None else _partitions(adata, labels)
     is_one = isinstance(labels, str) or (isinstance(labels, Ensemble) and labels.n_runs == 1)
-    given |= {"normalization": normalization or ("affine" if is_one else "clip")}
-    building = {"n_clusters": n_clusters, "clusterer": clusterer, "n_runs": n_runs}
-    building |= {"vary": vary, "resample": resample, "random_state": random_state}
-    building = building if labels is not None else with_variation(building)
-    cells = cells_of(adata, use_rep, neighbors_key, given, building)
-    scoring = cells.scoring(given)
-    if partitions is not None:
-        if is_one:
-            scored, made = _audit(cells, partitions, building, scoring, verbose)
-        else:
-            scored, made = _score_given(cells, partitions, building, scoring), {}
-        made |= _described(labels, partitions)
+    if is_one:
+        default = CAKE(n_runs=N_RUNS, normalization="affine")
+    elif partitions is None and n_clusters is None:
+        default = CAKE(clusterer="leiden")
     else:
-        building |= {"n_runs": 20 if n_runs is None else n_runs}
-        scored, made = cells.cluster(building, scoring, verbose), building
-    settings = cells.named | {name: value for name, value in scoring.items() if name != "n_jobs"}
+        default = CAKE()
+    options = {"n_clusters": n_clusters, "n_runs": n_runs, "random_state": random_state}
+    template = _template(cake, default, options | {"n_jobs": n_jobs, "verbose": verbose})
+    if partitions is None:
+        _let_leiden_vary(template)
+        cells = cells_of(adata, template, use_rep, neighbors_key)
+        scored, made = cells.cluster(template), _params(template, BUILDING)
+    else:
+        _refuse_unused(template, n_runs, is_one)
+        if template.clusterer == "kmeans":
+            # An audit takes k-means where it can; it has to be able to do without.
+            template.clusterer = None
+        cells = cells_of(adata, template, use_rep, neighbors_key)
+        score_given = _audit if is_one else _score_several
+        scored, made = score_given(cells, partitions, template)
+        made |= _described(labels, partitions)
     threshold = threshold_or_first(threshold, scored.scores)
-    settings |= made | {"threshold": threshold}
+    settings = cells.named | _params(template, SCORING) | made | {"threshold": threshold}
     target = adata.copy() if copy else adata
     annotate(
-        target, scored.to_frame(threshold), key_added=key_added, settings=settings | _found(scored)
+        target, scored.to_frame(threshold), key_added=key_added, settings=settings | _facts(scored)
     )
     return target if copy else None
 
 
-def _audit(
-    cells: CellData,
-    given: Ensemble,
-    building: Mapping[str, Any],
-    scoring: Mapping[str, Any],
-    verbose: bool,
-) -> tuple[Confidence, dict[str, Any]]:
+def _template(cake: Any, default: CAKE, options: Mapping[str, Any]) -> CAKE:
+    """Return all settings as an estimator: a copy of the given one, or the default with options."""
+    own: CAKE
+    if cake is None:
+        own = default.set_params(
+            **{name: value for name, value in options.items() if value is not None}
+        )
+        return own
+    if not isinstance(cake, CAKE):
+        raise TypeError(
+            f"cake={cake!r} must be an estimator, such as CAKE(10, clusterer='gmm'); a number of "
+            "clusters is given as n_clusters."
+        )
+    twice = {name: options[name] for name in ("n_clusters", "n_runs")}
+    _refuse(twice, "cake says how the cells are clustered")
+    unset = {
+        name: options[name] for name in ("random_state", "n_jobs") if getattr(cake, name) is None
+    }
+    own = clone(cake).set_params(**unset, verbose=cake.verbose or options["verbose"])
+    return own
+
+
+def _let_leiden_vary(cake: CAKE) -> None:
+    """Let runs of Leiden draw resolutions, and so differ in their clusters, if nothing varies."""
+    vary = with_variation(cake.get_params(deep=False))["vary"]
+    if vary is not cake.vary:
+        cake.set_params(vary=vary, agreement="jaccard")
+
+
+def _params(cake: CAKE, names: Collection[str]) -> dict[str, Any]:
+    return {name: getattr(cake, name) for name in names}
+
+
+def _refuse_unused(cake: CAKE, n_runs: int | None, is_one: bool) -> None:
+    """Raise for settings that given labels leave no use for."""
+    names, why = (
+        (NOT_AUDITING, "one labelling is audited")
+        if is_one
+        else (BUILDING, "labels are given, so that nothing is clustered")
+    )
+    usual = _params(CAKE(random_state=0), names)
+    unused = {
+        name: value
+        for name, value in _params(cake, names).items()
+        if isinstance(value, np.ndarray) or value != usual[name]
+    }
+    _refuse(unused if is_one else unused | {"n_runs": unused.get("n_runs", n_runs)}, why)
+
+
+def _audit(cells: CellData, labels: Ensemble, cake: CAKE) -> tuple[Confidence, dict[str, Any]]:
     """Return the scores of one labelling, and settings that describe them."""
-    _refuse(
-        {name: building[name] for name in ("n_clusters", "vary", "resample")}
-        | _other(scoring, {"agreement": "matching", "unassigned": "skip", "consensus": "medoid"}),
-        "one labelling is audited",
-    )
-    made = {name: building[name] for name in ("clusterer", "random_state")}
-    runs = {} if building["n_runs"] is None else {"n_runs": building["n_runs"]}
-    taken = ("fusion", "geometry", "metric", "kernel", "normalization", "n_jobs")
-    how = {name: scoring[name] for name in taken if name in scoring}
-    found = audit(cells.X, given, **made, **runs, **how, verbose=verbose)
-    return found, made | {"verdicts": found.verdicts_by_name()}
+    audited = audit(cells.X, labels, geometry=cells.geometry, **_params(cake, AUDITING))
+    made = _params(cake, ("clusterer", "random_state"))
+    return audited, made | {"verdicts": audited.verdicts_by_name()}
 
 
-def _score_given(
-    cells: CellData, given: Ensemble, building: Mapping[str, Any], scoring: Mapping[str, Any]
-) -> Confidence:
-    """Return the scores of several partitions."""
-    seed = building["random_state"]
-    seeded = not (isinstance(seed, int) and seed == 0)  # 0 is the default
-    _refuse(
-        dict(building) | {"random_state": seed if seeded else None},
-        "labels are given, so that nothing is clustered",
-    )
-    return confidence(cells.X, given, **scoring)
+def _score_several(
+    cells: CellData, partitions: Ensemble, cake: CAKE
+) -> tuple[Confidence, dict[str, Any]]:
+    """Return the scores of several partitions; there are no more settings."""
+    return cells.score(partitions, cake), {}
 
 
 def report(
@@ -342,7 +383,7 @@ def decide(
         "risk": found.risk,
         "delta": found.delta,
         "guaranteed": found.guaranteed,
-        "answers": found.learned.n_answers_,
+        "answers": found.learned.n_answers,
     }
     return found
 
@@ -352,7 +393,7 @@ def _results(adata: Any, key: str) -> pd.DataFrame:
     check_adata(adata)
     _check_key(key)
     names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
-    table = adata.obs[list(names)].rename(columns=names)
+    table: pd.DataFrame = adata.obs[list(names)].rename(columns=names)
     if not {"label", "score"} <= set(table):
         raise ValueError(
             f"obs has no {key}_label and {key}_score; call clustertrust.anndata.score first."
@@ -448,12 +489,7 @@ def _refuse(given: Mapping[str, Any], why: str) -> None:
         raise ValueError(f"{why}: leave out {', '.join(named)}.")
 
 
-def _other(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that differ from their defaults."""
-    return {name: given[name] for name, value in defaults.items() if given[name] != value}
-
-
-def _found(scored: Confidence) -> dict[str, Any]:
+def _facts(scored: Confidence) -> dict[str, Any]:
     from clustertrust import __version__
 
     return {

@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.base import clone
 
 from clustertrust.building import build_ensemble
 from clustertrust.distances.links import as_distances
+from clustertrust.distances.metrics import as_metric
 from clustertrust.ensemble.leiden import Leiden
+from clustertrust.ensemble.record import Ensemble
 from clustertrust.estimator import CAKE, confidence
 from clustertrust.files.h5ad import representation
+from clustertrust.fusion import as_fusion
+from clustertrust.geometry.auto import Auto
+from clustertrust.geometry.graph import Graph
 from clustertrust.results import Confidence
 
 __all__ = [
@@ -30,8 +36,21 @@ __all__ = [
 # What the runs of Leiden draw from by default, measured by experiments/research/leiden/run.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 
-OF_POINTS = ("clusterer", "n_clusters")  # parameters of runs that a graph does not take
-NEIGHBORS = "neighbors"  # where scanpy describes the graph, unless it is told otherwise
+# Where scanpy describes the graph, unless it is told otherwise
+NEIGHBORS = "neighbors"
+
+# Parameters of `CAKE` that make runs on a graph, and those of `confidence`
+RUNS = ("n_runs", "vary", "resample", "random_state", "n_jobs", "verbose", "device")
+SCORING = (
+    "fusion",
+    "metric",
+    "normalization",
+    "agreement",
+    "unassigned",
+    "consensus",
+    "n_jobs",
+    "device",
+)
 
 
 @dataclass(frozen=True)
@@ -42,59 +61,50 @@ class CellData:
     ----------
     X : (n, d) points, or (n, n) weights of links if `is_graph`
     named : where it was found, as settings
+    geometry : what their silhouettes compare
+    is_graph : whether X holds the weights of links
     """
 
     X: Any
     named: dict[str, Any]
+    geometry: Any
     is_graph: bool = False
 
-    def scoring(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of scoring, with the geometry settled."""
-        how = dict(given) | {
-            "geometry": given["geometry"] or ("graph" if self.is_graph else "auto")
-        }
-        return how | ({"kernel": "precomputed"} if self.is_graph else {})
-
-    def cluster(
-        self, building: Mapping[str, Any], scoring: Mapping[str, Any], verbose: bool
-    ) -> Confidence:
-        """Cluster the cells and score them."""
+    def cluster(self, cake: CAKE) -> Confidence:
+        """Cluster the cells with the settings of an estimator, and score them."""
         if not self.is_graph:
-            return CAKE(**building, **scoring, verbose=verbose).fit(self.X).confidence_
-        how = {name: value for name, value in building.items() if name not in OF_POINTS}
-        how |= {"n_jobs": scoring["n_jobs"], "verbose": verbose}
+            fitted: CAKE = clone(cake).fit(self.X)
+            return fitted.confidence_
+        params = cake.get_params(deep=False)
         leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
-        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **how)
-        return confidence(self.X, runs, **scoring)
+        building = {name: params[name] for name in RUNS}
+        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **building)
+        return self.score(runs, cake)
+
+    def score(self, runs: Ensemble, cake: CAKE) -> Confidence:
+        """Score partitions of the cells with the settings of an estimator."""
+        params = cake.get_params(deep=False)
+        scoring = {name: params[name] for name in SCORING}
+        return confidence(self.X, runs, geometry=self.geometry, **scoring)
 
 
-def with_variation(building: Mapping[str, Any]) -> dict[str, Any]:
+def with_variation(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of runs; those of Leiden draw a resolution if nothing else varies."""
-    plain = building.get("vary") is None and building.get("resample") is None
-    if not plain or building["clusterer"] != "leiden":
-        return dict(building)
-    return dict(building) | {"vary": {"resolution": RESOLUTIONS}}
+    varies = params.get("vary") is not None or params.get("resample") is not None
+    if varies or params["clusterer"] != "leiden":
+        return dict(params)
+    return dict(params) | {"vary": {"resolution": RESOLUTIONS}}
 
 
 def cells_of(
-    adata: Any,
-    use_rep: str | None,
-    neighbors_key: str | None,
-    given: Mapping[str, Any],
-    building: Mapping[str, Any],
+    adata: Any, cake: CAKE, use_rep: str | None = None, neighbors_key: str | None = None
 ) -> CellData:
-    """Return the graph of neighbours where it can be used, otherwise a representation."""
-    needs = [f"use_rep={use_rep!r}"] if use_rep is not None else []
-    needs += [
-        f"{name}={given[name]!r}"
-        for name, fine in (("geometry", (None, "graph")), ("metric", ("euclidean",)))
-        if given[name] not in fine
-    ]
-    needs += [] if building["n_clusters"] is None else [f"n_clusters={building['n_clusters']}"]
-    if building["clusterer"] not in (None, "leiden"):
-        needs.append(f"clusterer={building['clusterer']!r}")
-    if given["fusion"] == "refined":
-        needs.append("fusion='refined'")
+    """Return the graph of neighbours where an estimator can use it, otherwise a representation.
+
+    An estimator whose clusterer is None clusters nothing, or whatever there is.
+    """
+    needs = [] if use_rep is None else [f"use_rep={use_rep!r}"]
+    needs += _needs_points(cake)
     weights = None if needs and neighbors_key is None else _connectivities(adata, neighbors_key)
     if weights is not None and needs:
         raise ValueError(
@@ -102,9 +112,32 @@ def cells_of(
             "coordinates; leave one of them out."
         )
     if weights is not None:
-        return CellData(weights, {"neighbors_key": neighbors_key or NEIGHBORS}, is_graph=True)
+        named = {"neighbors_key": neighbors_key or NEIGHBORS}
+        return CellData(weights, named, _along_weights(cake.geometry), is_graph=True)
     rep = use_rep or "X_pca"
-    return CellData(representation(adata, rep), {"use_rep": rep})
+    return CellData(representation(adata, rep), {"use_rep": rep}, cake.geometry)
+
+
+def _needs_points(cake: CAKE) -> list[str]:
+    """Return the parameters, with their values, that a graph does not serve."""
+    serves = {
+        "geometry": _along_weights(cake.geometry) is not None,
+        "metric": as_metric(cake.metric).is_default,
+        "n_clusters": cake.n_clusters is None,
+        "clusterer": cake.clusterer in (None, "leiden"),
+        "fusion": not as_fusion(cake.fusion).uses_persistence,
+    }
+    return [f"{name}={getattr(cake, name)!r}" for name, served in serves.items() if not served]
+
+
+def _along_weights(geometry: Any) -> Graph | None:
+    """Return silhouettes along given weights; None if the geometry needs points or distances."""
+    if isinstance(geometry, Auto) or geometry in ("auto", "graph"):
+        return Graph(weights=True)
+    if not isinstance(geometry, Graph) or (geometry.n_neighbors, geometry.metric) != (None, None):
+        return None
+    along: Graph = clone(geometry).set_params(weights=True)
+    return along
 
 
 def _connectivities(adata: Any, neighbors_key: str | None) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 __all__ = ["COLUMNS", "FIELDS", "Column"]
 
 
@@ -16,28 +18,35 @@ class Column:
     field : what `Confidence` calls it
     kind : "number"; "cluster", a label that has a name; or "reason"
     stored : whether it is a field of `Confidence`; otherwise it follows from other fields
+    limits : smallest and largest number that a score, a share or a silhouette can be
+    listed : whether a summary shows it for the most ambiguous points
+    averaged : whether a summary shows its mean in each cluster
     """
 
     field: str
     kind: str = "number"
     stored: bool = True
+    limits: tuple[float, float] = (0.0, 1.0)
+    listed: bool = False
+    averaged: bool = False
 
 
-# The one list of the columns of `Confidence.to_frame`, of result files and of AnnData annotations.
+# The one list of the columns of `Confidence.to_frame`, of result files, of summaries and pages, and
+# of AnnData annotations. `suggested` is of a given labelling, `persistence` of scores that use it.
 COLUMNS = {
-    "label": Column("labels", "cluster"),
-    "suggested": Column("suggested", "cluster", stored=False),  # of a given labelling
-    "score": Column("scores"),
-    "standard_error": Column("standard_errors"),
-    "stability": Column("stability"),
-    "geometry": Column("geometry"),
-    "persistence": Column("persistence"),  # where it is a part of the score
-    "silhouette_mean": Column("silhouette_mean"),
+    "label": Column("labels", "cluster", listed=True),
+    "suggested": Column("suggested", "cluster", stored=False, listed=True),
+    "score": Column("scores", listed=True, averaged=True),
+    "standard_error": Column("standard_errors", limits=(0.0, np.inf)),
+    "stability": Column("stability", listed=True, averaged=True),
+    "geometry": Column("geometry", listed=True, averaged=True),
+    "persistence": Column("persistence", listed=True, averaged=True),
+    "silhouette_mean": Column("silhouette_mean", limits=(-1.0, 1.0)),
     "silhouette_std": Column("silhouette_std"),
     "consensus_strength": Column("consensus_strength"),
-    "rival": Column("rival", "cluster"),
-    "margin": Column("margin", stored=False),
-    "reason": Column("reasons", "reason", stored=False),
+    "rival": Column("rival", "cluster", listed=True),
+    "margin": Column("margin", stored=False, listed=True),
+    "reason": Column("reasons", "reason", stored=False, listed=True),
 }
 _TYPES = {"number": "f8", "cluster": "i8"}
 # The fields of `Confidence` that have one entry per point, with their types.

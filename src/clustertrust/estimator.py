@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from clustertrust._devices import refuse_gpu, resolve_device, to_host
 from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
@@ -37,12 +37,13 @@ from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
 from clustertrust.reasons import threshold_or_first
+from clustertrust.report import PageOptions
 from clustertrust.results import Confidence, Explanation, frame_of
+from clustertrust.scoring.convergence import build_until_converged
 from clustertrust.scoring.model import Model, Silhouettes, build_model
 from clustertrust.scoring.settings import Scoring, Settings
-from clustertrust.scoring.settling import build_until_settled
-from clustertrust.streaming.dask_passes import DaskPasses, score_on_dask
-from clustertrust.streaming.passes import Passes, passes_over
+from clustertrust.streaming.dask_passes import DaskReader, score_on_dask
+from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
@@ -320,7 +321,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         settings.recipe.check_place(X)
         if is_dask(X):
             refuse_gpu(self.device)
-            return self._fit_stream(DaskPasses(X), settings.on("cpu"))
+            return self._fit_stream(DaskReader(X), settings.on("cpu"))
         settings = settings.on(resolve_device(self.device, X))
         X = to_host(X)
         if isinstance(X, str | Path | Source | np.memmap) and not settings.recipe.needs_all:
@@ -328,7 +329,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             if source.n_bytes > memory_budget():
                 refuse_gpu(self.device)
                 return self._fit_stream(
-                    passes_over(source, settings.recipe.runs.n_runs, self.n_jobs, self.verbose),
+                    reader_of(source, settings.recipe.runs.n_runs, self.n_jobs, self.verbose),
                     settings,
                 )
             X = source.load()
@@ -379,18 +380,18 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     def _build(self, X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes | None]:
         """Make the runs; return their silhouettes too if they decided how many runs are enough."""
         if settings.recipe.runs.n_runs == "auto":
-            return build_until_settled(X, settings)
+            return build_until_converged(X, settings)
         return build_runs(X, settings.recipe), None
 
-    def _fit_stream(self, passes: Passes, settings: Settings) -> CAKE:
+    def _fit_stream(self, reader: BlockReader, settings: Settings) -> CAKE:
         """Fit data that are larger than memory or on other machines."""
-        streamed = fit_stream(passes, settings)
-        if isinstance(passes, DaskPasses):
-            found = streamed.model.confidence(**passes.score_blocks(streamed.scorer), numbered=True)
+        streamed = fit_stream(reader, settings)
+        if isinstance(reader, DaskReader):
+            found = streamed.model.confidence(**reader.score_blocks(streamed.scorer), numbered=True)
         else:
-            found = collect(streamed, passes)
+            found = collect(streamed, reader)
         self._keep(streamed.built.sample.X, streamed.model, found)
-        self._set_columns(passes.n_features, passes.columns)
+        self._set_columns(reader.n_features, reader.columns)
         self.n_passes_ = streamed.n_passes
         return self
 
@@ -427,22 +428,25 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             check_dense(X)
         return X, self.model_.encode(place(self.ensemble_.placers, X))
 
-    def _score_dask(self, X: Any, what: str) -> Any:
+    def _score_dask(self, X: Any, what: str) -> Array:
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
-        passes = DaskPasses(X)
+        reader = DaskReader(X)
         known = getattr(self, "feature_names_in_", None)
-        if passes.n_features != self.n_features_in_:
+        if reader.n_features != self.n_features_in_:
             raise ValueError(
-                f"X has {passes.n_features} columns; this model was fitted on "
+                f"X has {reader.n_features} columns; this model was fitted on "
                 f"{self.n_features_in_}."
             )
-        if known is not None and passes.columns is not None and passes.columns != list(known):
+        if known is not None and reader.columns is not None and reader.columns != list(known):
             raise ValueError(
-                f"X has columns {passes.columns}; this model was fitted on {list(known)}, in this "
+                f"X has columns {reader.columns}; this model was fitted on {list(known)}, in this "
                 "order."
             )
-        return passes.score_new(self.model_, self.ensemble_.placers, self.X_fit_.dtype, what)
+        scored: Array = reader.score_new(
+            self.model_, self.ensemble_.placers, self.X_fit_.dtype, what
+        )
+        return scored
 
     def predict(self, X: Any) -> Ints:
         """Return the consensus label of unseen points.
@@ -552,18 +556,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.confidence_.to_frame(threshold)
 
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        threshold: float | None = None,
-        embedding: Any = None,
-        original: pd.DataFrame | None = None,
-    ) -> None:
-        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
+    def report(self, path: str | Path, X: Any = None, **options: Unpack[PageOptions]) -> None:
+        """Write an HTML page to explore the scores.
 
         Parameters
         ----------
@@ -572,15 +566,15 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             What to draw and to show of each point, instead of the data of the fit. For data larger
             than memory and for Dask data, only a sample was kept: without `X` the scatter then
             shows stability and geometry.
-        settings : dict, optional
-            More names and values to print, after the parameters of this estimator.
-        title, threshold, embedding, original
-            See :func:`clustertrust.report.write_report`.
+        **options
+            `title`, `threshold`, `embedding`, `original` and others, see
+            :func:`clustertrust.report.write_report`. `settings` are more names and values to
+            print, after the parameters of this estimator.
         """
         check_is_fitted(self)
         without_points = self.model_.scoring.geometry.used_metric.is_coordinate_free
-        if X is None and embedding is None and without_points:
-            embedding = self.model_.view()
+        if X is None and options.get("embedding") is None and without_points:
+            options["embedding"] = self.model_.view()
         if X is None and self.X_fit_.shape[0] == len(self.scores_) and not without_points:
             names = getattr(self, "feature_names_in_", None)
             X = (
@@ -588,21 +582,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
                 if names is None or sparse.issparse(self.X_fit_)
                 else pd.DataFrame(self.X_fit_, columns=names)
             )
-        known = self.get_params(deep=False)
-        if not isinstance(
-            self.random_state, int
-        ):  # then the seeds alone can make the same runs again
-            known["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
-        known |= check_mapping("settings", settings)
-        self.confidence_.report(
-            path,
-            X,
-            settings=known,
-            title=title,
-            threshold=threshold,
-            embedding=embedding,
-            original=original,
-        )
+        params = self.get_params(deep=False)
+        # Without a number, the seeds alone can make the same runs again.
+        if not isinstance(self.random_state, int):
+            params["seeds"] = ", ".join(map(str, self.ensemble_.seeds or ()))
+        options["settings"] = params | check_mapping("settings", options.get("settings"))
+        self.confidence_.report(path, X, **options)
 
     def save(self, path: str | Path, *, preparation: Mapping[str, Any] | None = None) -> None:
         """Write the fitted model to one file of arrays and JSON, never pickle.

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_label_vector, check_same_length, with_nothing
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
@@ -83,7 +83,7 @@ def match_runs(cells: Clusters) -> Matchings:
     return Matchings(to, agreement)
 
 
-def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
+def align_labels(target: ArrayLike, source: ArrayLike) -> Array:
     """Rename the clusters of `source` to match those of `target` as well as possible, Eq. (5).
 
     Parameters
@@ -104,11 +104,11 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> NDArray:
     ['a', 'a', 'b', 'b']
     """
     into, names = check_label_vector("target", target)
-    codes, given = check_label_vector("source", source)
+    codes, source_names = check_label_vector("source", source)
     check_same_length("target", into, "source", codes)
     both = (into >= 0) & (codes >= 0)
-    table = np.zeros((len(given), len(names)), dtype=np.int64)
+    table = np.zeros((len(source_names), len(names)), dtype=np.int64)
     np.add.at(table, (codes[both], into[both]), 1)
-    partner = np.append(best_match(table), -1)  # the last entry is for points that are not assigned
-
-    return with_nothing(names)[partner[codes]]
+    # The last entry is for points that are not assigned.
+    partner = np.append(best_match(table), -1)
+    return np.asarray(with_nothing(names)[partner[codes]])

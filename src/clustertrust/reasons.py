@@ -107,11 +107,11 @@ def first_threshold(scores: Any) -> float:
     0.35
     """
     values = np.asarray(scores, dtype=np.float64)
-    known = values[~np.isnan(values)]
-    if known.size == 0:
+    present = values[~np.isnan(values)]
+    if present.size == 0:
         return THRESHOLD
-    # a hair more, because 0.7 / 2 is 0.35 in print and less in binary
-    return float(np.floor(50 * np.median(known) + 1e-9) / 100)
+    # A hair more, because 0.7 / 2 is 0.35 in print and less in binary
+    return float(np.floor(50 * np.median(present) + 1e-9) / 100)
 
 
 def threshold_or_first(threshold: float | None, scores: Any) -> float:
@@ -134,9 +134,10 @@ def lies_near(stability: Any, votes: Any) -> Any:
 def margins(votes: Floats, labels: Ints, rival: Ints) -> Floats:
     """Return votes for the label minus votes for the rival; a missing one (-1) has no votes."""
     votes, labels, rival = np.asarray(votes), np.asarray(labels), np.asarray(rival)
-    at = np.arange(len(votes))
-    ours, theirs = (np.where(who >= 0, votes[at, who], 0.0) for who in (labels, rival))
-    return np.round(np.nan_to_num(ours - theirs), 12)  # shares of runs: 0.95 - 0.05 is 0.9
+    rows = np.arange(len(votes))
+    ours, theirs = (np.where(who >= 0, votes[rows, who], 0.0) for who in (labels, rival))
+    # Shares of runs: 0.95 - 0.05 is 0.9.
+    return np.asarray(np.round(np.nan_to_num(ours - theirs), 12))
 
 
 def doubts(stability: Floats, placement: Floats) -> NDArray[np.int8]:
@@ -149,9 +150,9 @@ def doubts(stability: Floats, placement: Floats) -> NDArray[np.int8]:
     inside: *stable but isolated*; for example a point alone in its cluster, with silhouette 0.
     """
     agreed, inside = stability >= STABLE, placement > INSIDE
-    found = np.where(inside, np.where(agreed, FRINGE, UNSTABLE), BOUNDARY)
-    found[agreed & ~inside & (placement >= 0)] = ISOLATED
-    return found.astype(np.int8)
+    codes = np.where(inside, np.where(agreed, FRINGE, UNSTABLE), BOUNDARY)
+    codes[agreed & ~inside & (placement >= 0)] = ISOLATED
+    return codes.astype(np.int8)
 
 
 def reasons(
@@ -199,11 +200,11 @@ def reasons(
         check_same_length(name, array, "labels", arrays["labels"])
     labels, scores, stability, mean, std = arrays.values()
     threshold = threshold_or_first(threshold, scores)
-    found = doubts(stability, mean - std)
-    found[above(scores, threshold)] = CORE
-    found[(labels < 0) | np.isnan(scores)] = UNASSIGNED
+    codes = doubts(stability, mean - std)
+    codes[above(scores, threshold)] = CORE
+    codes[(labels < 0) | np.isnan(scores)] = UNASSIGNED
     categories: Any = pd.Index(REASONS)
-    return pd.Categorical.from_codes(found, categories=categories)
+    return pd.Categorical.from_codes(codes, categories=categories)
 
 
 def check_threshold(threshold: Any) -> float:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._shares import percents
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import (
     check_mapping,
     check_same_length,
@@ -24,18 +22,19 @@ from clustertrust._validation import (
     only_counts,
     with_nothing,
 )
-from clustertrust.columns import COLUMNS, FIELDS, Column
+from clustertrust.columns import COLUMNS, Column
 from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
 from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
 from clustertrust.records import Record
-from clustertrust.report import write_report
+from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
 
 __all__ = ["Confidence", "Explanation"]
 
 
-_STABILITY = {  # what it is, by agreement; {} is what was counted
+# What stability is, by agreement; {} is what was counted.
+_STABILITY = {
     "given": "share of {} that agree with the given label",
     "jaccard": "how far its clusters in two runs overlap, on average over {}",
     "matching": "share of {} that put it into the same cluster",
@@ -47,10 +46,8 @@ _PAIRS_ALONE = (
     " Votes compare each run with one reference run, stability compares the runs in pairs, and two "
     "runs do not agree where a cluster has no partner in the other."
 )
-_WEAK = {
-    "stable but isolated": "geometry",
-    "compact but unstable": "stability",
-}  # reasons that name a component
+# Reasons that name a component.
+_WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}
 
 
 @dataclass(frozen=True)
@@ -109,9 +106,8 @@ class Explanation:
         lines = [f"{self._called()}: {label}, {self._scored() if scored else 'no score'}."]
         votes = dict(self.votes)
         left = 1 - sum(votes.values())
-        if (
-            votes and left > 1e-9
-        ):  # their cluster has no partner in the reference run, or they do not have the point
+        # Their cluster has no partner in the reference run, or they do not have the point.
+        if votes and left > 1e-9:
             votes["none"] = left
         each = zip(percents(list(votes.values())), votes, strict=True)
         shares = [f"{share} for {label}" for share, label in each]
@@ -273,7 +269,7 @@ class Confidence(Record):
     silhouette_std: Annotated[Floats, "f n"]
     standard_errors: Annotated[Floats, "f n"]
     labels: Annotated[Ints, "i n"]
-    label_names: Annotated[NDArray, "iufbUM names"]
+    label_names: Annotated[Array, "iufbUM names"]
     consensus_strength: Annotated[Floats, "f n"]
     votes: Annotated[Floats, "f n k"]
     rival: Annotated[Ints, "i n"]
@@ -300,9 +296,9 @@ class Confidence(Record):
     def _from_stored(self) -> Self:
         """Return it with its frame; raise for values that no scoring gives."""
         k, R = self.votes.shape[1], self.ensemble.n_runs
-        ranges = {name: (-1, k - 1) if type_ == "i8" else (0, 1) for name, type_ in FIELDS.items()}
-        ranges |= {"silhouette_mean": (-1, 1), "standard_errors": (0, R)}
-        ranges |= {"sampling_error": (0, 1), "reference_run": (0, R - 1)}
+        stored = [column for column in COLUMNS.values() if column.stored]
+        ranges = {c.field: (-1, k - 1) if c.kind == "cluster" else c.limits for c in stored}
+        ranges |= {"votes": (0, 1), "sampling_error": (0, 1), "reference_run": (0, R - 1)}
         for name, (low, high) in ranges.items():
             values = getattr(self, name)
             values = np.nan if values is None else values
@@ -334,13 +330,12 @@ class Confidence(Record):
         names = [
             f.name for f in fields(self) if f.name != "frame" and is_dask(getattr(self, f.name))
         ]
-        found: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
-        found = importlib.import_module("dask").compute(found)[0]
-        if is_dask(
-            self.frame
-        ):  # apart: Dask warns of arrays and frames together, and its frames have no positions
-            found["frame"] = self.frame.compute() if rows == slice(None) else None
-        return replace(self, **found)
+        computed: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
+        computed = importlib.import_module("dask").compute(computed)[0]
+        # Apart: Dask warns of arrays and frames together, and its frames have no positions.
+        if is_dask(self.frame):
+            computed["frame"] = self.frame.compute() if rows == slice(None) else None
+        return replace(self, **computed)
 
     @property
     def n_clusters(self) -> int:
@@ -382,8 +377,8 @@ class Confidence(Record):
     def to_columns(self, threshold: float | None = None) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
         whole = self.compute()
-        found = {name: whole._column(column, threshold) for name, column in COLUMNS.items()}
-        return {name: values for name, values in found.items() if values is not None}
+        columns = {name: whole._column(column, threshold) for name, column in COLUMNS.items()}
+        return {name: values for name, values in columns.items() if values is not None}
 
     def _column(self, column: Column, threshold: float | None) -> Any:
         """Return a column of `to_frame`; None if these results do not have it."""
@@ -431,52 +426,33 @@ class Confidence(Record):
             "agreement": self.agreement,
         }
 
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        *,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        threshold: float | None = None,
-        embedding: Any = None,
-        original: pd.DataFrame | None = None,
-    ) -> None:
-        """Write an HTML page to explore the scores; see :func:`clustertrust.report.write_report`.
+    def report(self, path: str | Path, X: Any = None, **options: Unpack[PageOptions]) -> None:
+        """Write an HTML page to explore the scores.
 
         Without `X` and `embedding` the scatter shows stability and geometry.
+
+        Parameters
+        ----------
+        path : path of the file
+        X : (n, d) array, CSR matrix or frame, optional
+            What to draw and to show of each point.
+        **options
+            `title`, `threshold`, `settings`, `embedding`, `original` and others, see
+            :func:`clustertrust.report.write_report`.
         """
-        if is_dask(self.scores):
-            self.compute().report(
-                path,
-                X,
-                settings=settings,
-                title=title,
-                threshold=threshold,
-                embedding=embedding,
-                original=original,
-            )
-            return
-        index = self.row_names()
-        write_report(
-            path,
-            pd.DataFrame(self.to_columns(), index=index),
-            X,
-            votes=pd.DataFrame(
-                self.votes, index=index, columns=self._named(np.arange(len(self.label_names)))
-            ),
-            settings=self._page_settings() | check_mapping("settings", settings),
-            title=title,
-            threshold=threshold,
-            embedding=embedding,
-            original=original,
-        )
+        whole = self.compute()
+        index, names = whole.row_names(), whole._named(np.arange(len(whole.label_names)))
+        table = pd.DataFrame(whole.to_columns(), index=index)
+        votes = pd.DataFrame(whole.votes, index=index, columns=names)
+        more = check_mapping("settings", options.get("settings"))
+        options["settings"] = whole._page_settings() | more
+        write_report(path, table, X, votes=votes, **options)
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:
         """Return a short text: score quantiles, a table by cluster, reasons, ambiguous points."""
         return summarize(self, threshold=threshold, points=points)
 
-    def _named(self, labels: Ints) -> NDArray:
+    def _named(self, labels: Ints) -> Array:
         """Replace labels by their names; -1 stays -1 for numbers and is None for other names."""
         return with_nothing(self.label_names)[labels]
 
@@ -534,14 +510,13 @@ class Confidence(Record):
         threshold = threshold_or_first(threshold, self.scores)
         names = self._named(np.arange(len(self.label_names))).tolist()
         by_votes = np.argsort(-self.votes[i], kind="stable")
-        order = sorted(
-            by_votes.tolist(), key=lambda label: label != self.labels[i]
-        )  # the label first, also in a tie
+        # The label first, also in a tie.
+        order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])
         votes = {
             names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
         }
         label, rival = int(self.labels[i]), int(self.rival[i])
-        rather = -1 if self.suggested is None else int(self.suggested[i])
+        suggested = -1 if self.suggested is None else int(self.suggested[i])
         components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
         if self.persistence is not None:
             components["persistence"] = float(self.persistence[i])
@@ -570,7 +545,7 @@ class Confidence(Record):
             weak=_weakest(reason, components),
             agreement=self.agreement,
             name=self._name(i),
-            suggested=None if rather < 0 else names[rather],
+            suggested=None if suggested < 0 else names[suggested],
             n_runs=self.n_runs,
             assigned=assigned,
             unassigned=self.unassigned,
@@ -593,13 +568,13 @@ def position_of_name(name: Any, rows: pd.Index) -> int:
             f"point={name!r} must be a whole number, the position of a point"
             + ("; the rows of X have no names." if only_counts(rows) else ", or the name of a row.")
         )
-    found = _positions(name, rows)
-    if found.size == 1:
-        return int(found[0])
-    if found.size > 1:
+    positions = _positions(name, rows)
+    if positions.size == 1:
+        return int(positions[0])
+    if positions.size > 1:
         raise ValueError(
-            f"point={name!r} names {found.size} rows, at positions {found[:3].tolist()}"
-            f"{' and more' if found.size > 3 else ''}; "
+            f"point={name!r} names {positions.size} rows, at positions {positions[:3].tolist()}"
+            f"{' and more' if positions.size > 3 else ''}; "
             + (
                 "score X.reset_index(drop=True) to explain rows by their position."
                 if isinstance(name, int)

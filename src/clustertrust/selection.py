@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from clustertrust._errors import ParameterError
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -28,6 +31,9 @@ from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
 from clustertrust.reasons import above, check_threshold
 
+if TYPE_CHECKING:
+    from clustertrust.estimator import CAKE
+
 __all__ = [
     "AVERAGES",
     "COVERAGES",
@@ -38,8 +44,13 @@ __all__ = [
 ]
 
 
-COVERAGES = tuple(percent / 100 for percent in range(40, 91, 5))  # the paper's grid
-NEAR = 1e-9  # mean silhouettes this close are equal, and the larger subset wins
+# The paper's grid
+COVERAGES = tuple(percent / 100 for percent in range(40, 91, 5))
+# Mean silhouettes this close are equal, and the larger subset wins.
+NEAR = 1e-9
+# Parameters of an estimator that re-fits take, and those that they have no use for
+REFITTING = ("n_clusters", "clusterer", "metric", "geometry", "random_state", "n_jobs")
+NOT_REFITTING = ("vary", "resample")
 
 
 def plain_mean(s: Floats, labels: Ints) -> float:
@@ -154,15 +165,11 @@ def select_above(scores: Any, threshold: float) -> Bools:
 def select_adaptive(
     X: Any,
     scores: Any,
-    n_clusters: int | None,
+    cake: CAKE | int,
     *,
     coverages: Iterable[float] = COVERAGES,
-    clusterer: Any = "kmeans",
     n_restarts: int = 3,
-    geometry: str = "auto",
     average: str = "plain",
-    random_state: Any = 0,
-    n_jobs: int | None = None,
 ) -> AdaptiveSelection:
     """Keep the top share of the points whose re-fit has the largest mean silhouette.
 
@@ -177,27 +184,23 @@ def select_adaptive(
     scores : (n,) sequence of numbers
         Higher is surer; NaN is never kept. Points that tie are ordered at random, once for all
         coverages, by the seed of the first restart.
-    n_clusters : int or None
-        Clusters of each re-fit; None: as in :func:`clustertrust.build_ensemble`.
+    cake : int or CAKE
+        The number of clusters of each re-fit, with seeds from 0, or an estimator whose settings are
+        used, such as ``CAKE(3, clusterer="gmm", random_state=0)``; it is not fitted. These are its
+        `n_clusters`, `clusterer`, `metric` and `geometry`, its `random_state`, which may be a list
+        of `n_restarts` seeds, and its `n_jobs`. Re-fits have all points that are kept, so it has
+        neither `vary` nor `resample`. "auto" as geometry is settled by the size of X, not of the
+        subsets, so that the curve is of one kind. The paper says "exact"; its authors ran
+        ``CAKE(k, clusterer="kmeans-random", geometry="centroid", random_state=[123, 124, 125])``.
     coverages : iterable of float
         Shares of all n points to try, above 0 and at most 1; sorted, each once. m is rounded half
         to even, after c n is rounded to nine decimals. Shares that keep more points than have a
         score are left out, with a warning.
-    clusterer : str, estimator, function, or a list of these
-        As in :func:`clustertrust.build_ensemble`.
     n_restarts : int
         Re-fits at each coverage, at least 1. All coverages have the same seeds.
-    geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel"}
-        Of the silhouettes; see :class:`clustertrust.CAKE`. "auto" is settled by the size of X, not
-        of the subsets, so that the curve is of one kind. The paper says "exact"; its authors ran
-        "centroid".
     average : {"plain", "macro"}
         Mean over the points, or over the clusters of the mean in each, which keeps small clusters
         in view. Points that a re-fit does not assign do not count.
-    random_state : int, RandomState, sequence of `n_restarts` seeds or None
-        The authors' choice: ``clusterer="kmeans-random", random_state=[123, 124, 125]``.
-    n_jobs : int, optional
-        Number of threads; None: one per core. It does not change the result.
 
     Returns
     -------
@@ -222,17 +225,22 @@ def select_adaptive(
     """
     X, scores = check_matrix(X), check_scores(scores)
     check_same_length("X", range(X.shape[0]), "scores", scores)
-    own = as_geometry(geometry)
+    params = _params_of(cake)
     check_choice("average", average, AVERAGES)
     grid, sizes = _check_coverages(coverages, scores)
-    _, seeds = draw_seeds(
-        random_state, check_count("n_restarts", n_restarts, at_least=1, at_most=MOST)
-    )
-    recipe = Recipe.from_params(
-        {"clusterer": clusterer, "n_clusters": n_clusters, "n_jobs": n_jobs}
-    )
+    n_restarts = check_count("n_restarts", n_restarts, at_least=1, at_most=MOST)
+    _, seeds = draw_seeds(params.pop("random_state"), n_restarts)
+    geometry = as_geometry(params.pop("geometry", "auto"), params.get("metric", "euclidean"))
+    if geometry.is_precomputed or geometry.is_mixed:
+        raise ParameterError(
+            "cake",
+            cake,
+            "has no coordinates of points, which re-fits need",
+            "choose another geometry and metric",
+        )
+    recipe = Recipe.from_params(params | {"metric": geometry.used_metric})
     recipe.check_size(int(sizes[0]))
-    settled = own.resolve(X, Compute(n_jobs))
+    settled = geometry.resolve(X, Compute(recipe.n_jobs))
     order = _ranking(scores, seeds[0])
     by_restart = np.empty((len(grid), len(seeds)))
     for row, size in enumerate(sizes):
@@ -240,7 +248,7 @@ def select_adaptive(
         runs = run_all(kept, recipe, list(enumerate(seeds)))
         recipe.warn_of(runs, scored=False)
         ensemble = assemble(runs)
-        s = silhouettes(kept, ensemble, geometry=settled, n_jobs=n_jobs)
+        s = silhouettes(kept, ensemble, geometry=settled, n_jobs=recipe.n_jobs)
         by_restart[row] = [
             AVERAGES[average](*run) for run in zip(s.T, ensemble.labels.T, strict=True)
         ]
@@ -250,6 +258,27 @@ def select_adaptive(
     return AdaptiveSelection(
         _keep(order, sizes[best]), float(grid[best]), grid, sizes, means, by_restart, settled.name
     )
+
+
+def _params_of(cake: Any) -> dict[str, Any]:
+    """Return the parameters that re-fits take from an estimator, or those of a number."""
+    if isinstance(cake, numbers.Integral):
+        return {"n_clusters": int(cake), "random_state": 0}
+    params = cake.get_params(deep=False) if isinstance(cake, BaseEstimator) else {}
+    if not params.keys() >= {*REFITTING, *NOT_REFITTING}:
+        raise TypeError(
+            f"cake={cake!r} must be a number of clusters or a CAKE, such as CAKE(3, "
+            "clusterer='gmm')."
+        )
+    for name in NOT_REFITTING:
+        if params[name] is not None:
+            raise ParameterError(
+                name,
+                params[name],
+                "is not used: re-fits have the same settings and all points that are kept",
+                "leave it out",
+            )
+    return {name: params[name] for name in REFITTING}
 
 
 def _ranking(scores: Floats, random_state: Any) -> Ints:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._errors import Message
-from clustertrust._types import Bools, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.cells import Clusters, meet
 from clustertrust.consensus import most_central
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 Overlap = Callable[
-    [NDArray, NDArray, NDArray], Floats
+    [Array, Array, Array], Floats
 ]  # shared points and the sizes of two clusters → [0, 1]
 
 
@@ -39,13 +38,13 @@ def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     return np.asarray(backend().agreement_sums(rows, matchings.to), dtype=np.float64)
 
 
-def jaccard(shared: NDArray, first: NDArray, second: NDArray) -> Floats:
+def jaccard(shared: Array, first: Array, second: Array) -> Floats:
     """|A ∩ B| / |A ∪ B| from the points that two clusters share and the size of each.
 
     0 where both are empty.
     """
     union = first + second - shared
-    return np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
+    return np.asarray(np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0))
 
 
 def overlap_sums(cells: Clusters, rows: Ints, overlap: Overlap) -> Floats:
@@ -121,9 +120,9 @@ class Stability:
     counted: Bools
 
 
-def pairs(runs: NDArray) -> Floats:
+def pairs(runs: Array) -> Floats:
     """R (R - 1) / 2."""
-    return runs * (runs - 1) / 2.0
+    return np.asarray(runs * (runs - 1) / 2.0)
 
 
 def stability(

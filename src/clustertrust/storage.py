@@ -31,8 +31,6 @@ __all__ = [
     "check_array_file",
     "checked_csr",
     "checksum",
-    "expect",
-    "expect_finite",
     "hash_data",
     "leftovers",
     "named_damage",
@@ -238,39 +236,6 @@ def _check_size(file: IO[bytes], size: int, name: str) -> None:
         raise ValueError(
             f"{name} claims to have shape {shape}, for which {size:,} bytes are too few"
         )
-
-
-def expect(
-    arrays: Arrays, name: str, shape: tuple[int | None, ...], kinds: str = "f"
-) -> NDArray[Any]:
-    """Return the array of this name.
-
-    Raise unless it has this shape (None: any length) and one of these kinds of numbers.
-    """
-    array = arrays[name]
-    fits = len(shape) == array.ndim and all(
-        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
-    )
-    if not fits or array.dtype.kind not in kinds:
-        expected = "×".join("any" if want is None else str(want) for want in shape)
-        raise ValueError(
-            f"the array {name!r} is {array.dtype} of shape {array.shape}, and {expected} is "
-            "expected"
-        )
-    return array
-
-
-def expect_finite(
-    arrays: Arrays, name: str, shape: tuple[int | None, ...], largest: float = np.inf
-) -> NDArray[Any]:
-    """Return the floats of this name; raise unless all are finite and within bounds."""
-    array = expect(arrays, name, shape)
-    farthest = float(np.abs(array).max(initial=0.0))
-    if not np.isfinite(farthest) or farthest > largest:
-        raise ValueError(
-            f"the array {name!r} has values that are missing, infinite or beyond all bounds"
-        )
-    return array
 
 
 def checked_csr(matrix: Any) -> sparse.csr_array:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._errors import Message
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_count
+from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
 from clustertrust.reasons import REASONS, above, threshold_or_first
@@ -37,20 +37,6 @@ __all__ = [
     "summary_of",
 ]
 
-# Columns shown for each ambiguous point, and columns whose means are shown for each cluster, if the
-# table has them.
-SHOWN = [
-    "label",
-    "suggested",
-    "rival",
-    "score",
-    "stability",
-    "geometry",
-    "persistence",
-    "margin",
-    "reason",
-]
-PARTS = ["score", "stability", "geometry", "persistence"]
 QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
 AMBIGUOUS = 5  # points listed
 BINS = 10_000  # for the quantiles of scores that come in blocks
@@ -114,13 +100,13 @@ def summary_of(
     not given. `notes` come before those on the table.
     """
     scores = table["score"].to_numpy(np.float64)
-    at = threshold_or_first(threshold, scores)
+    limit = threshold_or_first(threshold, scores)
     return Summary(
         _quantiles(scores),
-        _by_cluster(table, at),
+        _by_cluster(table, limit),
         _by_reason(table["reason"]),
         _ambiguous(table, check_count("points", points, at_least=0)),
-        at,
+        limit,
         threshold is None if fitted is None else fitted,
         (*notes, *notes_on(table)),
     )
@@ -152,8 +138,9 @@ def runs_of(confidence: Confidence) -> str:
 def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
-    given = sum(run.method == "given" for run in ensemble.runs or ())  # of an audit, no run of ours
-    return f"{ensemble.n_runs - given} runs{differ}"
+    # Of an audit the first is the given labelling, no run of ours.
+    n_given = sum(run.method == "given" for run in ensemble.runs or ())
+    return f"{ensemble.n_runs - n_given} runs{differ}"
 
 
 def quantiles(confidence: Confidence) -> pd.Series:
@@ -201,10 +188,10 @@ def _table(confidence: Confidence, threshold: float | None) -> pd.DataFrame:
 
 
 def _quantiles(scores: Floats) -> pd.Series:
-    known = scores[~np.isnan(scores)]
+    numbers = scores[~np.isnan(scores)]
     values = (
-        np.quantile(known, list(QUANTILE_NAMES.values()))
-        if known.size
+        np.quantile(numbers, list(QUANTILE_NAMES.values()))
+        if numbers.size
         else [np.nan] * len(QUANTILE_NAMES)
     )
     return pd.Series(values, index=list(QUANTILE_NAMES), name="score")
@@ -215,21 +202,29 @@ def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
     dropped = groups["score"].apply(lambda score: float(not_kept(score, threshold).mean()))
     return pd.DataFrame(
         {"points": groups.size()}
-        | {f"mean {name}": groups[name].mean() for name in PARTS if name in table}
+        | {f"mean {name}": groups[name].mean() for name in _averaged(table)}
         | {f"up to {threshold:g}": dropped}
     )
 
 
 def _by_reason(reasons: pd.Series) -> pd.Series:
-    found = reasons.value_counts(sort=False)
-    return found[found > 0].rename("points").rename_axis("reason")
+    counts = reasons.value_counts(sort=False)
+    return counts[counts > 0].rename("points").rename_axis("reason")
 
 
 def _ambiguous(table: pd.DataFrame, points: int) -> pd.DataFrame:
     worst = (
         table.dropna(subset="score").sort_values(["score", "stability"], kind="stable").head(points)
     )
-    return worst[[name for name in SHOWN if name in worst]]
+    listed = [name for name, column in COLUMNS.items() if column.listed and name in worst]
+    # Clusters stand first, side by side.
+    first = [name for name in listed if COLUMNS[name].kind == "cluster"]
+    return worst[[*first, *(name for name in listed if name not in first)]]
+
+
+def _averaged(table: pd.DataFrame) -> list[str]:
+    """Return the columns of a table whose means are shown for each cluster."""
+    return [name for name, column in COLUMNS.items() if column.averaged and name in table]
 
 
 @dataclass
@@ -237,9 +232,9 @@ class Tally:
     """The running totals from which a table that comes in blocks is summarised."""
 
     threshold: float
-    bins: NDArray = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
+    bins: Ints = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
-    reasons: NDArray = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
+    reasons: Ints = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
     worst: pd.DataFrame | None = None
     stable: int = 0
     rows: int = 0
@@ -250,15 +245,15 @@ class Tally:
         """Add a block of results, indexed by their ids, without the rows that were left out."""
         self.rows += len(table)
         self.left_out += int(table["label"].isna().sum())
-        known = table["score"].notna()
+        has_score = table["score"].notna()
         self.bins += np.bincount(
-            (table.loc[known, "score"] * BINS).round().astype(int), minlength=BINS + 1
+            (table.loc[has_score, "score"] * BINS).round().astype(int), minlength=BINS + 1
         )
         self.stable += int(is_stable(table["stability"]).sum())
         dropped = not_kept(table["score"], self.threshold).astype(float)
         # A point that only one run assigns has a silhouette but no score, so each column has its
         # own count.
-        parts = [name for name in PARTS if name in table]
+        parts = _averaged(table)
         counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
         counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
         sums = counted[["points", *parts, *counts, "dropped"]].sum()
@@ -275,13 +270,17 @@ class Tally:
         assert self.clusters is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
-        at = {name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()}
-        found = {name: np.searchsorted(shares, share) / BINS for name, share in at.items()}
-        quantiles = pd.Series(found if self.bins.any() else dict.fromkeys(at, np.nan), name="score")
+        wanted = {
+            name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()
+        }
+        values = {name: np.searchsorted(shares, share) / BINS for name, share in wanted.items()}
+        quantiles = pd.Series(
+            values if self.bins.any() else dict.fromkeys(wanted, np.nan), name="score"
+        )
         sums = self.clusters
         means = pd.DataFrame({"points": sums["points"].astype(int)})
         means = means.assign(
-            **{f"mean {name}": sums[name] / sums[f"known {name}"] for name in PARTS if name in sums}
+            **{f"mean {name}": sums[name] / sums[f"known {name}"] for name in _averaged(sums)}
         )
         means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
         reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")

@@ -13,11 +13,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from clustertrust._dask import open_client, results
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 from clustertrust.records import Record
@@ -117,7 +116,7 @@ def _united(mine: Ints, theirs: Ints) -> Ints:
     return np.concatenate([mine, theirs[~np.isin(theirs, mine)]])
 
 
-def total(X: NDArray, labels: Ints) -> Totals:
+def total(X: Array, labels: Ints) -> Totals:
     """Return the sums over one block of points with labels (b, R)."""
     cells = meet(labels)
     means, variances = cluster_moments(X, cells)
@@ -163,8 +162,11 @@ def total_of_labels(labels: Any) -> Totals:
     """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
     delayed = importlib.import_module("dask").delayed
     parts = labels.rechunk({1: -1}).to_delayed()[:, 0]
-    return next(results(open_client(), lambda: [sum_in_pairs(map(delayed(_count), parts))]))
+    added: Totals = next(
+        results(open_client(), lambda: [sum_in_pairs(map(delayed(_count), parts))])
+    )
+    return added
 
 
-def _count(labels: NDArray) -> Totals:
+def _count(labels: Array) -> Totals:
     return total(np.empty((len(labels), 0)), labels)

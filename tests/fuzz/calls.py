@@ -340,14 +340,10 @@ def _judging(v: Valid) -> dict[str, Any]:
             lambda: {
                 "X": v.X,
                 "scores": v.scores,
-                "n_clusters": 2,
+                "cake": 2,
                 "coverages": (0.3, 0.5, 0.9),
-                "clusterer": "kmeans",
                 "n_restarts": 1,
-                "geometry": "exact",
                 "average": "plain",
-                "random_state": 0,
-                "n_jobs": 1,
             },
         ),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clustertrust import select_adaptive
+from clustertrust import CAKE, select_adaptive
 from experiments.paper import runs
 from experiments.paper.filtering import KEYS, baselines, evaluate, rows_of, signals
 from experiments.paper.protocols import Protocol
@@ -18,14 +18,8 @@ def run(name: str, protocol: Protocol) -> Iterator[dict[str, Any]]:
     case, method = protocol.load(name), protocol.method("kmeans", name)
     scored = runs.scored(name, method, protocol.seeds(), protocol, geometry=geometry)
     with runs.hushed():
-        chosen = select_adaptive(
-            case.X,
-            scored.scores,
-            case.k,
-            clusterer=method,
-            geometry=geometry,
-            random_state=[123, 124, 125],
-        )
+        refit = CAKE(case.k, clusterer=method, geometry=geometry, random_state=[123, 124, 125])
+        chosen = select_adaptive(case.X, scored.scores, refit)
     m, draws = int(chosen.mask.sum()), protocol.repetitions(name)
     kept = dict(baselines(len(case.X), m, draws))
     kept |= {subset: protocol.top(scores, m, draws) for subset, scores in signals(scored).items()}

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
-from clustertrust.answers import Answers, LearnedConfidence, ask, decide
+from clustertrust.answers import Answers, ask, decide, learn
 from clustertrust.calibration import (
     Calibrator,
     brier_score,
@@ -72,15 +72,19 @@ class Case:
         self.features = np.column_stack([self.X, table.to_numpy()])
         self.planned: dict[tuple[int, int], Answers] = {}  # questions are chosen once for all risks
 
+    def answers(self, asked: NDArray) -> Answers:
+        """Answers about some points."""
+        return Answers.of(self.found, asked, right=self.right[asked])
+
 
 def learned(case: Case, asked: NDArray) -> NDArray:
     """Scores learned from answers, points given."""
-    return LearnedConfidence().fit(case.found, asked, case.right[asked], X=case.X).scores
+    return learn(case.found, case.answers(asked), X=case.X).scores
 
 
 def learned_blind(case: Case, asked: NDArray) -> NDArray:
     """The same from the columns of scores.csv alone."""
-    return LearnedConfidence().fit(case.found, asked, case.right[asked]).scores
+    return learn(case.found, case.answers(asked)).scores
 
 
 def calibrated(case: Case, asked: NDArray) -> NDArray:

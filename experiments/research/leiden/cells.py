@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from clustertrust import CAKE, Confidence
-from clustertrust.cell_data import RESOLUTIONS, cells_of, with_variation
+from clustertrust.cell_data import RESOLUTIONS, cells_of
 from clustertrust.evaluation import auroc
 from experiments.paper.page import markdown
 from experiments.paper.results import write
@@ -24,22 +24,24 @@ from experiments.research.graph.run import right
 COMPONENTS = (10, 20, 30, 50)
 METRICS = ("euclidean", "cosine")
 RUNS, SEEDS = 10, 2
-SCORING = {"fusion": "harmonic", "geometry": None, "metric": "euclidean", "agreement": "jaccard"}
+
+
+def leiden(seed: int, **settings: Any) -> CAKE:
+    """Return runs of Leiden with varying resolutions."""
+    vary = {"resolution": RESOLUTIONS}
+    runs = CAKE(clusterer="leiden", vary=vary, agreement="jaccard", n_runs=RUNS, random_state=seed)
+    return runs.set_params(**settings)
 
 
 def score_points(X: Any, metric: str, geometry: str, seed: int) -> Confidence:
     """Leiden on the neighbours of points."""
-    how = {"vary": {"resolution": RESOLUTIONS}, "agreement": "jaccard", "n_runs": RUNS}
-    cake = CAKE(clusterer="leiden", metric=metric, geometry=geometry, random_state=seed, **how)
-    return cake.fit(X).confidence_
+    return leiden(seed, metric=metric, geometry=geometry).fit(X).confidence_
 
 
 def score_graph(adata: Any, seed: int) -> Confidence:
     """Leiden on the graph that the cells came with."""
-    building = {"clusterer": "leiden", "n_clusters": None, "n_runs": RUNS, "random_state": seed}
-    given = SCORING | {"n_jobs": None}
-    cells = cells_of(adata, None, None, given, building)
-    return cells.cluster(with_variation(building), cells.scoring(given), False)
+    cake = leiden(seed)
+    return cells_of(adata, cake).cluster(cake)
 
 
 def measure(adata: Any) -> Iterator[dict[str, Any]]:

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clustertrust._types import Bools, Floats, Ints
-from clustertrust.answers.judging import Answers, Judged, judge_by_others
-from clustertrust.answers.learned import LearnedConfidence
+from clustertrust._types import Array, Bools, Floats, Ints
+from clustertrust.answers.judging import Answers, Judged, check_answers, judge_by_others
+from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_rate
 from clustertrust.calibration.classes import ClusterMap, map_clusters
@@ -54,7 +53,7 @@ class Decision:
     """
 
     kept: Bools
-    labels: NDArray
+    labels: Array
     learned: LearnedConfidence
     cut: RiskThreshold | None
     risk: float
@@ -76,9 +75,9 @@ class Decision:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per point: kept or not, label, probability with limits, answer."""
         source = self.learned.source
-        told = np.full(len(self.kept), "", dtype=object)
-        known = self.learned.answers_
-        told[known.positions] = np.where(known.right == 1, "right", "wrong")
+        answer = np.full(len(self.kept), "", dtype=object)
+        judged = self.learned.answers
+        answer[judged.positions] = np.where(judged.right == 1, "right", "wrong")
         low, high = self.learned.interval.T
         columns = {
             "kept": self.kept,
@@ -87,7 +86,7 @@ class Decision:
             "probability": self.learned.scores,
             "low": low,
             "high": high,
-            "answer": told,
+            "answer": answer,
         }
         if self.class_names is not None:
             columns["class"] = [self.class_names.get(label) for label in self.labels.tolist()]
@@ -98,7 +97,7 @@ class Decision:
         return f"<Decision: {self.n_kept} of {len(self.kept)} kept; str() says on what evidence>"
 
     def __str__(self) -> str:
-        used = self.learned.n_answers_
+        used = self.learned.n_answers
         answers = f"{used} answer{'' if used == 1 else 's'} used"
         surely = (
             f"at most {_percent(self.risk)} are wrong, with {_percent(1 - self.delta)} confidence"
@@ -170,25 +169,21 @@ def decide(
     >>> decide(cake, answers, risk=0.1).guaranteed
     True
     """
-    if not isinstance(answers, Answers):
-        raise TypeError(
-            f"answers={type(answers).__name__} must be Answers: ask(cake, n).answered(right=…), or "
-            "Answers.of(cake, positions, right=…, drawn=…)."
-        )
+    check_answers(answers)
     risk, delta = check_rate("risk", risk), check_rate("delta", delta)
     source = scored(cake, X)
-    if not answers.known.any():
+    if not answers.answered.any():
         raise ValueError("No question was answered; answer some, see ask().")
     plan = _plan(source, answers, risk, delta)
-    learned = LearnedConfidence().fit(source, plan.judged.positions, plan.judged.right)
-    learned.answers_ = plan.judged
+    learned = learn_from(source, plan.judged)
     cut, kept = _certify(source, plan, risk, delta)
     kept[plan.judged.positions[plan.judged.right == 0]] = False
     met = cut is not None and cut.certified
     if met:
         kept[plan.judged.positions[plan.judged.should_be >= 0]] = True
     codes = _corrected(source, learned, plan.judged)
-    codes[kept] = _told_labels(source, plan.judged)[kept]  # what is guaranteed is their own label
+    # What is guaranteed is their own label.
+    codes[kept] = _as_told(source.labels, plan.judged)[kept]
     return Decision(
         kept=kept,
         labels=source.named(codes),
@@ -213,7 +208,7 @@ class Plan:
     tested : positions of random answers that test it
     passed : (t,) whether these are right; skipped ones are not
     named : the class of each cluster, if answers are classes
-    aside : positions of random answers that do not test
+    untested : positions of random answers that do not test
     """
 
     judged: Judged
@@ -221,39 +216,37 @@ class Plan:
     tested: Ints
     passed: Bools
     named: ClusterMap | None
-    aside: Ints
+    untested: Ints
 
 
 def _plan(source: Scored, answers: Answers, risk: float, delta: float) -> Plan:
     """Divide the answers; which random ones are spent depends on no answer."""
     random = np.flatnonzero(answers.drawn)
     order = random[np.argsort(answers.positions[random])]
-    order = np.random.default_rng(0).permutation(
-        order
-    )  # not the order of a file, which may be sorted
+    # Not the order of a file, which may be sorted.
+    order = np.random.default_rng(0).permutation(order)
     named, right = None, answers.right.copy()
     spent = spent_on_learning(len(order), risk, delta)
     should_be = answers.should_be
     if answers.classes is not None:
         spent = max(spent, min(len(order) // SPENT, NAMING * len(source.names)))
-        makes = np.union1d(np.flatnonzero(~answers.drawn), order[:spent])
-        makes = makes[answers.known[makes]] if answers.known[makes].any() else makes
-        named, right = _by_classes(source, answers, makes)
+        naming = np.union1d(np.flatnonzero(~answers.drawn), order[:spent])
+        naming = naming[answers.answered[naming]] if answers.answered[naming].any() else naming
+        named, right = _by_classes(source, answers, naming)
         should_be = _clusters_of(source, named, answers)
-    known = ~np.isnan(right)
     codes = np.where((right == 1) & (named is None), answers.labels, should_be)
-    judged = Judged(answers.positions[known], right[known], codes[known])
     tests = order[spent:]
-    teaches = known.copy()
+    judges = ~np.isnan(right)
+    teaches = judges.copy()
     teaches[tests] = False
-    at = answers.positions
+    points = answers.positions
     return Plan(
-        judged,
-        Judged(at[teaches], right[teaches], codes[teaches]),
-        at[tests],
+        Judged(points[judges], right[judges], codes[judges]),
+        Judged(points[teaches], right[teaches], codes[teaches]),
+        points[tests],
         right[tests] == 1,
         named,
-        at[order[:spent]],
+        points[order[:spent]],
     )
 
 
@@ -264,15 +257,15 @@ def spent_on_learning(m: int, risk: float, delta: float) -> int:
     return spent if m - spent >= ENOUGH * fewest else 0
 
 
-def _by_classes(source: Scored, answers: Answers, makes: Ints) -> tuple[ClusterMap, Floats]:
+def _by_classes(source: Scored, answers: Answers, naming: Ints) -> tuple[ClusterMap, Floats]:
     """Name the clusters by some answers, and judge all: those that name them by each other."""
     assert answers.classes is not None
     named = map_clusters(
-        source.named(source.labels), answers.classes[makes], answers.positions[makes]
+        source.named(source.labels), answers.classes[naming], answers.positions[naming]
     )
     right = np.full(len(answers.positions), np.nan)
-    right[makes] = judge_by_others(answers.labels[makes], answers.classes[makes])
-    rest = np.setdiff1d(np.flatnonzero(answers.known), makes)
+    right[naming] = judge_by_others(answers.labels[naming], answers.classes[naming])
+    rest = np.setdiff1d(np.flatnonzero(answers.answered), naming)
     right[rest] = named.correct(answers.positions[rest], answers.classes[rest])
     return named, right
 
@@ -284,7 +277,7 @@ def _clusters_of(source: Scored, named: ClusterMap, answers: Answers) -> Ints:
     alone = {kind: cluster for cluster, kind in named.names.items() if names.count(kind) == 1}
     own = np.array([named.names.get(label) for label in source.named(answers.labels).tolist()])
     codes = source.codes_of([alone.get(kind) for kind in answers.classes], "classes")
-    return np.where((own == answers.classes) & answers.known, answers.labels, codes)
+    return np.where((own == answers.classes) & answers.answered, answers.labels, codes)
 
 
 def _certify(
@@ -294,10 +287,10 @@ def _certify(
     n = len(source)
     if not len(plan.tested):
         return None, np.zeros(n, dtype=bool)
-    ranked = LearnedConfidence().fit(source, plan.taught.positions, plan.taught.right).scores.copy()
-    ranked[plan.aside] = np.nan
-    there = ~np.isnan(ranked)
-    inclusion = np.where(there, len(plan.tested) / there.sum(), 0.0)
+    ranked = learn_from(source, plan.taught).scores.copy()
+    ranked[plan.untested] = np.nan
+    with_score = ~np.isnan(ranked)
+    inclusion = np.where(with_score, len(plan.tested) / with_score.sum(), 0.0)
     sample = Sample(plan.tested, inclusion, "threshold", "random")
     cut = risk_threshold(ranked, plan.passed, alpha=risk, delta=delta, sample=sample)
     return cut, cut.keep(ranked)
@@ -311,33 +304,30 @@ def _corrected(source: Scored, learned: LearnedConfidence, judged: Judged) -> In
     """
     labels = source.labels.copy()
     doubtful = np.flatnonzero(learned.scores < 0.5)
-    said = judged.should_be
     rivals = source.columns.get("rival", np.full(len(source), -1))
-    wrong = (judged.right == 0) & (said >= 0)
-    at = judged.positions[wrong]
-    for same_rival in (False, True):  # the narrower rule has the last word
-        keys = [(int(source.labels[i]), int(rivals[i]) * same_rival) for i in at]
-        best = _most_common(keys, said[wrong])
-        for i in doubtful:
-            labels[i] = best.get((int(source.labels[i]), int(rivals[i]) * same_rival), labels[i])
-    told = said >= 0
-    labels[judged.positions[told]] = said[told]
-    return labels
+    wrong = (judged.right == 0) & (judged.should_be >= 0)
+    # The narrower rule has the last word.
+    for same_rival in (False, True):
+        pairs = np.column_stack([source.labels, rivals * same_rival])
+        best = _most_common(pairs[judged.positions[wrong]], judged.should_be[wrong])
+        for i, (own, rival) in zip(doubtful, pairs[doubtful].tolist(), strict=True):
+            labels[i] = best.get((own, rival), labels[i])
+    return _as_told(labels, judged)
 
 
-def _told_labels(source: Scored, judged: Judged) -> Ints:
+def _as_told(labels: Ints, judged: Judged) -> Ints:
     """Return labels, those that a person corrected as they should be."""
-    labels = source.labels.copy()
+    corrected = labels.copy()
     told = judged.should_be >= 0
-    labels[judged.positions[told]] = judged.should_be[told]
-    return labels
+    corrected[judged.positions[told]] = judged.should_be[told]
+    return corrected
 
 
-def _most_common(keys: list[tuple[int, int]], values: Ints) -> dict[tuple[int, int], int]:
-    """Return the most common value of each key, the smallest on ties."""
+def _most_common(pairs: Ints, values: Ints) -> dict[tuple[int, int], int]:
+    """Return the most common value of each pair (m, 2), the smallest on ties."""
     counts: dict[tuple[int, int], Counter[int]] = {}
-    for key, value in sorted(zip(keys, values.tolist(), strict=True)):
-        counts.setdefault(key, Counter())[value] += 1
+    for own, rival, value in sorted(np.column_stack([pairs, values]).tolist()):
+        counts.setdefault((own, rival), Counter())[value] += 1
     return {key: count.most_common(1)[0][0] for key, count in counts.items()}
 
 

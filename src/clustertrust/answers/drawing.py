@@ -26,13 +26,13 @@ def draw_p_value(scores: Floats, positions: Ints) -> float:
     if not FEWEST <= m < n:
         return 1.0
     edges = np.unique(np.quantile(ranked, np.arange(1, BANDS) / BANDS))
-    there = np.bincount(np.searchsorted(edges, ranked, side="right"), minlength=len(edges) + 1)
-    drawn = np.searchsorted(edges, scores[positions], side="right")
-    found = np.bincount(drawn, minlength=len(there))[there > 0]
-    there = there[there > 0]
-    expected = m * there / n
-    statistic = ((found - expected) ** 2 / expected).sum() * (n - 1) / (n - m)
-    return float(chi2.sf(statistic, len(there) - 1)) if len(there) > 1 else 1.0
+    sizes = np.bincount(np.searchsorted(edges, ranked, side="right"), minlength=len(edges) + 1)
+    bands = np.searchsorted(edges, scores[positions], side="right")
+    drawn = np.bincount(bands, minlength=len(sizes))[sizes > 0]
+    sizes = sizes[sizes > 0]
+    expected = m * sizes / n
+    statistic = ((drawn - expected) ** 2 / expected).sum() * (n - 1) / (n - m)
+    return float(chi2.sf(statistic, len(sizes) - 1)) if len(sizes) > 1 else 1.0
 
 
 def check_drawn(scores: Floats, positions: Ints) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import logit
 
 from clustertrust._types import Floats, Ints
+from clustertrust.answers.scored import COMPONENTS, Scored
+from clustertrust.records import Record
 
 __all__ = ["Features", "Scales", "features_of", "measure_scales", "split_by_label"]
 
 EDGE = 0.02  # scores are at least this far from 0 and 1 before the logit is taken
-# Components of a score beside it: the column, and whether it is a share whose logit is taken.
-COMPONENTS = {
-    "stability": True,
-    "silhouette_mean": False,
-    "silhouette_std": False,
-    "persistence": True,
-    "margin": False,
-}
 
 
 @dataclass(frozen=True)
-class Scales:
+class Scales(Record):
     """What makes features comparable, measured on all points without their answers.
 
     Attributes
@@ -37,14 +30,20 @@ class Scales:
     """
 
     names: tuple[str, ...]
-    center: Floats
-    spread: Floats
-    means: Floats | None = None
-    sizes: Floats | None = None
+    center: Annotated[Floats, "f! q"]
+    spread: Annotated[Floats, "f! q"]
+    means: Annotated[Floats, "f! k d"] | None = None
+    sizes: Annotated[Floats, "f! k"] | None = None
+
+    def _from_stored(self) -> Self:
+        """Return them; raise unless they are of components that there are."""
+        if len(self.names) != len(self.center) or not set(self.names) <= COMPONENTS.keys():
+            raise ValueError(f"its scales are of {self.names}")
+        return self
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Record):
     """What the model knows of some points.
 
     Attributes
@@ -56,17 +55,15 @@ class Features:
         its components
     """
 
-    labels: Ints
-    rivals: Ints
-    logits: Floats
-    parts: Floats
-    places: Floats
+    labels: Annotated[Ints, "i m"]
+    rivals: Annotated[Ints, "i m"]
+    logits: Annotated[Floats, "f! m"]
+    parts: Annotated[Floats, "f! m q"]
+    places: Annotated[Floats, "f! m d"]
 
-    def take(self, at: Any) -> Features:
+    def take(self, positions: Any) -> Features:
         """Return some of the points."""
-        return Features(
-            self.labels[at], self.rivals[at], self.logits[at], self.parts[at], self.places[at]
-        )
+        return Features(*(getattr(self, field.name)[positions] for field in fields(self)))
 
 
 def split_by_label(labels: Ints) -> list[Ints]:
@@ -76,47 +73,52 @@ def split_by_label(labels: Ints) -> list[Ints]:
     return np.split(order, borders) if len(order) else []
 
 
-def measure_scales(columns: Mapping[str, Any], X: Floats | None) -> Scales:
+def measure_scales(source: Scored) -> Scales:
     """Measure all points; components that a table lacks are left out."""
-    names = tuple(name for name in COMPONENTS if columns.get(name) is not None)
-    parts = [_component(columns, name) for name in names]
+    names = tuple(name for name in COMPONENTS if name in source.columns)
+    parts = [_component(source, name) for name in names]
     center = np.array([np.nanmean(part) if np.isfinite(part).any() else 0.0 for part in parts])
     spread = np.array([np.nanstd(part) if np.isfinite(part).any() else 0.0 for part in parts])
     spread = np.where(spread > 1e-9, spread, 1.0)
+    X, labels = source.X, source.labels
     if X is None:
         return Scales(names, center, spread)
-    labels = np.asarray(columns["label"])
     k = int(labels.max(initial=-1)) + 1
     means, sizes = np.zeros((k, X.shape[1])), np.ones(k)
-    for at in split_by_label(labels):
-        label = labels[at[0]]
+    for members in split_by_label(labels):
+        label = labels[members[0]]
         if label >= 0:
-            means[label] = X[at].mean(axis=0)
-            sizes[label] = np.sqrt(((X[at] - means[label]) ** 2).sum(axis=1).mean())
+            means[label] = X[members].mean(axis=0)
+            sizes[label] = np.sqrt(((X[members] - means[label]) ** 2).sum(axis=1).mean())
     return Scales(names, center, spread, means, np.where(sizes > 0, sizes, 1.0))
 
 
-def features_of(columns: Mapping[str, Any], X: Floats | None, scales: Scales, at: Any) -> Features:
+def features_of(source: Scored, scales: Scales, positions: Ints) -> Features:
     """Return the features of the points at some positions."""
-    labels = np.asarray(columns["label"])[at]
-    rivals = columns.get("rival")
-    parts = np.column_stack([_component(columns, name, at) for name in scales.names] or [labels])
-    parts = (parts - scales.center) / scales.spread if scales.names else np.zeros((len(labels), 1))
+    labels, rivals = source.labels[positions], source.columns.get("rival")
+    parts = np.zeros((len(labels), 1))
+    if scales.names:
+        raw = np.column_stack([_component(source, name, positions) for name in scales.names])
+        parts = (raw - scales.center) / scales.spread
     parts = np.where(np.isfinite(parts), parts, 0.0)
-    if scales.means is None or scales.sizes is None or X is None:
+    if scales.means is None or scales.sizes is None or source.X is None:
         places = parts / np.sqrt(parts.shape[1])
     else:
         own = np.maximum(labels, 0)
-        places = (X[at] - scales.means[own]) / scales.sizes[own][:, None]
+        places = (source.X[positions] - scales.means[own]) / scales.sizes[own][:, None]
     return Features(
         labels=labels,
-        rivals=np.full(len(labels), -1) if rivals is None else np.asarray(rivals)[at],
-        logits=logit(np.clip(np.asarray(columns["score"], dtype=float)[at], EDGE, 1 - EDGE)),
+        rivals=np.full(len(labels), -1) if rivals is None else rivals[positions],
+        logits=_logit(source.scores[positions]),
         parts=parts,
         places=places,
     )
 
 
-def _component(columns: Mapping[str, Any], name: str, at: Any = slice(None)) -> Floats:
-    values = np.asarray(columns[name], dtype=np.float64)[at]
-    return logit(np.clip(values, EDGE, 1 - EDGE)) if COMPONENTS[name] else values
+def _component(source: Scored, name: str, positions: Any = slice(None)) -> Floats:
+    values = source.columns[name][positions].astype(np.float64)
+    return _logit(values) if COMPONENTS[name] else values
+
+
+def _logit(share: Floats) -> Floats:
+    return np.asarray(logit(np.clip(share, EDGE, 1 - EDGE)))

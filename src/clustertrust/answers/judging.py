@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Self, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Bools, Floats, Ints
-from clustertrust._validation import check_count, check_flag, check_same_length
+from clustertrust._types import Array, Bools, Floats, Ints
+from clustertrust._validation import (
+    check_count,
+    check_flag,
+    check_option_names,
+    check_same_length,
+)
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
+from clustertrust.records import Record
 
-__all__ = ["Answers", "Judged", "judge_by_others"]
+__all__ = ["Answers", "Judged", "check_answers", "judge_by_others"]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judged(Record):
     """Answers that count.
 
     Attributes
@@ -29,9 +34,23 @@ class Judged:
     should_be : (m,) code of the cluster that each should be in, -1 where it was not said
     """
 
-    positions: Ints
-    right: Floats
-    should_be: Ints
+    positions: Annotated[Ints, "i m"]
+    right: Annotated[Floats, "f! m"]
+    should_be: Annotated[Ints, "i m"]
+
+    def _from_stored(self) -> Self:
+        """Return it; raise if an answer is neither right nor wrong."""
+        if not np.isin(self.right, [0.0, 1.0]).all():
+            raise ValueError("its answers are not all right or wrong")
+        return self
+
+
+class AnswerKinds(TypedDict, total=False):
+    """What a person can say of points; :meth:`Answers.of` says what each kind means."""
+
+    right: Any
+    classes: Any
+    should_be: Any
 
 
 @dataclass(frozen=True)
@@ -51,7 +70,7 @@ class Answers:
 
     positions: Ints
     right: Floats
-    classes: NDArray | None
+    classes: Array | None
     should_be: Ints
     drawn: Bools
     rounds: int
@@ -60,8 +79,7 @@ class Answers:
     @classmethod
     def none(cls, source: Scored) -> Answers:
         """Return answers to no question at all."""
-        found = cls.of(source, np.array([], dtype=np.int64), right=[])
-        return cls(*(*(getattr(found, name) for name in _UNTIL_ROUNDS), 0, found.labels))
+        return replace(cls.of(source, [], right=[]), rounds=0)
 
     @classmethod
     def of(
@@ -69,14 +87,14 @@ class Answers:
         cake: Any,
         positions: Any,
         *,
-        right: Any = None,
-        classes: Any = None,
-        should_be: Any = None,
         drawn: Any = False,
         rounds: int = 1,
         force: bool = False,
+        **kinds: Unpack[AnswerKinds],
     ) -> Answers:
-        """Return answers about the points at some positions. Give one of the three kinds.
+        """Return answers about the points at some positions.
+
+        Give one of the three kinds `right`, `classes` and `should_be`.
 
         Parameters
         ----------
@@ -99,70 +117,72 @@ class Answers:
         Answers
         """
         source = scored(cake)
-        given = {"right": right, "classes": classes, "should_be": should_be}
-        names = [name for name, value in given.items() if value is not None]
-        if len(names) != 1:
+        check_option_names("an answer", kinds, AnswerKinds.__annotations__)
+        given = {name: values for name, values in kinds.items() if values is not None}
+        if len(given) != 1:
             raise ValueError(
-                f"Give one of right, classes and should_be; {', '.join(names) or 'none'} given."
+                f"Give one of right, classes and should_be; {', '.join(given) or 'none'} given."
             )
-        at = check_positions(positions, len(source))
-        check_same_length("positions", at, names[0], given[names[0]])
-        without = at[np.isnan(source.scores[at])]
+        ((kind, values),) = given.items()
+        points = check_positions(positions, len(source))
+        check_same_length("positions", points, kind, values)
+        without = points[np.isnan(source.scores[points])]
         if without.size:
             raise ValueError(
                 f"The point at position {without[0]} has no score, so nothing can be learned from "
                 "it; leave it out."
             )
-        labels, codes = source.labels[at], np.full(len(at), -1)
-        said, kinds = np.full(len(at), np.nan), None
-        if right is not None:
-            said = check_correct(right, name="right")
-        elif should_be is not None:
-            codes = source.codes_of(should_be, "should_be")
-            said = np.where(codes < 0, np.nan, codes == labels)
+        labels, codes = source.labels[points], np.full(len(points), -1)
+        is_right, named = np.full(len(points), np.nan), None
+        if kind == "right":
+            is_right = check_correct(values, name=kind)
+        elif kind == "should_be":
+            codes = source.codes_of(values, kind)
+            is_right = np.where(codes < 0, np.nan, codes == labels)
         else:
-            kinds = np.array(classes, dtype=object)
-            kinds[np.asarray(pd.isna(kinds), dtype=bool)] = None
-        codes = np.where((codes < 0) & (said == 1), labels, codes)
-        random = np.broadcast_to(np.asarray(drawn, dtype=bool), at.shape).copy()
+            named = np.array(values, dtype=object)
+            named[np.asarray(pd.isna(named), dtype=bool)] = None
+        codes = np.where((codes < 0) & (is_right == 1), labels, codes)
+        random = np.broadcast_to(np.asarray(drawn, dtype=bool), points.shape).copy()
         if not check_flag("force", force):
-            check_drawn(source.scores, at[random])
+            check_drawn(source.scores, points[random])
         rounds = check_count("rounds", rounds, at_least=1)
-        return cls(at, said, kinds, codes, random, rounds, labels)
+        return cls(points, is_right, named, codes, random, rounds, labels)
 
     @property
-    def known(self) -> Bools:
+    def answered(self) -> Bools:
         """(m,) which were answered, not skipped."""
         if self.classes is None:
             return ~np.isnan(self.right)
-        return np.array([kind is not None for kind in self.classes], dtype=bool)
+        return np.array([name is not None for name in self.classes], dtype=bool)
 
-    def take(self, at: Any) -> Answers:
+    def take(self, which: Any) -> Answers:
         """Return some of the answers."""
-        return Answers(
-            self.positions[at],
-            self.right[at],
-            None if self.classes is None else self.classes[at],
-            self.should_be[at],
-            self.drawn[at],
-            self.rounds,
-            self.labels[at],
-        )
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {name: value[which] for name, value in values.items() if np.ndim(value)}
+        return replace(self, **arrays)
 
     def judged(self) -> Judged:
         """Return the answers that say something of right and wrong.
 
         A cluster stands for the most common class of its other answers.
         """
-        said = self.right
+        right = self.right
         if self.classes is not None:
-            said = judge_by_others(self.labels, self.classes)
-        known = ~np.isnan(said)
-        codes = np.where((self.should_be < 0) & (said == 1), self.labels, self.should_be)
-        return Judged(self.positions[known], said[known], codes[known])
+            right = judge_by_others(self.labels, self.classes)
+        judged = ~np.isnan(right)
+        codes = np.where((self.should_be < 0) & (right == 1), self.labels, self.should_be)
+        return Judged(self.positions[judged], right[judged], codes[judged])
 
 
-_UNTIL_ROUNDS = ("positions", "right", "classes", "should_be", "drawn")
+def check_answers(answers: Any) -> Answers:
+    """Raise unless these are answers."""
+    if not isinstance(answers, Answers):
+        raise TypeError(
+            f"answers={type(answers).__name__} must be Answers: ask(cake, n).answered(right=…), or "
+            "Answers.of(cake, positions, right=…, drawn=…)."
+        )
+    return answers
 
 
 def judge_by_others(labels: Ints, classes: Any) -> Floats:
@@ -172,12 +192,12 @@ def judge_by_others(labels: Ints, classes: Any) -> Floats:
     """
     codes, _ = pd.factorize(pd.Series(np.asarray(classes, dtype=object)))
     out = np.full(len(codes), np.nan)
-    known = (codes >= 0) & (labels >= 0)
-    if not known.any():
+    counted = (codes >= 0) & (labels >= 0)
+    if not counted.any():
         return out
     table = np.zeros((labels.max() + 1, codes.max() + 1), dtype=np.int64)
-    np.add.at(table, (labels[known], codes[known]), 1)
-    for i in np.flatnonzero(known):
+    np.add.at(table, (labels[counted], codes[counted]), 1)
+    for i in np.flatnonzero(counted):
         others = table[labels[i]].copy()
         others[codes[i]] -= 1
         if others.any():

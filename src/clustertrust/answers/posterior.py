@@ -43,7 +43,7 @@ ENOUGH = 500  # answers that suffice to weigh the models against each other
 
 def prior_mean(points: Features) -> Floats:
     """A + B x: the logit of the probability before any answer."""
-    return LEVEL + SLOPE * points.logits
+    return np.asarray(LEVEL + SLOPE * points.logits)
 
 
 def covariance(a: Features, b: Features, strength: float) -> Floats:
@@ -73,7 +73,7 @@ def _in_cluster(a: Features, b: Features, strength: float) -> Floats:
     square = (a.places**2).sum(axis=1)[:, None] + (b.places**2).sum(axis=1)[None, :]
     square -= 2 * (a.places @ b.places.T)
     K += OWN_PLACE**2 * np.exp(-np.maximum(square, 0.0) / (2 * LENGTH**2))
-    return strength**2 * K
+    return np.asarray(strength**2 * K)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Posterior:
         """(n,) posterior mean of f at points of one cluster; O(n (d m_c + q))."""
         m0 = LEVEL_SD**2 * self.slope.sum()
         m1 = SLOPE_SD**2 * (self.points.logits @ self.slope)
-        out = prior_mean(new) + m0 + m1 * new.logits
+        out: Floats = prior_mean(new) + m0 + m1 * new.logits
         if self.strength > 0 and len(new.labels):
             scale = (self.strength * PART) ** 2 / new.parts.shape[1]
             out += new.parts @ (scale * (self.points.parts.T @ self.slope))
@@ -115,7 +115,8 @@ class Posterior:
         """(n,) posterior variance of f at any points; O(n m²)."""
         K = covariance(self.points, new, self.strength)
         v = solve_triangular(self.factor, self.root[:, None] * K, lower=True)
-        return np.maximum(prior_variance(new, self.strength) - (v**2).sum(axis=0), 0.0)
+        after = prior_variance(new, self.strength) - (v**2).sum(axis=0)
+        return np.asarray(np.maximum(after, 0.0))
 
     def spread_of_mean(self, new: Features, weights: Floats) -> float:
         """Posterior variance of Σ weights f over some points."""
@@ -129,7 +130,8 @@ def prior_variance(points: Features, strength: float) -> Floats:
     """(n,) the diagonal of :func:`covariance`."""
     x2, z2 = points.logits**2, (points.parts**2).mean(axis=1)
     own = OWN_LEVEL**2 + OWN_RIVAL**2 + OWN_SLOPE**2 * x2 + OWN_PART**2 * z2 + OWN_PLACE**2
-    return LEVEL_SD**2 + SLOPE_SD**2 * x2 + strength**2 * (PART**2 * z2 + own)
+    on_all = LEVEL_SD**2 + SLOPE_SD**2 * x2
+    return np.asarray(on_all + strength**2 * (PART**2 * z2 + own))
 
 
 def fit_posterior(points: Features, right: Floats, strength: float) -> Posterior:

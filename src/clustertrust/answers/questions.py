@@ -12,7 +12,7 @@ from clustertrust._errors import ParameterError
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.answers.judging import Answers
-from clustertrust.answers.learned import LearnedConfidence
+from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.teaching import most_instructive
 
@@ -115,12 +115,12 @@ def ask(
     m = check_count("n", n, at_least=1)
     size = round(m * RANDOM_SHARE) if n_random is None else n_random
     size = check_count("n_random", size, at_least=0, at_most=m)
-    told = Answers.none(source) if answers is None else answers
+    before = Answers.none(source) if answers is None else answers
     rng = check_random_state(random_state)
-    there = np.flatnonzero(~np.isnan(source.scores))
-    before = told.positions[told.drawn]
-    pool = np.setdiff1d(there, before)
-    left = np.setdiff1d(there, told.positions)
+    with_score = np.flatnonzero(~np.isnan(source.scores))
+    drawn_before = before.positions[before.drawn]
+    pool = np.setdiff1d(with_score, drawn_before)
+    left = np.setdiff1d(with_score, before.positions)
     if size > pool.size or m > left.size:
         raise ParameterError(
             "n",
@@ -131,38 +131,31 @@ def ask(
     # Points that were answered before may be drawn: leaving them out would bias the sample.
     drawn = rng.permutation(pool)[:size]
     others = np.setdiff1d(left, drawn)
-    chosen = _chosen(source, told, others, drawn, m - size, rng)
+    taken = np.union1d(before.positions, drawn)
+    chosen: Ints = np.array([], dtype=np.int64)
+    if m > size:
+        chosen = instructive_points(_ranking(source, before), others, taken, m - size, rng)
     inclusion = np.full(m, np.nan)
-    inclusion[:size] = (len(before) + size) / len(there)
-    return Questions(
-        np.concatenate([drawn, chosen]).astype(np.int64),
-        np.arange(m) < size,
-        inclusion,
-        told.rounds + 1,
-        source,
-    )
+    inclusion[:size] = (len(drawn_before) + size) / len(with_score)
+    positions = np.concatenate([drawn, chosen]).astype(np.int64)
+    return Questions(positions, np.arange(m) < size, inclusion, before.rounds + 1, source)
 
 
-def _chosen(source: Scored, told: Answers, pool: Ints, drawn: Ints, n: int, rng: Any) -> Ints:
-    """Choose n of the pool that teach most, given the answers and what else is asked.
+def _ranking(source: Scored, before: Answers) -> LearnedConfidence:
+    """Learn from the answers about points that were not drawn at random.
 
-    Of points drawn at random it is known that they are answered, not how: else the ranking would
-    depend on answers that are to test it.
+    Of the others it is known that they are answered, not how: else the ranking would depend on
+    answers that are to test it.
     """
-    if not n:
-        return np.array([], dtype=np.int64)
-    judged = told.take(~told.drawn).judged()
-    learned = LearnedConfidence().fit(source, judged.positions, judged.right)
-    known = np.union1d(told.positions, drawn)
-    return instructive_points(learned, pool, known, n, rng)
+    return learn_from(source, before.take(~before.drawn).judged())
 
 
 def instructive_points(
-    learned: LearnedConfidence, pool: Ints, known: Ints, n: int, rng: Any
+    learned: LearnedConfidence, pool: Ints, taken: Ints, n: int, rng: Any
 ) -> Ints:
-    """Choose n of the pool that teach most, in the presence of points that are known."""
+    """Choose n of the pool that teach most, beside points that are answered or asked anyway."""
     candidates = rng.permutation(pool)[: max(CANDIDATES, n)]
-    known = known[: max(CANDIDATES, n)]
-    at = np.concatenate([known, candidates])
-    found = most_instructive(learned.features(at), learned.scores[at], n, np.arange(len(known)))
-    return at[found]
+    taken = taken[: max(CANDIDATES, n)]
+    positions = np.concatenate([taken, candidates])
+    features, p = learned.features(positions), learned.scores[positions]
+    return positions[most_instructive(features, p, n, np.arange(len(taken)))]

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_matrix, check_scores, is_dask, with_nothing
-from clustertrust.answers.features import COMPONENTS
+from clustertrust._types import Array, Floats, Ints
+from clustertrust._validation import (
+    check_matrix,
+    check_same_length,
+    check_scores,
+    is_dask,
+    with_nothing,
+)
+from clustertrust.ensemble.record import plain_names
+from clustertrust.records import Record, check_fields
 from clustertrust.results import Confidence
 
-__all__ = ["UNKNOWN", "Scored", "scored"]
+__all__ = ["COMPONENTS", "UNKNOWN", "Scored", "scored"]
+
+# Components of a score beside it: the column, and whether it is a share whose logit is taken.
+COMPONENTS = {
+    "stability": True,
+    "silhouette_mean": False,
+    "silhouette_std": False,
+    "persistence": True,
+    "margin": False,
+}
 
 UNKNOWN = -2  # code of a value that is no cluster
 _ZEROS = re.compile(r"(?<=\d)\.0*$")  # the decimals of a whole number
 
 
 @dataclass(frozen=True)
-class Scored:
+class Scored(Record):
     """Scored points.
 
     Attributes
@@ -35,10 +50,26 @@ class Scored:
     X : (n, d) the points; None where they are not known
     """
 
-    columns: dict[str, NDArray]
-    names: NDArray
-    index: pd.Index
+    columns: dict[str, Array]
+    names: Annotated[Array, "iufbUM k"]
+    index: Annotated[pd.Index, "U n"]
     X: Floats | None = None
+
+    def _to_stored(self) -> dict[str, Any]:
+        """Return its fields without the points; names of rows are text."""
+        index = np.array([str(name) for name in self.index], dtype=str)
+        names = plain_names(self.names)
+        return super()._to_stored() | {"names": names, "index": index, "X": None}
+
+    def _from_stored(self) -> Self:
+        """Return it with its index; raise if its columns do not go together."""
+        kinds = {name: "i" if name in ("label", "rival") else "f" for name in self.columns}
+        wanted = {name: f"{kind} n" for name, kind in kinds.items()}
+        check_fields("columns", self.columns, {"label": "i n", "score": "f n"} | wanted)
+        check_same_length("index", self.index, "label", self.labels)
+        if self.labels.max(initial=-1) >= len(self.names):
+            raise ValueError("its labels are of clusters that it does not have")
+        return replace(self, index=pd.Index(self.index))
 
     @property
     def labels(self) -> Ints:
@@ -53,21 +84,21 @@ class Scored:
     def __len__(self) -> int:
         return len(self.columns["score"])
 
-    def named(self, codes: Ints) -> NDArray:
+    def named(self, codes: Ints) -> Array:
         """Return the names of clusters; -1 is -1 for numbers and None for other names."""
         return with_nothing(self.names)[codes]
 
     def codes_of(self, values: Any, name: str) -> Ints:
         """Return the codes of clusters by name, -1 where the value is missing."""
-        given = np.asarray(values, dtype=object)
-        if given.ndim != 1:
-            raise ValueError(f"{name} must be one flat sequence of clusters; {given.shape}.")
-        codes = self.find_codes(given)
+        clusters = np.asarray(values, dtype=object)
+        if clusters.ndim != 1:
+            raise ValueError(f"{name} must be one flat sequence of clusters; {clusters.shape}.")
+        codes = self.find_codes(clusters)
         unknown = np.flatnonzero(codes == UNKNOWN)
         if unknown.size:
             i = unknown[0]
             raise ValueError(
-                f"{name} has {given[i]!r} at position {i}, which is not a cluster; clusters are "
+                f"{name} has {clusters[i]!r} at position {i}, which is not a cluster; clusters are "
                 f"{_listed(self.names.tolist())}."
             )
         return codes
@@ -78,15 +109,13 @@ class Scored:
         Text may be written otherwise than the name: " 1" or "1.0", which spreadsheets and pandas
         make of whole numbers in a column with empty cells.
         """
-        given = np.asarray(values, dtype=object)
-        known = {cluster: code for code, cluster in enumerate(self.names.tolist())}
-        by_text = {str(cluster): code for cluster, code in known.items()}
-        out = np.full(len(given), -1)
-        for i in np.flatnonzero(~np.asarray(pd.isna(given), dtype=bool)):
-            value = given[i]
-            text = str(value).strip()
-            short = text[: -len(found[0])] if (found := _ZEROS.search(text)) else text
-            code = known[value] if value in known else by_text.get(text, by_text.get(short))
+        clusters = np.asarray(values, dtype=object)
+        by_name = {cluster: code for code, cluster in enumerate(self.names.tolist())}
+        by_text = {str(cluster): code for cluster, code in by_name.items()}
+        out = np.full(len(clusters), -1)
+        for i in np.flatnonzero(~np.asarray(pd.isna(clusters), dtype=bool)):
+            text = str(clusters[i]).strip()
+            code = by_name.get(clusters[i], by_text.get(text, by_text.get(_ZEROS.sub("", text))))
             out[i] = UNKNOWN if code is None else code
         return out
 
@@ -101,23 +130,24 @@ def scored(source: Any, X: Any = None) -> Scored:
     if isinstance(source, pd.DataFrame):
         return _of_table(source, X)
     if isinstance(source, Confidence):
-        found = source
+        confidence = source
     elif hasattr(source, "confidence_") or hasattr(source, "fit"):
         check_is_fitted(source)
-        found = source.confidence_
+        confidence = source.confidence_
         own = getattr(source, "X_fit_", None)
         if X is None and own is not None and getattr(source, "metric", "") != "precomputed":
-            X = own if own.shape[0] == len(found.scores) else None  # else it is a sample of them
+            # Where it is shorter, it is a sample of the points.
+            X = own if own.shape[0] == len(confidence.scores) else None
     else:
         raise TypeError(
             f"{type(source).__name__} is not a result: give a fitted CAKE, its confidence_, an "
             "Audit, or a table with the columns label and score."
         )
-    found = found.compute()
-    columns = {"label": found.labels, "rival": found.rival, "score": found.scores}
-    parts = {name: getattr(found, name) for name in COMPONENTS}
+    whole = confidence.compute()
+    columns = {"label": whole.labels, "rival": whole.rival, "score": whole.scores}
+    parts = {name: getattr(whole, name) for name in COMPONENTS}
     columns |= {name: part for name, part in parts.items() if part is not None}
-    return Scored(columns, found.label_names, found.row_names(), _points(X, len(found.scores)))
+    return Scored(columns, whole.label_names, whole.row_names(), _points(X, len(whole.scores)))
 
 
 def _of_table(table: pd.DataFrame, X: Any) -> Scored:
@@ -129,8 +159,8 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
             "`clustertrust score` wrote."
         )
     named = table["label"]
-    given = named.dropna()
-    if pd.api.types.is_float_dtype(named.dtype) and (given == given.round()).all():
+    present = named.dropna()
+    if pd.api.types.is_float_dtype(named.dtype) and (present == present.round()).all():
         named = named.astype("Int64")  # whole numbers beside empty cells
     assigned = named.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(named.dtype):
@@ -141,7 +171,7 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
     empty = Scored({}, names, table.index)
     labels = np.full(len(table), -1)
     labels[assigned] = empty.codes_of(named[assigned].tolist(), "label")
-    columns: dict[str, NDArray] = {"label": labels, "score": check_scores(table["score"])}
+    columns: dict[str, Array] = {"label": labels, "score": check_scores(table["score"])}
     if "rival" in table:
         columns["rival"] = _rivals(table["rival"], names)
     columns |= {
@@ -152,12 +182,12 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
     return Scored(columns, names, table.index, _points(X, len(table)))
 
 
-def _rivals(rivals: pd.Series, names: NDArray) -> Ints:
+def _rivals(rivals: pd.Series, names: Array) -> Ints:
     """Return codes of rivals; one that no point has as its label is none."""
-    known = {str(name): code for code, name in enumerate(names.tolist())}
+    by_text = {str(name): code for code, name in enumerate(names.tolist())}
     if pd.api.types.is_float_dtype(rivals.dtype):
         rivals = rivals.astype("Int64")
-    return np.array([known.get(str(rival), -1) for rival in rivals.tolist()], dtype=np.int64)
+    return np.array([by_text.get(str(rival), -1) for rival in rivals.tolist()], dtype=np.int64)
 
 
 def _points(X: Any, n: int) -> Floats | None:

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._errors import InputError, literal
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, warn_user
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.judging import Answers
@@ -48,20 +47,20 @@ def questions_table(
     data : DataFrame of all rows that a person sees, or None
     names : Series of the names of all rows, or None
     """
-    at = questions.positions
-    out = pd.DataFrame({"row": at})
+    positions = questions.positions
+    out = pd.DataFrame({"row": positions})
     if names is not None:
-        out[str(names.name)] = names.iloc[at].to_numpy()
+        out[str(names.name)] = names.iloc[positions].to_numpy()
     out["answer"], out["should_be"] = "", ""
     source = questions.source
     for name in SHOWN:
         if name in source.columns:
-            codes = source.columns[name][at]
+            codes = source.columns[name][positions]
             out[name] = np.where(codes < 0, "", source.named(codes).astype(object))
     out["asked"] = np.where(questions.drawn, "random", "learn")
     out["inclusion"], out["round"] = questions.inclusion, questions.round
     if data is not None:
-        own = data.iloc[at].reset_index(drop=True)
+        own = data.iloc[positions].reset_index(drop=True)
         own = own.drop(columns=[name for name in own if names is not None and name == names.name])
         taken = {name: f"{name}_input" for name in own if name in out}
         out = pd.concat([out, own.rename(columns=taken)], axis=1)
@@ -99,27 +98,27 @@ def answers_table(
     if not force:
         check_drawn(source.scores, np.unique(rows.loc[rows["claimed"], "position"]))
     rows = _once(rows)
-    said = rows["word"].isin(["right", "wrong"])
+    judged = rows["word"].isin(["right", "wrong"])
     named = rows["word"] == ""
-    if not (said | named | (rows["should_be"] >= 0)).any():
+    if not (judged | named | (rows["should_be"] >= 0)).any():
         raise ValueError(
             f"{_and(list(tables))}: no question is answered. Write right, wrong or skip into the "
             "column answer."
         )
-    at = rows["position"].to_numpy(np.int64)
-    labels, codes = source.labels[at], rows["should_be"].to_numpy(np.int64)
-    right = np.where(said, rows["word"] == "right", np.nan)
+    positions = rows["position"].to_numpy(np.int64)
+    labels, codes = source.labels[positions], rows["should_be"].to_numpy(np.int64)
+    right = np.where(judged, rows["word"] == "right", np.nan)
     kinds = _classes(rows, named, source, kind)
     if kinds is None and named.any():
         codes = codes.copy()
         codes[named] = source.codes_of(rows.loc[named, "answer"].tolist(), "answer")
-    elif kinds is not None and (said.any() or (codes >= 0).any()):
-        raise ValueError(_mixed(rows[said | (codes >= 0)], rows[named]))
+    elif kinds is not None and (judged.any() or (codes >= 0).any()):
+        raise ValueError(_mixed(rows[judged | (codes >= 0)], rows[named]))
     right = np.where(np.isnan(right) & (codes >= 0), codes == labels, right)
     _check_contradictions(rows, right, codes, labels)
     codes = np.where((codes < 0) & (right == 1), labels, codes)
     random = rows["drawn"].to_numpy(bool)
-    return Answers(at, right, kinds, codes, random, int(rows["round"].max()), labels)
+    return Answers(positions, right, kinds, codes, random, int(rows["round"].max()), labels)
 
 
 def _rows(
@@ -140,7 +139,7 @@ def _rows(
             f"{file} has no column 'answer'; give a table that `clustertrust ask` wrote, filled in."
         )
     text = table.apply(lambda column: column.fillna("").astype(str).str.strip())
-    at = _positions(text, file, len(source), names)
+    positions = _positions(text, file, len(source), names)
     answer = text["answer"]
     word = answer.str.lower().map(WORDS).fillna("")
     asked = text["asked"].str.lower() if "asked" in text else pd.Series("", index=text.index)
@@ -152,7 +151,7 @@ def _rows(
     blank = pd.Series("", index=text.index)
     filled = (answer != "") | (text.get("should_be", blank) != "")
     claimed = drawn & filled & (asked == "")
-    chosen = at[(asked == "learn") & filled & (word != "skip")]
+    chosen = positions[(asked == "learn") & filled & (word != "skip")]
     if drawn and chosen.size:
         raise InputError(
             f"{{drawn=True}}: {literal(file)} says of row {chosen[0]} that it was asked to learn, "
@@ -163,7 +162,7 @@ def _rows(
     out = pd.DataFrame(
         {
             "file": file,
-            "position": at,
+            "position": positions,
             "answer": answer,
             "word": word,
             "should_be": source.codes_of(
@@ -174,19 +173,19 @@ def _rows(
             "round": rounds.clip(lower=1).astype(int),
         }
     )
-    without = at[np.isnan(source.scores[at])]
+    without = positions[np.isnan(source.scores[positions])]
     if without.size:
         raise ValueError(f"{file} is about row {without[0]}, which has no score; remove that line.")
     if "label" in text:
-        given = text["label"].to_numpy()
-        codes = source.find_codes(given)
-        differ = np.flatnonzero((given != "") & (codes != source.labels[at]))
+        labels = text["label"].to_numpy()
+        codes = source.find_codes(labels)
+        differ = np.flatnonzero((labels != "") & (codes != source.labels[positions]))
         if differ.size:
             i = differ[0]
-            ours = source.named(source.labels[at[i]])
+            ours = source.named(source.labels[positions[i]])
             raise ValueError(
-                f"{file} says that row {at[i]} is in cluster {given[i]}, and it was scored in "
-                f"{ours}: these answers belong to another clustering."
+                f"{file} says that row {positions[i]} is in cluster {labels[i]}, and it was scored "
+                f"in {ours}: these answers belong to another clustering."
             )
     # A row that was not answered and not drawn says nothing.
     return out[out["drawn"] | (out["word"] != "skip") | (out["should_be"] >= 0)]
@@ -197,14 +196,14 @@ def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -
     by_name = texts = None
     if names is not None and names.name in text:
         texts = [str(name).strip() for name in names]
-        known = {name: i for i, name in enumerate(texts)}
-        unknown = [name for name in text[names.name] if name not in known]
+        position_of = {name: i for i, name in enumerate(texts)}
+        unknown = [name for name in text[names.name] if name not in position_of]
         if unknown:
             raise ValueError(
                 f"{file} is about {unknown[0]!r}, which is not among the rows that were scored."
             )
-        if len(known) == n:
-            by_name = np.array([known[name] for name in text[names.name]], dtype=np.int64)
+        if len(position_of) == n:
+            by_name = np.array([position_of[name] for name in text[names.name]], dtype=np.int64)
         elif "row" not in text:
             raise ValueError(
                 f"The names in column {names.name!r} occur more than once, so they do not identify "
@@ -224,23 +223,24 @@ def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -
             f"{file} is about row {text['row'][odd].iloc[0]!r}, and the rows that were scored run "
             f"from 0 to {n - 1}."
         )
-    at = numbers.to_numpy(np.int64)
+    positions = numbers.to_numpy(np.int64)
     if texts is not None:
-        given = text[names.name].tolist()  # type: ignore[union-attr]
-        differ = [i for i, position in enumerate(at) if texts[position] != given[i]]
+        row_names = text[names.name].tolist()  # type: ignore[union-attr]
+        differ = [i for i, position in enumerate(positions) if texts[position] != row_names[i]]
         if differ:
             i = differ[0]
             raise ValueError(
-                f"{file}: row {at[i]} is not {given[i]!r} in the scores; these answers belong to "
-                "other rows."
+                f"{file}: row {positions[i]} is not {row_names[i]!r} in the scores; these answers "
+                "belong to other rows."
             )
-    return at
+    return positions
 
 
 def _once(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each row once; the same answer twice is one, different ones are an error."""
-    told = rows[(rows["word"] != "skip") | (rows["should_be"] >= 0)]
-    for position, group in told[told["position"].duplicated(keep=False)].groupby("position"):
+    answered = rows[(rows["word"] != "skip") | (rows["should_be"] >= 0)]
+    several = answered[answered["position"].duplicated(keep=False)]
+    for position, group in several.groupby("position"):
         words = {(row["word"] or row["answer"], row["should_be"]) for _, row in group.iterrows()}
         if len(words) > 1:
             first, second = (group.iloc[0], group.iloc[-1])
@@ -248,7 +248,7 @@ def _once(rows: pd.DataFrame) -> pd.DataFrame:
                 f"Row {position} is answered twice: {_shown(first)} in {first['file']} and "
                 f"{_shown(second)} in {second['file']}. Keep one."
             )
-    repeated = int(told["position"].duplicated().sum())
+    repeated = int(answered["position"].duplicated().sum())
     if repeated:
         rows_are = "1 row is" if repeated == 1 else f"{repeated} rows are"
         warn_user(f"{rows_are} answered twice with the same answer, which counts once.")
@@ -261,15 +261,15 @@ def _once(rows: pd.DataFrame) -> pd.DataFrame:
     return order.drop_duplicates("position").sort_values("position").reset_index(drop=True)
 
 
-def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) -> NDArray | None:
+def _classes(rows: pd.DataFrame, named: pd.Series, source: Scored, kind: str) -> Array | None:
     """Return the class of each row, None where there is none; None if answers are no classes."""
-    given = rows.loc[named, "answer"]
-    if kind == "labels" or not len(given):
+    classes = rows.loc[named, "answer"]
+    if kind == "labels" or not len(classes):
         return None
-    if kind == "auto" and (source.find_codes(given.tolist()) >= 0).all():
+    if kind == "auto" and (source.find_codes(classes.tolist()) >= 0).all():
         return None
     out = np.full(len(rows), None, dtype=object)
-    out[named.to_numpy()] = given.to_numpy(dtype=object)
+    out[named.to_numpy()] = classes.to_numpy(dtype=object)
     return out
 
 

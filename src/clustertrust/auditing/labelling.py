@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import InputError, Message, ParameterError
-from clustertrust._types import Bools, Floats, Ints
+from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
     check_count,
@@ -56,7 +55,7 @@ class _Given:
     """The given labelling: codes (n,), -1 for none, the name behind each code, and noise."""
 
     labels: Ints
-    names: NDArray
+    names: Array
     noise: Mapping[str, int]
 
     @property
@@ -215,7 +214,7 @@ def _read_run(ensemble: Ensemble) -> _Given:
     return _checked(codes, names, ensemble.noise)
 
 
-def _checked(codes: Ints, names: NDArray, noise: Mapping[str, int]) -> _Given:
+def _checked(codes: Ints, names: Array, noise: Mapping[str, int]) -> _Given:
     """Return a labelling; raise if it has fewer than two clusters."""
     if len(names) < 2:
         problem = f"labels has {len(names)} cluster(s); an audit compares at least 2. "
@@ -281,10 +280,10 @@ def _cluster(
     recipe.check_size(labelled.size)
     if recipe.is_precomputed:  # columns are points too: those without a label go
         X = X[:, labelled]
-    found = run_all(X[labelled], recipe, list(enumerate(seeds)))
-    recipe.warn_of(found)
+    fitted = run_all(X[labelled], recipe, list(enumerate(seeds)))
+    recipe.warn_of(fitted)
     runs = []
-    for run in found:
+    for run in fitted:
         labels = np.full(len(given.labels), -1, dtype=np.int64)
         labels[labelled] = run.labels
         if rest.size and run.placer is not None:
@@ -379,9 +378,9 @@ def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:
     """Return the given labelling and the runs side by side, in the given names."""
     as_given = Run(given.labels, None, None, "given", None, {})
     stacked = np.column_stack([given.labels, *(run.labels for run in runs)]).astype(np.int32)
-    names: list[NDArray | None] = []
+    names: list[Array | None] = []
     for highest in stacked.max(axis=0):
-        extra = [f"another {at}" for at in range(1, highest - given.k + 2)]
+        extra = [f"another {number}" for number in range(1, highest - given.k + 2)]
         names.append(np.array([*given.names.tolist(), *extra]) if extra else given.names)
     return Ensemble(stacked, tuple(names), None, (as_given, *runs), given.noise)
 

@@ -34,11 +34,11 @@ class Neighbourhood:
         """Return the k nearest drawn points, by a mask (n,) of all points."""
         keep = (self.of >= 0) & is_drawn[self.of]
         place = np.cumsum(keep, axis=1) - 1
-        point, at = np.nonzero(keep & (place < k))
-        to = point, place[point, at]
+        point, rank = np.nonzero(keep & (place < k))
+        to = point, place[point, rank]
         near = np.full((len(self.of), k), -1)
         away = np.full((len(self.of), k), np.inf)
-        near[to], away[to] = self.of[point, at], self.distances[point, at]
+        near[to], away[to] = self.of[point, rank], self.distances[point, rank]
         return Neighbourhood(near, away)
 
     def first(self, k: int) -> Neighbourhood:
@@ -85,11 +85,11 @@ def propagate(near: Ints, labels: Ints, k: int) -> Ints:
 
 def _by_blocks(X: Any, labelled: Ints, k: int, geometry: Geometry) -> tuple[Floats, Ints]:
     """Return the k nearest and the distances to them, by a metric or a matrix."""
-    found = []
+    nearest = []
     for rows in blocks(X.shape[0], 24 * labelled.size):
         with one_thread():
-            found.append(smallest(_distances(X, rows, labelled, geometry), k))
-    away, near = zip(*found, strict=True)
+            nearest.append(smallest(_distances(X, rows, labelled, geometry), k))
+    away, near = zip(*nearest, strict=True)
     return np.concatenate(away), np.concatenate(near)
 
 

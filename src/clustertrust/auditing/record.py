@@ -56,8 +56,8 @@ class Audit(Confidence):
         """
         votes = np.nan_to_num(self.votes)
         most = votes.max(axis=1)
-        given = votes[np.arange(len(votes)), self.labels]
-        kept = (self.labels >= 0) & (given == most)
+        own = votes[np.arange(len(votes)), self.labels]
+        kept = (self.labels >= 0) & (own == most)
         return np.where(most > 0, np.where(kept, self.labels, votes.argmax(axis=1)), -1)
 
     @property
@@ -75,7 +75,9 @@ class Audit(Confidence):
         suggested = self.suggested
         rows.insert(1, "mean score", [float(np.nanmean(self.scores[of])) for of in held])
         rows.insert(
-            2, "rather another", [int((suggested[of] != a).sum()) for a, of in enumerate(held)]
+            2,
+            "other label suggested",
+            [int((suggested[of] != a).sum()) for a, of in enumerate(held)],
         )
         return rows
 
@@ -85,7 +87,7 @@ class Audit(Confidence):
 
     def verdicts_as_text(self) -> str:
         """Return the verdict on each given cluster, one line each."""
-        table = self.clusters()[["points", "rather another"]].astype(str)
+        table = self.clusters()[["points", "other label suggested"]].astype(str)
         table["verdict"] = [str(verdict) for verdict in self.verdicts]
         return f"Verdicts on the given clusters\n{table.to_string()}"
 

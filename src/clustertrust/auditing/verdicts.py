@@ -145,22 +145,23 @@ def judge_run(sample: Sample, given: Ints, k: int) -> tuple[Ints, Ints]:
 
 def _beside(sample: Sample, sees: Bools, a: int) -> list[int]:
     """Return the clusters in which a point of a has a neighbour."""
-    found = np.flatnonzero(sees[sample.labels == a].any(axis=0))
-    return [b for b in found.tolist() if b != a]
+    neighbours = np.flatnonzero(sees[sample.labels == a].any(axis=0))
+    return [b for b in neighbours.tolist() if b != a]
 
 
 def labels_near(near: Ints, labels: Ints, k: int) -> Bools:
     """Return (n, k) whether a neighbour of each point has each label."""
     sees = np.zeros((len(near), k + 1), dtype=bool)
     of = np.where(near >= 0, labels[near], -1)
-    sees[np.arange(len(near))[:, None], of] = True  # the last column takes what has no label
-    return sees[:, :k]
+    # The last column takes what has no label.
+    sees[np.arange(len(near))[:, None], of] = True
+    return np.asarray(sees[:, :k])
 
 
 def _borders(sample: Sample, sees: Bools, a: int, b: int) -> Bools:
     """Return (n,) which points of a have a neighbour in b, or the other way round."""
-    at_a = (sample.labels == a) & sees[:, b]
-    return at_a | ((sample.labels == b) & sees[:, a])
+    in_a, in_b = sample.labels == a, sample.labels == b
+    return np.asarray((in_a & sees[:, b]) | (in_b & sees[:, a]))
 
 
 def border_size(halved: Sample) -> int:
@@ -190,8 +191,8 @@ def is_thin(sample: Sample, sees: Bools, a: int, b: int, inner: list[float]) -> 
 
     `inner` has the points there, NaN where a cluster has no halves.
     """
-    known = [size for size in (inner[a], inner[b]) if not np.isnan(size)]
-    return bool(known) and _borders(sample, sees, a, b).sum() <= THIN * min(known)
+    sizes = [size for size in (inner[a], inner[b]) if not np.isnan(size)]
+    return bool(sizes) and _borders(sample, sees, a, b).sum() <= THIN * min(sizes)
 
 
 def _probability_above(x: Floats, y: Floats) -> float:
@@ -203,9 +204,9 @@ def _probability_above(x: Floats, y: Floats) -> float:
 
 def _falls_in_pieces(whole: Sample) -> bool:
     """Return whether the second largest piece that no neighbour links is more than a splinter."""
-    row, at = np.nonzero(whole.near >= 0)
+    row, column = np.nonzero(whole.near >= 0)
     n, k = whole.near.shape
-    links = sparse.csr_array((np.ones(row.size), (row, whole.near[row, at])), shape=(n, n))
+    links = sparse.csr_array((np.ones(row.size), (row, whole.near[row, column])), shape=(n, n))
     pieces = np.sort(np.bincount(connected_components(links, directed=False)[1]))
     return bool(pieces.size > 1 and pieces[-2] >= max(SMALLEST_PART * n, k + 1))
 
@@ -260,7 +261,7 @@ def verdicts_of(
 
     `outcomes` and `partners` are (R, k), as `judge_run` gives them.
     """
-    found = []
+    verdicts = []
     R, k = outcomes.shape
     for a, name in enumerate(names):
         counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
@@ -269,5 +270,7 @@ def verdicts_of(
         count = int(counts.max())
         partner = names[other] if other < k else None
         limits = wilson_interval(count, R)
-        found.append(Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, count / R, *limits))
-    return tuple(found)
+        verdicts.append(
+            Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, count / R, *limits)
+        )
+    return tuple(verdicts)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match
 
 __all__ = ["Ballot", "count", "match_to_given", "smoothed", "standard_errors"]
@@ -31,7 +30,7 @@ def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
     partner = best_match(table)
     alone = partner < 0
     partner[alone] = k + np.arange(alone.sum())
-    return np.append(partner, -1)[codes]
+    return np.asarray(np.append(partner, -1)[codes])
 
 
 @dataclass(frozen=True)
@@ -62,14 +61,14 @@ def count(runs: Ints, given: Ints, k: int) -> Ballot:
     assigned = (runs >= 0).sum(axis=1)
     counts = np.zeros((n, k))
     for column in runs.T:
-        at = np.flatnonzero((column >= 0) & (column < k))
-        counts[at, column[at]] += 1
+        voting = np.flatnonzero((column >= 0) & (column < k))
+        counts[voting, column[voting]] += 1
     agree = np.where(given >= 0, counts[np.arange(n), given], 0).astype(np.int64)
     with np.errstate(invalid="ignore"):
         return Ballot(counts / assigned[:, None], agree, assigned)
 
 
-def smoothed(agree: NDArray, runs: NDArray) -> Floats:
+def smoothed(agree: Array, runs: Array) -> Floats:
     """Return (agree + ½) / (runs + 1): the share of runs as the score uses it.
 
     Never 0 or 1, so that geometry still ranks points on which all runs agree, for or against.

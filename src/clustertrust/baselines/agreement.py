@@ -115,25 +115,21 @@ def subsample_stability(labels: Any) -> Floats:
 
 
 def bootstrap_stability(
-    X: Any,
-    clusterer: Any = "kmeans",
-    *,
-    n_clusters: int | None = None,
-    n_runs: int = 20,
-    resample: float | str = 0.8,
-    random_state: Any = None,
-    n_jobs: int | None = None,
+    X: Any, clusterer: Any = "kmeans", *, resample: float | str = 0.8, **options: Any
 ) -> Floats:
     """Build an ensemble on random subsamples and return its `subsample_stability`.
 
     Parameters
     ----------
     X : (n, d) array, CSR matrix or frame
-    clusterer, n_clusters, n_runs, random_state, n_jobs
+    clusterer : str, estimator, function, or a list of these
         As for :func:`clustertrust.build_ensemble`.
     resample : float or "bootstrap"
         Share of the points that each run is fitted on, drawn without replacement, or n drawn with
         replacement.
+    **options
+        `n_clusters`, `n_runs`, `random_state`, `n_jobs` and others of
+        :func:`clustertrust.build_ensemble`.
 
     Returns
     -------
@@ -150,13 +146,4 @@ def bootstrap_stability(
         raise ValueError(
             "resample=None is not a subsample; give a share such as 0.8 or 'bootstrap'."
         )
-    ensemble = build_ensemble(
-        X,
-        clusterer,
-        n_clusters=n_clusters,
-        n_runs=n_runs,
-        resample=resample,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    return subsample_stability(ensemble)
+    return subsample_stability(build_ensemble(X, clusterer, resample=resample, **options))

@@ -233,7 +233,7 @@ def _as_json(request: DecideRequest, found: Decision) -> dict[str, Any]:
     return {
         "scores": request.scores,
         "answers": list(request.answers),
-        "answers_used": found.learned.n_answers_,
+        "answers_used": found.learned.n_answers,
         "risk": found.risk,
         "confidence": request.confidence,
         "guaranteed": found.guaranteed,
@@ -281,7 +281,7 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Dec
             "answers": ", ".join(Path(name).name for name in request.answers),
             "decision": str(found),
         },
-        title=f"{name_of(request.scores)}: learned from {found.learned.n_answers_} answers",
+        title=f"{name_of(request.scores)}: learned from {found.learned.n_answers} answers",
         threshold=1 - request.risk,  # half of a median says nothing about probabilities
         embedding=view,
         original=_beside(own, decided)[there].set_axis(shown.index, axis=0),

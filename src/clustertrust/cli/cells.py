@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ from typing import Any
 import click
 from scipy import sparse
 
-from clustertrust import Confidence
+from clustertrust import CAKE, Confidence
 from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
 from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.files import format_of
 
-__all__ = ["for_cells", "for_graph", "graph_of", "is_h5ad", "runs_of", "score_graph"]
+__all__ = ["for_cells", "graph_of", "is_h5ad", "runs_of", "score_graph"]
 
 
 def is_h5ad(data: str, columns: ReadOptions) -> bool:
@@ -54,12 +54,11 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
         return None
     from clustertrust.cell_data import cells_of
 
-    given = request.method.scoring()
-    given |= {"geometry": given["geometry"] if "geometry" in request.typed else None}
-    building = request.method.building()
+    cake = _template(request)
     if request.has_labels:
-        building |= {} if "clusterer" in request.typed else {"clusterer": None}
-    cells = cells_of(points.adata, request.columns.use_rep, None, given, building)
+        # Nothing is clustered, or by what suits the data.
+        cake.clusterer = cake.clusterer if "clusterer" in request.typed else None
+    cells = cells_of(points.adata, cake, request.columns.use_rep)
     if not cells.is_graph:
         return None
     kept = points.kept
@@ -76,14 +75,10 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
             f"{refused[0]} needs coordinates, and the graph of neighbours of the cells is "
             "clustered; add --use-rep X_pca."
         )
-    method = request.method
-    found: Confidence = graph.cluster(
-        runs_of(request), graph.scoring(for_graph(method.scoring(), request)), is_interactive()
-    )
-    return found
+    scored: Confidence = graph.cluster(_template(request))
+    return scored
 
 
-def for_graph(params: Mapping[str, Any], request: ScoreRequest) -> dict[str, Any]:
-    """Return parameters of scoring for a graph, which has a geometry and weights of its own."""
-    geometry = params["geometry"] if "geometry" in request.typed else None
-    return dict(params) | {"geometry": geometry}
+def _template(request: ScoreRequest) -> CAKE:
+    """Return the settings of a request as an estimator."""
+    return CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())

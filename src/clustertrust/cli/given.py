@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust import Confidence, Ensemble, audit, confidence
-from clustertrust.cli.cells import for_graph, is_h5ad
+from clustertrust.cli.cells import is_h5ad
 from clustertrust.cli.options import AUDITING, NOT_AUDITING, ReadOptions
 from clustertrust.cli.points import Points, read_file
 from clustertrust.cli.printing import is_interactive, name_of
@@ -59,7 +59,7 @@ def score_given(
         raise click.UsageError(f"With --labels {why}; leave out {options}.")
     X, how = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:
-        X, how = graph.X, graph.scoring(for_graph(how, request))
+        X, how = graph.X, how | {"geometry": graph.geometry}
     given = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
         return audit(X, given, **how, verbose=is_interactive())

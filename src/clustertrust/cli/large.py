@@ -51,7 +51,7 @@ from clustertrust.files.sources import (
 from clustertrust.files.tables import bytes_in_memory, column_names, open_source
 from clustertrust.model_files import StoredModel, about_columns, save_model
 from clustertrust.scoring.settings import Settings
-from clustertrust.streaming.passes import Passes, SampledRows, passes_over
+from clustertrust.streaming.passes import BlockReader, SampledRows, reader_of
 from clustertrust.streaming.stream import fit_stream
 from clustertrust.summary import Tally, headline
 from clustertrust.tables import TablePlan
@@ -111,7 +111,7 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building(request.checkpoint) | method.scoring()
     settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=is_interactive()))
-    passes: Passes = passes_over(table, method.n_runs, method.n_jobs, is_interactive())
+    passes: BlockReader = reader_of(table, method.n_runs, method.n_jobs, is_interactive())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
@@ -267,7 +267,7 @@ def _print_outcome(
 
 
 @contextmanager
-def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
+def on_workers(source: Source, scheduler: str) -> Iterator[BlockReader]:
     """Let the workers of a Dask scheduler read the files and fit the runs on the sample."""
     if not isinstance(source, CsvSource | ParquetSource):
         raise click.UsageError(
@@ -284,7 +284,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         )
     except ImportError as error:
         raise ImportError('--scheduler needs Dask: pip install "clustertrust[dask]"') from error
-    from clustertrust.streaming.dask_passes import DaskPasses
+    from clustertrust.streaming.dask_passes import DaskReader
 
     if isinstance(source, CsvSource):
         _check_texts(source)
@@ -315,7 +315,7 @@ def on_workers(source: Source, scheduler: str) -> Iterator[Passes]:
         ]
         frame = read(dtype=kinds | dict.fromkeys(whole, np.float64))
     with distributed.Client(scheduler, timeout="10s"):
-        yield DaskPasses(frame[columns], id=source.id)
+        yield DaskReader(frame[columns], id=source.id)
 
 
 def _check_texts(source: CsvSource) -> None:
@@ -328,7 +328,8 @@ def _check_texts(source: CsvSource) -> None:
         )
     if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
         raise click.UsageError(
-            "--scheduler reads numbers such as 1234.5, without other marks; save them in that format."
+            "--scheduler reads numbers such as 1234.5, without other marks; save them in that "
+            "format."
         )
     if len({text.layout.separator for text in source.texts}) > 1:
         raise click.UsageError(

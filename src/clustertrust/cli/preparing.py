@@ -22,7 +22,7 @@ from clustertrust.cli.scaling import (
     with_ranges,
 )
 from clustertrust.files.sources import Block, Source
-from clustertrust.streaming.passes import passes_over
+from clustertrust.streaming.passes import reader_of
 from clustertrust.tables import TablePlan
 
 __all__ = ["Ways", "prepared"]
@@ -50,7 +50,7 @@ def prepared(
     has_categories = any(column.use == "category" for column in ways.plan.used)
     if ways.plan.scale == "none" and not ways.impute and not has_categories:
         return table, None
-    passes = passes_over(Unchecked(source) if ways.impute else table, 20, n_jobs, True)
+    passes = reader_of(Unchecked(source) if ways.impute else table, 20, n_jobs, True)
     parts = passes.map(_moments, "measuring the columns")
     names = source.columns or [str(j) for j in range(source.n_features)]
     moments = total_of(parts, names)

@@ -24,13 +24,12 @@ from clustertrust.displays.shared import (
 )
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
-from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
+from clustertrust.scoring.convergence import CONVERGED
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
-from clustertrust.scoring.settling import SETTLED
 
 # Points whose scores are followed
 TRACED = 30
@@ -48,14 +47,13 @@ def scores_of_prefixes(
     The silhouettes `s` (n, R) are of all runs. The silhouette of a run depends on no other run, so
     that fewer runs cost no distance.
     """
-    fuse, normalize = scoring.fusion, NORMALIZATIONS[scoring.normalization]
     for r in n_runs:
         cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
         model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
         by_cell = model.stability(cells.rows)
         counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.of])
-        errors = standard_errors(cells.of, by_cell, counted, normalize, fuse)
-        yield fuse(by_cell.c[cells.of], geometry), errors
+        errors = standard_errors(cells.of, by_cell, counted, scoring)
+        yield scoring.fusion(by_cell.c[cells.of], geometry), errors
 
 
 def prefixes(R: int) -> list[int]:
@@ -236,7 +234,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
             distances=np.array(distances),
             traces=np.array(traces),
             medians=np.array(medians),
-            settled=SETTLED * float(high - low),
+            settled=CONVERGED * float(high - low),
             missing=missing_note(final),
         )
 
@@ -282,7 +280,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
         line |= {"color": LOW_COLOR, "label": "mean distance from the final score"}
         (of_distance,) = ax.plot(n_runs, self.distances, "--", **line)
         self.lines_ = {"median": of_median, "distance": of_distance}
-        label = f"settled: {SETTLED:g} of the interquartile range"
+        label = f"settled: {CONVERGED:g} of the interquartile range"
         self.settled_ = ax.axhline(self.settled, color="0.3", linestyle=":", label=label)
         ax.set(ylabel="in units of the score", title="How the scores settle with more runs")
         if np.isnan(median[0]):

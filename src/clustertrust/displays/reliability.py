@@ -106,5 +106,5 @@ class ReliabilityDisplay(Display):
             self.predicted, self.observed, errors, marker="o", capsize=2, label=label
         )
         ax.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
-        ax.set(xlabel="probability foretold", ylabel="share of assignments that are right")
+        ax.set(xlabel="predicted probability", ylabel="share of assignments that are right")
         ax.legend(loc="lower right", fontsize="small")

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
 
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import blocks, count_threads, map_blocks, one_thread
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.neighbors import smallest
 from clustertrust.kernels import backend
 from clustertrust.records import Record
@@ -150,7 +149,7 @@ class Metric(Record):
         """Return whether it is the straight line, for which there are faster ways."""
         return is_name(self.name, "euclidean")
 
-    def between(self, X: Any, points: Any) -> NDArray[Any]:
+    def between(self, X: Any, points: Any) -> Array:
         """Return the distances (b, n) of each row of X to each of the points. O(b n d)."""
         if is_name(self.name, "gower"):
             return np.asarray(
@@ -162,7 +161,7 @@ class Metric(Record):
             self._check(found)
         return found
 
-    def _check(self, distances: NDArray[Any]) -> None:
+    def _check(self, distances: Array) -> None:
         """Raise for what is no distance, as a function of the user's may give."""
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():

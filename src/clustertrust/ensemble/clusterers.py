@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     AgglomerativeClustering,
@@ -24,9 +23,9 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.metrics import is_name
-from clustertrust.ensemble.graphs import NeighbourSpectral
+from clustertrust.ensemble.graphs import NeighborSpectral
 from clustertrust.ensemble.hdbscan import PortableHDBSCAN
 from clustertrust.ensemble.kmedoids import KMedoids
 from clustertrust.ensemble.leiden import Leiden
@@ -138,7 +137,7 @@ class EstimatorClusterer(Clusterer):
     storable = False
 
 
-def _by_centers(centers: NDArray, labels: Ints, X: Any) -> tuple[Ints, Nearest]:
+def _by_centers(centers: Array, labels: Ints, X: Any) -> tuple[Ints, Nearest]:
     """Label points by the nearest centre, as unseen ones will be, so that they agree."""
     placer = Nearest(np.asarray(centers, dtype=np.float64), labels)
     return placer(X), placer
@@ -279,7 +278,7 @@ class _Spectral(Clusterer):
         return SpectralClustering(k, affinity="nearest_neighbors", n_init=1)
 
     def by_distance(self, k: int) -> Any:
-        return NeighbourSpectral(k)
+        return NeighborSpectral(k)
 
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
 
 from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._parallel import collected_warnings, one_thread
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.by_distance import DistanceData, wants_distances
@@ -82,7 +81,7 @@ class Run(Record):
 
     labels: Annotated[Ints, "i n"]
     placer: Placer | None = field(repr=False)
-    centers: Annotated[NDArray, "f! k d"] | None = field(repr=False)
+    centers: Annotated[Array, "f! k d"] | None = field(repr=False)
     method: str
     seed: int | None
     params: dict[str, Any]
@@ -301,7 +300,7 @@ def fit_run(
     with one_thread(), collected_warnings as caught:
         model: Any = None
         placer: Placer | None = None
-        centers: NDArray | None = None
+        centers: Array | None = None
         fitted: Ints
         if is_function:
             rows = _rows(X, sample, measured)

@@ -14,10 +14,10 @@ from clustertrust._validation import check_count
 from clustertrust.distances.metrics import Metric
 from clustertrust.distances.neighbors import drop_self
 
-__all__ = ["NeighbourSpectral", "neighbour_links"]
+__all__ = ["NeighborSpectral", "neighbor_links"]
 
 
-def neighbour_links(X: Any, k: int, metric: Metric) -> sparse.csr_array:
+def neighbor_links(X: Any, k: int, metric: Metric) -> sparse.csr_array:
     """Return which points are among the k nearest of each other point, (n, n) of 0 and 1.
 
     X are points, or distances where the metric says so. Ties go to the first. In a sparse graph at
@@ -41,7 +41,7 @@ def _of_graph(graph: sparse.csr_array, k: int) -> tuple[Ints, Ints]:
     return row[keep], np.asarray(graph.indices[keep], dtype=np.int64)
 
 
-class NeighbourSpectral(ClusterMixin, BaseEstimator):
+class NeighborSpectral(ClusterMixin, BaseEstimator):
     """Spectral clusters of the nearest-neighbour graph of given distances.
 
     The same as scikit-learn's with `affinity="nearest_neighbors"`, which takes points, except for
@@ -75,11 +75,11 @@ class NeighbourSpectral(ClusterMixin, BaseEstimator):
         self.n_clusters, self.n_neighbors = n_clusters, n_neighbors
         self.metric, self.random_state = metric, random_state
 
-    def fit(self, X: Any, y: Any = None) -> NeighbourSpectral:
+    def fit(self, X: Any, y: Any = None) -> NeighborSpectral:
         """Find the clusters of distances X (n, n); y is ignored."""
         metric = self.metric if isinstance(self.metric, Metric) else Metric(self.metric)
         k = check_count("n_neighbors", self.n_neighbors, at_least=2)
-        links = neighbour_links(X, k - 1, metric) + sparse.eye_array(X.shape[0])
+        links = neighbor_links(X, k - 1, metric) + sparse.eye_array(X.shape[0])
         model = SpectralClustering(
             self.n_clusters, affinity="precomputed", n_init=1, random_state=self.random_state
         )

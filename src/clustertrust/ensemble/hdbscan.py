@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN
 from sklearn.utils.validation import validate_data
 
+from clustertrust._types import Array
 from clustertrust._validation import check_choice
 from clustertrust.kernels import backend
 
@@ -113,7 +113,7 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
                 "sklearn.decomposition.TruncatedSVD(50).fit_transform(X)."
             )
 
-    def _tree(self, X: Any, k: int) -> tuple[NDArray, NDArray, NDArray]:
+    def _tree(self, X: Any, k: int) -> tuple[Array, Array, Array]:
         """Return the ends, weights and lengths of the edges of the spanning tree."""
         if self.metric == "euclidean":
             columns = np.ascontiguousarray((X.toarray() if issparse(X) else X).T)
@@ -131,7 +131,7 @@ class PortableHDBSCAN(ClusterMixin, BaseEstimator):
         return tags
 
 
-def tree_of_graph(graph: csr_array, k: int) -> tuple[NDArray, NDArray, NDArray]:
+def tree_of_graph(graph: csr_array, k: int) -> tuple[Array, Array, Array]:
     """Return the least spanning tree of a symmetric sparse graph under mutual reachability.
 
     A distance that is not stored is twice the largest that is; so are a point's distance to its
@@ -167,7 +167,7 @@ def tree_of_graph(graph: csr_array, k: int) -> tuple[NDArray, NDArray, NDArray]:
     )
 
 
-def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_matrix:
+def tree_as_distances(ends: Array, weights: Array, lengths: Array) -> csr_matrix:
     """Return distances (n, n) of the edges of a tree, all distinct, by (weight, length, ends).
 
     Weights have 33 bits, so there is room for a million ties between one and the next. The two
@@ -193,6 +193,6 @@ def tree_as_distances(ends: NDArray, weights: NDArray, lengths: NDArray) -> csr_
     )
 
 
-def _next_floats(numbers: NDArray, steps: NDArray) -> NDArray:
+def _next_floats(numbers: Array, steps: Array) -> Array:
     """Return the float `steps` above each positive number: floats are ordered as their bits."""
     return (np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64) + steps).view(np.float64)

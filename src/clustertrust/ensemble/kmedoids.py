@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
@@ -26,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import blocks, memory_budget
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.metrics import Metric, is_name
@@ -151,7 +150,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
             X = check_new_distances(X, self.n_features_in_) if precomputed else X
         return self._nearest(X)[0]
 
-    def _nearest(self, X: Any) -> tuple[Ints, NDArray]:
+    def _nearest(self, X: Any) -> tuple[Ints, Array]:
         """Return the nearest medoid of each row, and how far away it is."""
         if self._metric.is_euclidean:
             squares = squared_distances(self.cluster_centers_, X)
@@ -173,7 +172,7 @@ class KMedoids(ClusterMixin, BaseEstimator):
 
 
 def swap_medoids(
-    rows_of: Callable[[slice], NDArray], n: int, start: Ints, max_iter: int
+    rows_of: Callable[[slice], Array], n: int, start: Ints, max_iter: int
 ) -> tuple[Ints, int]:
     """Return medoids (k,) from eager swaps, and the number of sweeps over all candidates.
 

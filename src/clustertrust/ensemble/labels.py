@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import (
     is_auto,
     is_frame,
@@ -25,7 +24,7 @@ __all__ = ["check_noise", "in_order_of", "read_labels"]
 
 def read_labels(
     labels: Any, noise: Any = "auto"
-) -> tuple[Ints, tuple[NDArray | None, ...], dict[str, int]]:
+) -> tuple[Ints, tuple[Array | None, ...], dict[str, int]]:
     """Return labels (n, R), -1 where not assigned, the names of each run's labels, and noise.
 
     The names of a run are None if its labels are whole numbers. Noise is how often each label that
@@ -138,7 +137,7 @@ def _is_label(value: Any) -> bool:
     return value is None or value is pd.NA or np.isscalar(value)
 
 
-def _column(name: str, run: Any, noise: Any) -> tuple[Ints, NDArray | None, dict[str, int]]:
+def _column(name: str, run: Any, noise: Any) -> tuple[Ints, Array | None, dict[str, int]]:
     """Return one run as whole numbers, the names of its labels if they are none, and its noise."""
     codes, names, counts = read_label_vector(name, run, noise)
     if names.size == 0:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from clustertrust._types import Floats, Ints
 from clustertrust.distances.metrics import Metric, is_name
-from clustertrust.ensemble.graphs import neighbour_links
+from clustertrust.ensemble.graphs import neighbor_links
 
 __all__ = ["Leiden"]
 
@@ -83,7 +83,7 @@ class Leiden(ClusterMixin, BaseEstimator):
                 f"weighted={self.weighted} with n_neighbors={self.n_neighbors} needs a sparse "
                 "graph of distances; give n_neighbors a number and leave weighted out."
             )
-        near = self._neighbours(X)
+        near = self._neighbors(X)
         source, target = near.maximum(near.T).nonzero()
         upper = source < target
         source, target = source[upper], target[upper]
@@ -101,14 +101,14 @@ class Leiden(ClusterMixin, BaseEstimator):
         self.quality_ = float(found.quality())
         return self
 
-    def _neighbours(self, X: Any) -> Any:
+    def _neighbors(self, X: Any) -> Any:
         """Return the graph of nearest neighbours."""
         if is_name(self.metric, "euclidean"):
             return kneighbors_graph(X, min(self.n_neighbors, X.shape[0] - 1))
         metric = self.metric
         if not isinstance(metric, Metric):
             metric = Metric(metric, dict(self.metric_params or {})).fit(X)
-        return neighbour_links(X, self.n_neighbors or X.shape[0], metric)
+        return neighbor_links(X, self.n_neighbors or X.shape[0], metric)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -125,4 +125,4 @@ def _gaussian(graph: Any, source: Ints, target: Ints) -> Floats:
     there = sparse.csr_array(graph, copy=True)
     there.data = np.exp(-(np.asarray(there.data, dtype=np.float64) ** 2))
     forth, back = (np.asarray(there[ends]).ravel() for ends in ((source, target), (target, source)))
-    return np.maximum(forth, back)
+    return np.asarray(np.maximum(forth, back))

@@ -19,11 +19,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans, _kmeans
 from sklearn.utils.extmath import row_norms
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
@@ -44,12 +43,12 @@ class PreparedData:
     tiles : the original data, laid out for the search of the nearest centre
     """
 
-    X: NDArray
-    mean: NDArray
-    squares: NDArray
-    weights: NDArray
+    X: Array
+    mean: Array
+    squares: Array
+    weights: Array
     variance: Any  # a number of the type of the data, as in scikit-learn
-    tiles: NDArray
+    tiles: Array
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         """Pickle as None: runs in another process call `KMeans.fit`, without a second copy of X."""
@@ -102,7 +101,7 @@ class PreparedData:
         )
         if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
             return False
-        return (
+        return bool(
             1 <= model.n_clusters <= len(self.X)
             and model.max_iter >= 1
             and 0 <= model.random_state < 2**32

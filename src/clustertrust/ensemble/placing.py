@@ -53,7 +53,7 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
 
     def of(rows: slice) -> Ints:
         if sparse.issparse(X):
-            return squared_distances(points, X[rows]).argmin(axis=0)
+            return np.asarray(squared_distances(points, X[rows]).argmin(axis=0))
         block = np.asarray(X[rows], dtype=np.float64)
         return np.asarray(
             backend().nearest_row(padded, len(points), by_feature(block))[: len(block)]

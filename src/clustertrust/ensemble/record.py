@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Floats, Ints
+from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_floats, check_matrix, is_auto, is_dask
 from clustertrust.cells import Clusters, meet
 from clustertrust.ensemble.fitting import Run
@@ -48,14 +47,14 @@ class Ensemble(Record):
     """
 
     labels: Annotated[Ints, "i n R"]
-    label_names: tuple[NDArray | None, ...] = field(repr=False)
-    centers: tuple[NDArray, ...] | None = field(default=None, repr=False)
+    label_names: tuple[Array | None, ...] = field(repr=False)
+    centers: tuple[Array, ...] | None = field(default=None, repr=False)
     runs: tuple[Run, ...] | None = field(default=None, repr=False)
     noise: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_labels(
-        cls, labels: Any, *, centers: Sequence[NDArray] | None = None, noise: Any = "auto"
+        cls, labels: Any, *, centers: Sequence[Array] | None = None, noise: Any = "auto"
     ) -> Ensemble:
         """Make an ensemble of partitions that you already have.
 
@@ -101,7 +100,7 @@ class Ensemble(Record):
         )
         return ensemble if centers is None else ensemble.with_centers(centers)
 
-    def with_centers(self, centers: Sequence[NDArray]) -> Ensemble:
+    def with_centers(self, centers: Sequence[Array]) -> Ensemble:
         """Return the same runs with these centres.
 
         Parameters
@@ -143,7 +142,7 @@ class Ensemble(Record):
     @property
     def n_runs(self) -> int:
         """R."""
-        return self.labels.shape[1]
+        return int(self.labels.shape[1])
 
     @cached_property
     def _clusters(self) -> Clusters:
@@ -318,7 +317,7 @@ class Ensemble(Record):
         return ensemble if self.centers is None else ensemble.with_centers(self.centers)
 
 
-def plain_names(names: NDArray) -> NDArray:
+def plain_names(names: Array) -> Array:
     """Return names of clusters or rows as numbers or text; files hold no Python objects."""
     plain = np.array(names.tolist()) if names.dtype.hasobject else names
     return np.array([str(name) for name in names]) if plain.dtype.hasobject else plain
@@ -330,7 +329,7 @@ def _nmi(tables: Ints) -> Floats:
     a, b = share.sum(axis=2, keepdims=True), share.sum(axis=1, keepdims=True)
 
     def entropy(p: Floats) -> Floats:
-        return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2))
+        return np.asarray(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=(1, 2)))
 
     mean = (entropy(a) + entropy(b)) / 2
     mutual = entropy(a) + entropy(b) - entropy(share)

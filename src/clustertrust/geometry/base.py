@@ -104,7 +104,12 @@ class Geometry(BaseEstimator):
                 "leave one of the two out, or choose {geometry='exact'}",
                 geometry=self.name,
             )
-        return clone(self)
+        return self._copy()
+
+    def _copy(self, **params: Any) -> Self:
+        """Return a geometry with the same parameters, but for these."""
+        copied: Self = clone(self).set_params(**params)
+        return copied
 
     @property
     def used_metric(self) -> Metric:
@@ -151,6 +156,9 @@ class Geometry(BaseEstimator):
     def resolve_blocks(self) -> Geometry:
         """Return the geometry for data in blocks."""
         return self
+
+    def check_runs(self, ensemble: Ensemble, n_features: int) -> None:
+        """Raise if it has something for each run that does not fit them; before any pass."""
 
     def warn(self, X: Any, compute: Compute) -> None:
         """Warn of what the user may not expect, such as hours of work."""
@@ -201,9 +209,8 @@ class MetricGeometry(Geometry):
 
     def with_metric(self, metric: Metric) -> Self:
         """Return a copy with the metric; raise if it has another one itself."""
-        own = clone(self)
         if self.metric is None:
-            return own if metric.is_default else own.set_params(metric=metric)
+            return self._copy() if metric.is_default else self._copy(metric=metric)
         if not (metric.is_default or metric.equals(self.used_metric)):
             raise ParameterError(
                 "metric",
@@ -211,7 +218,7 @@ class MetricGeometry(Geometry):
                 f"and {type(self).__name__}(metric={self.used_metric.given!r}) differ",
                 "give the metric once",
             )
-        return own
+        return self._copy()
 
     def _check_matrix(self, X: Any) -> Any:
         metric = self.used_metric

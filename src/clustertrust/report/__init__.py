@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
 from clustertrust._types import Ints
-from clustertrust._validation import check_mapping
+from clustertrust._validation import check_mapping, check_option_names
 from clustertrust._views import View
+from clustertrust.columns import COLUMNS
 from clustertrust.notes import notes_on
 from clustertrust.reasons import check_threshold, threshold_or_first
 from clustertrust.report.contents import ClusterNames, read_data, read_scores, read_votes
@@ -45,12 +46,24 @@ from clustertrust.report.questions import (
 from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
-__all__ = ["build_report", "write_report"]
+__all__ = ["PageOptions", "build_report", "write_report"]
 
-
-# points in the plots and in the table of points; the rest are counted and can be downloaded
+# Points in the plots and in the table of points; the rest are counted and can be downloaded.
 MOST_DRAWN = 100_000
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
+
+
+class PageOptions(TypedDict, total=False):
+    """What can be asked of a page; :func:`write_report` says what each option means."""
+
+    settings: Mapping[str, Any] | None
+    title: str | None
+    threshold: float | None
+    embedding: Any
+    original: pd.DataFrame | None
+    folder: str | Path | None
+    rows: Any
+    unasked: Sequence[str]
 
 
 def write_report(
@@ -59,14 +72,7 @@ def write_report(
     X: Any = None,
     *,
     votes: pd.DataFrame | None = None,
-    settings: Mapping[str, Any] | None = None,
-    title: str | None = None,
-    threshold: float | None = None,
-    embedding: Any = None,
-    original: pd.DataFrame | None = None,
-    folder: str | Path | None = None,
-    rows: Any = None,
-    unasked: Sequence[str] = (),
+    **options: Unpack[PageOptions],
 ) -> None:
     """Write a page to explore scores: one self-contained HTML file, written whole or not at all.
 
@@ -121,20 +127,7 @@ def write_report(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    contents = build_report(
-        table,
-        X,
-        votes=votes,
-        settings=settings,
-        title=title,
-        threshold=threshold,
-        embedding=embedding,
-        original=original,
-        folder=folder,
-        rows=rows,
-        unasked=unasked,
-    )
-    write_text(Path(path), render(contents))
+    write_text(Path(path), render(build_report(table, X, votes=votes, **options)))
 
 
 def build_report(
@@ -142,14 +135,7 @@ def build_report(
     X: Any = None,
     *,
     votes: pd.DataFrame | None = None,
-    settings: Mapping[str, Any] | None = None,
-    title: str | None = None,
-    threshold: float | None = None,
-    embedding: Any = None,
-    original: pd.DataFrame | None = None,
-    folder: str | Path | None = None,
-    rows: Any = None,
-    unasked: Sequence[str] = (),
+    **options: Unpack[PageOptions],
 ) -> dict[str, Any]:
     """Return the contents of the page as a JSON-able dict, with arrays packed.
 
@@ -162,6 +148,10 @@ def build_report(
     >>> build_report(pd.DataFrame({"label": ["a", "b"], "score": [0.9, 0.2]}))["clusters"]
     ['a', 'b']
     """
+    check_option_names("a page", options, PageOptions.__annotations__)
+    title, threshold = options.get("title"), options.get("threshold")
+    original = options.get("original")
+    settings = check_mapping("settings", options.get("settings"))
     if threshold is not None and not 0 <= check_threshold(threshold) <= 1:
         raise ValueError(
             f"threshold={threshold!r} must be a number from 0 to 1, the range of the page's slider."
@@ -169,23 +159,22 @@ def build_report(
     points = read_scores(table)
     numeric = points.numbers
     check_original(original, numeric)
-    hidden = check_unasked(unasked, original)
+    hidden = check_unasked(options.get("unasked", ()), original)
     matrix, columns = (None, []) if X is None else read_data(X, numeric)
     shares, voted = (None, []) if votes is None else read_votes(votes, numeric)
     named = [*points.labels[1], *(points.rivals[1] if points.rivals else [])]
-    by_text = {
-        str(name): name for name in named
-    }  # columns of a file are text, also where labels are numbers
+    # Columns of a file are text, also where labels are numbers.
+    by_text = {str(name): name for name in named}
     voted = [by_text.get(str(name), name) for name in voted]
     clusters = ClusterNames([*named, *voted])
     k = len(clusters)
 
     codes = clusters.code(*points.labels)
-    view = choose_view(matrix, columns, embedding, numeric, codes)
+    view = choose_view(matrix, columns, options.get("embedding"), numeric, codes)
     scores = numeric["score"].to_numpy()
     questions = question_order(scores, codes, MOST_DRAWN)
     drawn = sample(scores, MOST_DRAWN, np.concatenate(questions))
-    at = np.arange(len(numeric)) if drawn is None else drawn
+    shown = np.arange(len(numeric)) if drawn is None else drawn
     ids, labels = pack_index(numeric.index), pack_codes(codes, k)
     packed = {
         name: pack(numeric[name].to_numpy(), "f8" if name == "score" else "f4")
@@ -204,47 +193,48 @@ def build_report(
         "ids": ids,
         "labels": labels,
         "rows": packed,
+        "columns": [name for name in COLUMNS if name in packed or name in ("label", "reason")],
         "drawn": None if drawn is None else pack(drawn, "u4"),
-        "view": pack_view(view, at, codes, k),
+        "view": pack_view(view, shown, codes, k),
         "votes": None
         if shares is None
-        else pack_votes(shares[at], clusters.code(np.arange(len(voted)), voted), k),
+        else pack_votes(shares[shown], clusters.code(np.arange(len(voted)), voted), k),
         "reasons": pack_reasons(numeric, codes),
         "questions": pack_questions(questions, int((~np.isnan(scores)).sum())),
-        "row_numbers": pack_row_numbers(rows, numeric.index),
-        "pictures": None if original is None else pack_pictures(original, questions, folder),
+        "row_numbers": pack_row_numbers(options.get("rows"), numeric.index),
+        "pictures": None
+        if original is None
+        else pack_pictures(original, questions, options.get("folder")),
         "profiles": cluster_profiles(matrix, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
-        "values": None if matrix is None else pack_values(matrix, columns, codes, k, at),
+        "values": None if matrix is None else pack_values(matrix, columns, codes, k, shown),
         "original": [] if original is None else pack_original(original, hidden),
-        "settings": [
-            [str(name), str(value)] for name, value in check_mapping("settings", settings).items()
-        ],
+        "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
-        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, at, len(numeric))],
+        "notes": [*map(str, notes_on(table)), *_notes(view, drawn, shown, len(numeric))],
     }
 
 
 def _versions() -> list[list[str]]:
     from clustertrust import __version__
 
-    found = [["clustertrust", __version__]]
+    versions = [["clustertrust", __version__]]
     for name in PACKAGES:
         with suppress(PackageNotFoundError):  # numba may be missing
-            found.append([name, version(name)])
-    return found
+            versions.append([name, version(name)])
+    return versions
 
 
-def _notes(view: View, drawn: Ints | None, at: Ints, n: int) -> list[str]:
+def _notes(view: View, drawn: Ints | None, shown: Ints, n: int) -> list[str]:
     """Return notes on the plots for the reader."""
     notes = [view.origin]
     if drawn is not None:
         notes.append(
-            f"The plots and the table of points show {len(at):,} of {n:,} points: the "
-            f"{len(at) // LOWEST:,} with the lowest scores, and a random sample of the others. "
+            f"The plots and the table of points show {len(shown):,} of {n:,} points: the "
+            f"{len(shown) // LOWEST:,} with the lowest scores, and a random sample of the others. "
             "Counts, clusters, the histogram and the download take all."
         )
-    missing = int((~np.isfinite(view.xy[at])).any(axis=1).sum())
+    missing = int((~np.isfinite(view.xy[shown])).any(axis=1).sum())
     if missing:
         notes.append(f"{missing:,} points have missing coordinates and are not in the scatter.")
     return notes

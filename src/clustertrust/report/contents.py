@@ -28,7 +28,6 @@ __all__ = ["ClusterNames", "ScoreTable", "read_data", "read_scores", "read_votes
 
 Named = tuple[Ints, list[Hashable]]
 
-NUMBERS = [name for name, column in COLUMNS.items() if column.kind == "number"]
 LARGEST_NUMBER = 1e6  # far above any share, silhouette or standard error
 
 
@@ -36,11 +35,11 @@ class ClusterNames:
     """The names of clusters, numbered in the order in which a person would list them."""
 
     def __init__(self, names: Iterable[Hashable]) -> None:
-        found = dict.fromkeys(names)
-        numbers = [name for name in found if isinstance(name, int)]
+        distinct = dict.fromkeys(names)
+        numbers = [name for name in distinct if isinstance(name, int)]
         self.names = [
             *sorted(numbers),
-            *sorted((name for name in found if name not in set(numbers)), key=_natural),
+            *sorted((name for name in distinct if name not in set(numbers)), key=_natural),
         ]
         self.texts = [str(name) for name in self.names]
         self._code = {name: code for code, name in enumerate(self.names)}
@@ -98,7 +97,11 @@ def read_scores(table: Any) -> ScoreTable:
         raise ValueError(f"table has more than one column named {twice[0]!r}; rename them.")
     if len(table) == 0:
         raise ValueError("table has no rows; a report needs at least one point.")
-    numbers = {name: _number_column(table, name) for name in NUMBERS if name in table.columns}
+    numbers = {
+        name: _number_column(table, name)
+        for name, column in COLUMNS.items()
+        if column.kind == "number" and name in table.columns
+    }
     score = numbers["score"]
     outside = np.flatnonzero((score < -1e-9) | (score > 1 + 1e-9))
     if outside.size:
@@ -120,16 +123,16 @@ def read_scores(table: Any) -> ScoreTable:
 def _number_column(table: pd.DataFrame, name: str) -> Floats:
     """Return a column as floats; missing values are NaN."""
     try:
-        found = check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
+        numbers = check_scores(table[name].to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise ValueError(f"table[{name!r}] must be a column of numbers: {error}.") from error
-    beyond = np.flatnonzero(np.abs(found) > LARGEST_NUMBER)
+    beyond = np.flatnonzero(np.abs(numbers) > LARGEST_NUMBER)
     if beyond.size:
         raise ValueError(
-            f"table[{name!r}] is {found[beyond[0]]} in row {beyond[0]}, which is too large; check "
-            "the table."
+            f"table[{name!r}] is {numbers[beyond[0]]} in row {beyond[0]}, which is too large; "
+            "check the table."
         )
-    return found
+    return numbers
 
 
 def _label_column(table: pd.DataFrame, name: str) -> Named:

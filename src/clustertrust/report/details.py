@@ -79,7 +79,9 @@ def group_means(X: Any, codes: Ints, k: int) -> Floats:
     else:
         there = np.isfinite(X)
         sums, counts = member @ np.where(there, X, 0.0), member @ there.astype(np.float64)
-    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    means = np.full(sums.shape, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
@@ -103,14 +105,14 @@ def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
     return np.sort(np.argsort(-share, kind="stable")[:most])
 
 
-def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
-    """Coordinates of the points `at`, as shares of each axis from its smallest to its largest
+def pack_view(view: View, shown: Ints, codes: Ints, k: int) -> dict[str, Any]:
+    """Coordinates of the points `shown`, as shares of each axis from its smallest to its largest
     value.
 
     Shares survive 32 bits where the coordinates do not: times in seconds, say, differ in their last
     digits.
     """
-    xy = np.where(np.isfinite(view.xy), view.xy, np.nan)[at]
+    xy = np.where(np.isfinite(view.xy), view.xy, np.nan)[shown]
     there = ~np.isnan(xy).any(axis=1)
     low, high = (
         (xy[there].min(axis=0), xy[there].max(axis=0)) if there.any() else (np.zeros(2), np.ones(2))
@@ -122,7 +124,7 @@ def pack_view(view: View, at: Ints, codes: Ints, k: int) -> dict[str, Any]:
     share[~there] = np.nan
     middle = np.full((k, 2), np.nan)
     for cluster in range(k):
-        members = share[(codes[at] == cluster) & there]
+        members = share[(codes[shown] == cluster) & there]
         if len(members):
             middle[cluster] = np.median(members, axis=0)
     return {
@@ -161,10 +163,10 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
         placement = numbers["silhouette_mean"] - numbers["silhouette_std"]
     else:  # S̃ is what is left of it; 0 mostly stands for less than 0
         placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
-    found = doubts(numbers["stability"], placement)
-    found[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
+    doubt_of = doubts(numbers["stability"], placement)
+    doubt_of[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
     packed: dict[str, Any] = {
-        "of": pack(found, "u1"),
+        "of": pack(doubt_of, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
     }
@@ -172,11 +174,11 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
     return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
-def pack_values(X: Any, names: list[str], codes: Ints, k: int, at: Ints) -> dict[str, Any]:
-    """Pack values of the points `at` in the most informative columns, and the cluster means."""
+def pack_values(X: Any, names: list[str], codes: Ints, k: int, shown: Ints) -> dict[str, Any]:
+    """Pack values of the points `shown` in the most informative columns, and the cluster means."""
     means = group_means(X, codes, k)
-    chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(at))))
-    values = X[at][:, chosen]
+    chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(shown))))
+    values = X[shown][:, chosen]
     values = values.toarray() if sparse.issparse(values) else values
     # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its
     # last ones.

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from clustertrust._types import Ints
+from clustertrust._types import Array, Ints
 
 __all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
 
 
-def pack(array: NDArray, dtype: str) -> dict[str, Any]:
+def pack(array: Array, dtype: str) -> dict[str, Any]:
     """Return an array as a JSON-able dict of type `dtype` (such as "f4"), little-endian."""
     stored = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
     return {"dtype": dtype, "shape": list(stored.shape), "data": _squeeze(stored.tobytes())}
@@ -29,7 +28,7 @@ def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
     return pack(codes, "i2" if k <= 32767 else "i4")
 
 
-def unpack(packed: dict[str, Any]) -> NDArray:
+def unpack(packed: dict[str, Any]) -> Array:
     """Return the array that `pack` packed."""
     kind = np.dtype(packed["dtype"]).newbyteorder("<")
     return np.frombuffer(_expand(packed["data"]), dtype=kind).reshape(packed["shape"])
@@ -40,16 +39,10 @@ def pack_index(index: pd.Index) -> dict[str, Any]:
     if isinstance(index, pd.RangeIndex):
         return {"kind": "range", "start": index.start, "step": index.step}
     values = index.to_numpy()
-    if (
-        values.dtype.kind in "iu"
-        and len(values)
-        and values.min() > -(2**53)
-        and values.max() < 2**53
-    ):
-        return {
-            "kind": "numbers",
-            "values": pack(values, "f8"),
-        }  # doubles, all that browsers have, hold these exactly
+    whole = values.dtype.kind in "iu" and len(values) > 0
+    # Browsers have doubles alone, which hold whole numbers exactly up to here.
+    if whole and values.min() > -(2**53) and values.max() < 2**53:
+        return {"kind": "numbers", "values": pack(values, "f8")}
     parts = (" / ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index)
     return {"kind": "texts", "data": _squeeze(json.dumps(list(parts)).encode())}
 

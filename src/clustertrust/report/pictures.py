@@ -56,7 +56,7 @@ def pack_pictures(
     name = picture_column(table)
     if name is None:
         return None
-    found: dict[str, str] = {}
+    pictures: dict[str, str] = {}
     size = 0
     asked = dict.fromkeys(np.concatenate([np.asarray(part) for part in positions]).tolist())
     for position in asked:
@@ -66,8 +66,8 @@ def pack_pictures(
         size += len(picture)
         if size > MOST_BYTES:
             break
-        found[str(position)] = picture
-    return {"column": name, "of": found} if found else None
+        pictures[str(position)] = picture
+    return {"column": name, "of": pictures} if pictures else None
 
 
 def _read(entry: Any, folder: Path) -> str | None:

@@ -39,8 +39,8 @@ def effect_sizes(X: Any, codes: Ints, k: int) -> tuple[Floats, Floats, Floats]:
         spread = np.sqrt(np.maximum(scatter, 0.0) / np.maximum(n + rest[0] - 2, 1))
         effect = (inside - outside) / spread
     effect[(inside == outside) & (spread == 0)] = 0.0
-    found = np.clip(effect, -LARGEST_EFFECT, LARGEST_EFFECT)
-    return found, inside + shift, outside + shift
+    clipped = np.clip(effect, -LARGEST_EFFECT, LARGEST_EFFECT)
+    return clipped, inside + shift, outside + shift
 
 
 def _moments(X: Any, member: sparse.csr_matrix) -> tuple[Floats, Floats, Floats, Floats]:
@@ -67,15 +67,15 @@ def share_differences(column: pd.Series, codes: Ints, k: int) -> tuple[list[str]
     """
     values = column.astype(object).to_numpy()
     there = column.notna().to_numpy() & (column.astype(str) != "").to_numpy() & (codes >= 0)
-    found, names = pd.factorize(pd.Series(values[there]).map(str), sort=True)
+    categories, names = pd.factorize(pd.Series(values[there]).map(str), sort=True)
     counts = np.zeros((k, len(names)))
-    np.add.at(counts, (codes[there], found), 1.0)
+    np.add.at(counts, (codes[there], categories), 1.0)
     others = counts.sum(axis=0) - counts
     return names.tolist(), _shares(counts), _shares(others)
 
 
 def _shares(counts: Floats) -> Floats:
-    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
 
 
 def cluster_profiles(
@@ -94,34 +94,34 @@ def cluster_profiles(
 
 def _by_column(X: Any, names: list[str], codes: Ints, k: int) -> list[Any]:
     effect, inside, outside = effect_sizes(X, codes, k)
-    found = []
+    listed = []
     for cluster in range(k):
         strength = np.nan_to_num(np.abs(effect[cluster]))
         order = np.argsort(-strength, kind="stable")[:MOST_COLUMNS]
-        found.append(
+        listed.append(
             [
                 [names[j], *(float(part[cluster, j]) for part in (effect, inside, outside))]
                 for j in order
                 if strength[j] > 0
             ]
         )
-    return found
+    return listed
 
 
 def _by_category(table: pd.DataFrame, codes: Ints, k: int) -> list[Any]:
-    found: list[list[Any]] = [[] for _ in range(k)]
+    by_cluster: list[list[Any]] = [[] for _ in range(k)]
     for j, name in enumerate(table.columns):
         column = table.iloc[:, j]
         if not is_categories(column):
             continue
         names, inside, outside = share_differences(column, codes, k)
-        for cluster, at in np.argwhere(np.abs(inside - outside) >= SMALLEST_DIFFERENCE):
-            shares = float(inside[cluster, at]), float(outside[cluster, at])
-            found[cluster].append([str(name), names[at], *shares])
-    for listed in found:
+        for cluster, category in np.argwhere(np.abs(inside - outside) >= SMALLEST_DIFFERENCE):
+            shares = float(inside[cluster, category]), float(outside[cluster, category])
+            by_cluster[cluster].append([str(name), names[category], *shares])
+    for listed in by_cluster:
         listed.sort(key=lambda entry: -abs(entry[2] - entry[3]))
         del listed[MOST_CATEGORIES:]
-    return found
+    return by_cluster
 
 
 def is_categories(column: pd.Series) -> bool:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from clustertrust._parallel import blocks, map_blocks
 from clustertrust._types import Floats, Ints
+from clustertrust.geometry.component import NORMALIZATIONS
+from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, pairs
 
 __all__ = ["standard_errors"]
 
-Fuse = Callable[..., Floats]
-
 
 def standard_errors(
-    of: Ints,
-    stability: Stability,
-    s: Floats,
-    normalize: Fuse,
-    fuse: Fuse,
-    p: Floats | None = None,
-    threads: int = 1,
+    of: Ints, stability: Stability, s: Floats, scoring: Scoring, p: Floats | None = None
 ) -> Floats:
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
@@ -34,31 +26,26 @@ def standard_errors(
     of : (n,) row of `stability` that each point belongs to
     stability : the stability of those rows, with per-run sums
     s : (n, R) silhouettes, NaN where a run does not count
-    normalize, fuse : (μ, σ) → S̃ and (c, S̃) → score
-    p : (n,) persistence, if `fuse` takes it; held fixed, so the error is that of c and S̃ only
-    threads : number of threads; it does not change the result
+    scoring : how c, μ and σ become a score, and on how many threads
+    p : (n,) persistence, if the fusion takes it; held fixed, so the error is that of c and S̃ only
     """
 
     def of_rows(rows: slice) -> Floats:
-        return _of_block(
-            of[rows], stability, s[rows], normalize, fuse, () if p is None else (p[rows, None],)
-        )
+        more = () if p is None else (p[rows, None],)
+        return _of_block(of[rows], stability, s[rows], scoring, more)
 
-    small = blocks(len(s), 16 * 8 * s.shape[1])  # the arrays of a block stay in the cache
-    return np.concatenate(list(map_blocks(of_rows, small, threads)))
+    # The arrays of a block stay in the cache.
+    small = blocks(len(s), 16 * 8 * s.shape[1])
+    return np.concatenate(list(map_blocks(of_rows, small, scoring.compute.threads)))
 
 
 def _of_block(
-    of: Ints,
-    stability: Stability,
-    s: Floats,
-    normalize: Fuse,
-    fuse: Fuse,
-    more: tuple[Floats, ...],
+    of: Ints, stability: Stability, s: Floats, scoring: Scoring, more: tuple[Floats, ...]
 ) -> Floats:
     counted = stability.counted[of]
     runs = stability.runs[of].astype(np.float64)[:, None]
-    runs[runs < 3] = np.nan  # the results are then NaN, without a division by zero
+    # Fewer than three runs give NaN, without a division by zero.
+    runs[runs < 3] = np.nan
 
     sums = stability.sums[of]
     c = (sums.sum(axis=1, keepdims=True) / 2 - sums) / pairs(runs - 1)
@@ -66,18 +53,19 @@ def _of_block(
     everywhere = bool(counted.all())
     t = s if everywhere else np.where(counted, s, 0.0)
     mean = t.sum(axis=1, keepdims=True) / runs
-    t = (
-        s - mean if everywhere else np.where(counted, s - mean, 0.0)
-    )  # around the mean the variance loses no digits
+    # Around the mean the variance loses no digits.
+    t = s - mean if everywhere else np.where(counted, s - mean, 0.0)
     squares = t**2
     shift = t / (runs - 1)
     variance = (squares.sum(axis=1, keepdims=True) - squares) / (runs - 1) - shift**2
-    g = normalize(mean - shift, np.sqrt(np.maximum(variance, 0.0)))
+    std = np.sqrt(np.maximum(variance, 0.0))
+    g = NORMALIZATIONS[scoring.normalization](mean - shift, std)
 
-    scores = fuse(np.clip(c, 0.0, 1.0), g, *more)
+    scores = scoring.fusion(np.clip(c, 0.0, 1.0), g, *more)
     if not everywhere:
         scores[~counted] = 0.0
     spread = scores - scores.sum(axis=1, keepdims=True) / runs
     if not everywhere:
         spread[~counted] = 0.0
-    return np.sqrt((runs - 1) / runs * (spread**2).sum(axis=1, keepdims=True))[:, 0]
+    errors: Floats = np.sqrt((runs - 1) / runs * (spread**2).sum(axis=1, keepdims=True))
+    return errors[:, 0]

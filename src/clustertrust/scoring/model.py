@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._errors import Message
-from clustertrust._types import Arrays, Floats, Ints
+from clustertrust._types import Array, Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
@@ -68,10 +67,6 @@ class Model:
         """The clusters, if all points are in memory."""
         assert isinstance(self.clusters, Cells)
         return self.clusters
-
-    @property
-    def _threads(self) -> int:
-        return self.scoring.compute.threads
 
     def stability(self, rows: Ints) -> Stability:
         """Return the stability of rows of clusters (m, R), by the training matchings."""
@@ -176,7 +171,7 @@ class Model:
         """
         names = self.clusters.names[self.reference]
         given = self.ensemble.label_names[self.reference]
-        label_names: NDArray = names if given is None else given[names]
+        label_names: Array = names if given is None else given[names]
         return Confidence(
             **fields,
             label_names=np.arange(len(names)) if numbered else label_names,
@@ -196,18 +191,17 @@ class Model:
         `known` are their silhouettes. X are the points, for a fusion with persistence.
         """
         raw, nearest = known
-        fuse, normalize = self.scoring.fusion, NORMALIZATIONS[self.scoring.normalization]
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
         p = self.persistence(X, votes.labels[of])
         return ({} if p is None else {"persistence": p}) | {
-            "scores": fuse(c, g, *(() if p is None else (p,))),
+            "scores": self.scoring.fusion(c, g, *(() if p is None else (p,))),
             "stability": c,
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, normalize, fuse, p, self._threads),
+            "standard_errors": standard_errors(of, by_cell, s, self.scoring, p),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],

@@ -15,10 +15,9 @@ from typing import Any
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._dask import open_client, results
-from clustertrust._types import Ints, Result
+from clustertrust._types import Array, Ints, Result
 from clustertrust._validation import as_type, check_whole_numbers
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.recipe import Recipe
@@ -27,7 +26,7 @@ from clustertrust.files.sources import Block, checked, numbers_of
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring
-from clustertrust.streaming.passes import Passes
+from clustertrust.streaming.passes import BlockReader
 from clustertrust.streaming.stream import (
     BlockScorer,
     build_stream,
@@ -37,13 +36,13 @@ from clustertrust.streaming.stream import (
 )
 from clustertrust.totals import Totals, sum_in_pairs
 
-__all__ = ["DaskPasses", "build_on_dask", "score_on_dask"]
+__all__ = ["DaskReader", "build_on_dask", "score_on_dask"]
 
 _AT_ONCE = 64  # results that are on their way to this process
 
 
-class DaskPasses(Passes):
-    """Passes over the blocks of a Dask collection, on the machines of its scheduler.
+class DaskReader(BlockReader):
+    """Reads the blocks of a Dask collection, on the machines of its scheduler.
 
     `id` is the column that names the rows of a frame; `labels` (n, R) go with the rows of X.
     """
@@ -92,12 +91,11 @@ class DaskPasses(Passes):
                 "same."
             )
         labels = array.asarray(labels).rechunk((tuple(self.sizes), labels.shape[1]))
-        return labels.to_delayed()[:, 0].tolist()
+        return list(labels.to_delayed()[:, 0])
 
     def _tasks(self, function: Callable[[Block], Any], which: slice = slice(None)) -> list[Any]:
-        shared = self._delayed(
-            function, pure=False
-        )  # travels once to each worker, not with every task
+        # It travels once to each worker, not with every task.
+        shared = self._delayed(function, pure=False)
         # One task from the numbers as they are read to the result: no worker holds blocks that
         # wait.
         return [self._delayed(_call)(shared, *block) for block in self._blocks[which]]
@@ -111,7 +109,8 @@ class DaskPasses(Passes):
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        return _one(lambda: sum_in_pairs(self._tasks(function)))
+        added: Totals = _one(lambda: sum_in_pairs(self._tasks(function)))
+        return added
 
     def workers(self) -> AbstractContextManager[Any]:
         """Return a context that fits runs on the workers of the open client, or else on threads."""
@@ -169,7 +168,7 @@ class _New:
     dtype: Any
     what: str
 
-    def __call__(self, block: Block) -> NDArray:
+    def __call__(self, block: Block) -> Array:
         X = as_type(block.X, self.dtype)
         rows = self.model.encode(place(self.placers, X))
         return self.model.score(X, rows) if self.what == "scores" else self.model.votes(rows).labels
@@ -178,7 +177,7 @@ class _New:
 def _call(
     function: Callable[[Block], Result],
     part: Any,
-    labels: NDArray | None,
+    labels: Array | None,
     before: int,
     columns: list[str] | None,
     id: str | None,
@@ -201,20 +200,21 @@ def _call(
 
 def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
     """Runs as `build_stream` makes them, with their labels of all rows as a Dask array."""
-    passes = DaskPasses(X)
-    recipe.check_size(passes.n_rows or 0)  # what is wrong is raised before a pass
-    built = build_stream(passes, recipe)
-    return built.ensemble.with_labels(passes.labels(built.ensemble.placers))
+    reader = DaskReader(X)
+    recipe.check_size(reader.n_rows or 0)  # what is wrong is raised before a pass
+    built = build_stream(reader, recipe)
+    return built.ensemble.with_labels(reader.labels(built.ensemble.placers))
 
 
 def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """Score an ensemble of the rows of Dask data: one pass to sum up, and one when the scores are
     asked for.
     """
-    passes = DaskPasses(X, labels=ensemble.labels)
-    scoring = check_streaming(passes, scoring)
-    model = model_of(sum_up(passes, None, "summing up"), ensemble, scoring)
-    return model.confidence(**passes.score_blocks(BlockScorer(model, None)))
+    reader = DaskReader(X, labels=ensemble.labels)
+    scoring = check_streaming(reader, scoring)
+    scoring.geometry.check_runs(ensemble, reader.n_features)
+    model = model_of(sum_up(reader, None, "summing up"), ensemble, scoring)
+    return model.confidence(**reader.score_blocks(BlockScorer(model, None)))
 
 
 def _one(make: Callable[[], Any]) -> Any:

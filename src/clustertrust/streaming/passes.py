@@ -1,4 +1,4 @@
-"""Passes over a table, block by block, and a sample of its rows.
+"""Readers of a table, block by block, and a sample of its rows.
 
 Threads do the work here, Dask workers in `dask_passes`.
 """
@@ -14,26 +14,25 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._parallel import AT_ONCE, count_threads, map_blocks, memory_budget, one_thread
 from clustertrust._progress import progress
-from clustertrust._types import Result
+from clustertrust._types import Array, Result
 from clustertrust.files.sources import Block, Source
 from clustertrust.totals import Totals, sum_in_pairs
 
 __all__ = [
-    "LocalPasses",
-    "Passes",
+    "BlockReader",
+    "LocalReader",
     "SampledRows",
-    "passes_over",
+    "reader_of",
     "rows_of_block",
     "sample_rows",
 ]
 
 
-class Passes(ABC):
-    """Passes over a table, block by block.
+class BlockReader(ABC):
+    """Reads a table block by block, as often as it is asked to.
 
     Attributes
     ----------
@@ -65,15 +64,15 @@ class Passes(ABC):
         return nullcontext()
 
 
-def passes_over(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalPasses:
+def reader_of(source: Source, n_runs: Any, n_jobs: int | None, verbose: bool) -> LocalReader:
     """Return the blocks of a table, of a size for so many runs."""
     runs = int(n_runs) if isinstance(n_runs, numbers.Integral) else 20
-    return LocalPasses(
+    return LocalReader(
         source, rows_of_block(source.n_features, runs), count_threads(n_jobs), verbose=verbose
     )
 
 
-class LocalPasses(Passes):
+class LocalReader(BlockReader):
     """Blocks read one after the other, some of them at a time worked on by threads."""
 
     def __init__(
@@ -121,11 +120,11 @@ class SampledRows:
     names : (s,) what the table calls them, else their positions in it
     """
 
-    X: NDArray
-    names: NDArray
+    X: Array
+    names: Array
 
 
-def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]:
+def sample_rows(reader: BlockReader, size: int, seed: int) -> tuple[SampledRows, int]:
     """Draw `size` rows at random in one pass, in the order of the table, and count the rows.
 
     Each row has a random number that depends only on its position, and the rows with the smallest
@@ -133,10 +132,10 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]
     """
     # If the number of rows is known, only slightly more rows than needed are candidates: six
     # standard deviations more.
-    below = 1.0 if passes.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, passes.n_rows)
-    found: list[tuple[NDArray, ...]] = []
+    below = 1.0 if reader.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, reader.n_rows)
+    found: list[tuple[Array, ...]] = []
     n, held = 0, 0
-    for rows, *candidates in passes.map(partial(_candidates, seed, below), "sampling"):
+    for rows, *candidates in reader.map(partial(_candidates, seed, below), "sampling"):
         n += rows
         found.append(tuple(candidates))
         held += len(candidates[0])
@@ -150,9 +149,7 @@ def sample_rows(passes: Passes, size: int, seed: int) -> tuple[SampledRows, int]
     return SampledRows(X[order], names[order]), n
 
 
-def _candidates(
-    seed: int, below: float, block: Block
-) -> tuple[int, NDArray, NDArray, NDArray, NDArray]:
+def _candidates(seed: int, below: float, block: Block) -> tuple[int, Array, Array, Array, Array]:
     """Return the number of rows, and the data of those with a small random number."""
     bits = np.random.PCG64(seed)
     keys = np.random.Generator(bits.advance(block.before)).random(len(block.X))
@@ -160,7 +157,7 @@ def _candidates(
     return len(keys), keys[small], block.before + small, block.names[small], block.X[small]
 
 
-def _smallest(size: int, found: list[tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
+def _smallest(size: int, found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
     columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     keys = columns[0]
     at = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._errors import ParameterError
-from clustertrust._types import Arrays, Ints
+from clustertrust._types import Array, Arrays, Ints
 from clustertrust._validation import check_matrix
 from clustertrust.columns import FIELDS
 from clustertrust.consensus import most_central
@@ -33,7 +32,7 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
 from clustertrust.stability import hint_at_jaccard
-from clustertrust.streaming.passes import Passes, SampledRows, sample_rows
+from clustertrust.streaming.passes import BlockReader, SampledRows, sample_rows
 from clustertrust.totals import Totals, total
 
 __all__ = [
@@ -124,12 +123,12 @@ class Streamed:
         """Passes over the table, the one that scores included."""
         return self.built.n_passes + 1
 
-    def scores(self, passes: Passes) -> Iterator[tuple[Block, Arrays]]:
+    def scores(self, reader: BlockReader) -> Iterator[tuple[Block, Arrays]]:
         """Yield the blocks of the table, without their numbers, each with the fields of
         `Confidence` of its points.
         """
         scorer = self.scorer
-        yield from passes.map(
+        yield from reader.map(
             lambda block: (block._replace(X=block.X[:, :0]), scorer(block)), "scoring"
         )
 
@@ -138,7 +137,7 @@ class Streamed:
         return self.model.confidence(fields, numbered=True)
 
 
-def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
+def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
     """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
@@ -155,7 +154,7 @@ def check_streaming(passes: Passes, scoring: Scoring) -> Scoring:
                 name,
                 value,
                 "needs all points at once",
-                f"choose one of {possible}. {passes.remedy}",
+                f"choose one of {possible}. {reader.remedy}",
             )
     return replace(scoring, geometry=geometry.resolve_blocks())
 
@@ -173,18 +172,18 @@ def check_left_out(recipe: Recipe) -> None:
         )
 
 
-def fit_stream(passes: Passes, settings: Settings) -> Streamed:
+def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
     """Fit the model of a table that is read in blocks, without scoring its rows."""
-    scoring = check_streaming(passes, settings.scoring)
-    built = build_stream(passes, settings.recipe)
+    scoring = check_streaming(reader, settings.scoring)
+    built = build_stream(reader, settings.recipe)
     return Streamed(built, model_of(built.totals, built.ensemble, scoring))
 
 
-def collect(streamed: Streamed, passes: Passes) -> Confidence:
+def collect(streamed: Streamed, reader: BlockReader) -> Confidence:
     """Score all rows; the fields are arrays on disk, deleted together with the record."""
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
-        found = streamed.confidence(_on_disk(streamed, passes, folder))
+        found = streamed.confidence(_on_disk(streamed, reader, folder))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -192,10 +191,10 @@ def collect(streamed: Streamed, passes: Passes) -> Confidence:
     return found
 
 
-def _on_disk(streamed: Streamed, passes: Passes, folder: Path) -> Arrays:
+def _on_disk(streamed: Streamed, reader: BlockReader, folder: Path) -> Arrays:
     """Write the fields of `Confidence` of all rows, each to a file of the folder."""
     fields: Arrays = {}
-    for block, scored in streamed.scores(passes):
+    for block, scored in streamed.scores(reader):
         for name, values in scored.items():
             if name not in fields:
                 shape = (streamed.built.n_rows, *values.shape[1:])
@@ -223,7 +222,7 @@ def _reserve(path: Path) -> None:
             ) from error
 
 
-def build_stream(passes: Passes, recipe: Recipe) -> Built:
+def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
     """Build runs on a sample, continue k-means over all rows, and sum up."""
     check_left_out(recipe)
     if recipe.runs.checkpoint is not None and recipe.random_state is None:
@@ -233,10 +232,10 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
             "draws another sample each time, and the runs of a checkpoint belong to one sample",
             "give a number",
         )
-    entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{passes.remedy}."))
-    sample, n = sample_rows(passes, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
-    passes.n_rows = n
-    with passes.workers():
+    entropy, seeds = draw_seeds(recipe.random_state, recipe.count(f"{reader.remedy}."))
+    sample, n = sample_rows(reader, SAMPLE_POINTS, seeds[0] if entropy is None else entropy)
+    reader.n_rows = n
+    with reader.workers():
         runs = list(
             build_runs(check_matrix(sample.X), replace(recipe, random_state=seeds)).runs or ()
         )
@@ -244,12 +243,12 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
     ways = {method.clusterer.in_blocks for method in recipe.methods}
     if len(sample.X) < n and ways == {"lloyd"}:
         runs, totals, steps = _step_together(
-            passes, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
+            reader, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
         )
         done += steps
     else:
         if len(sample.X) < n and ways == {"mini-batches"}:
-            if not passes.in_turn:
+            if not reader.in_turn:
                 raise ParameterError(
                     "clusterer",
                     runs[0].method,
@@ -257,9 +256,9 @@ def build_stream(passes: Passes, recipe: Recipe) -> Built:
                     "choose {clusterer='kmeans'}, or give the path of the files instead of Dask "
                     "data",
                 )
-            runs = _mini_batches(passes, runs)
+            runs = _mini_batches(reader, runs)
             done += 1
-        totals = sum_up(passes, _placers(runs), "summing up")
+        totals = sum_up(reader, _placers(runs), "summing up")
         done += 1
     runs = [
         replace(run, labels=placer(sample.X))
@@ -286,7 +285,7 @@ def summed_model(
     return Model(scoring, ensemble, totals, matchings, reference, geometry, by_sums)
 
 
-def _centers(run: Run) -> NDArray:
+def _centers(run: Run) -> Array:
     assert run.centers is not None  # k-means has them
     return run.centers
 
@@ -297,9 +296,9 @@ def _placers(runs: Iterable[Run]) -> list[Any]:
     return placers
 
 
-def sum_up(passes: Passes, placers: list[Any] | None, what: str) -> Totals:
+def sum_up(reader: BlockReader, placers: list[Any] | None, what: str) -> Totals:
     """Sum over all rows: the labels that the placers give, else those that the blocks bring."""
-    return passes.sum(partial(_total, placers), what)
+    return reader.sum(partial(_total, placers), what)
 
 
 def _total(placers: list[Any] | None, block: Block) -> Totals:
@@ -313,19 +312,19 @@ def _block_labels(placers: list[Any] | None, block: Block) -> Ints:
     return block.labels
 
 
-def _moved(run: Run, centers: NDArray) -> Run:
+def _moved(run: Run, centers: Array) -> Run:
     return replace(run, placer=Nearest(centers, np.arange(len(centers))), centers=centers)
 
 
 def _step_together(
-    passes: Passes, runs: list[Run], tolerance: float
+    reader: BlockReader, runs: list[Run], tolerance: float
 ) -> tuple[list[Run], Totals, int]:
     """Lloyd's iterations of all runs, one pass each.
 
     The sums are those of the centres that are returned.
     """
     for step in range(1, MOST_STEPS + 1):
-        totals = sum_up(passes, _placers(runs), f"k-means, pass {step}")
+        totals = sum_up(reader, _placers(runs), f"k-means, pass {step}")
         moved = [_to_means(run, totals, r) for r, run in enumerate(runs)]
         shift = max(
             ((_centers(new) - _centers(old)) ** 2).sum()
@@ -345,13 +344,13 @@ def _to_means(run: Run, totals: Totals, r: int) -> Run:
     return _moved(run, centers)
 
 
-def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
+def _mini_batches(reader: BlockReader, runs: list[Run]) -> list[Run]:
     """Move the centres towards the means of each batch in one pass, less for larger clusters."""
     counts = [
         np.bincount(run.labels[run.labels >= 0], minlength=len(_centers(run))).astype(float)
         for run in runs
     ]
-    for X in _batches(block.X for block in passes.map(lambda block: block, "mini-batches")):
+    for X in _batches(block.X for block in reader.map(lambda block: block, "mini-batches")):
         sums = total(X, place(_placers(runs), X))
         for r, run in enumerate(runs):
             names, part = sums.names[r], slice(sums.start[r], sums.start[r + 1])
@@ -364,9 +363,9 @@ def _mini_batches(passes: Passes, runs: list[Run]) -> list[Run]:
     return runs
 
 
-def _batches(blocks: Iterable[NDArray]) -> Iterator[NDArray]:
+def _batches(blocks: Iterable[Array]) -> Iterator[Array]:
     """Yield the same rows in batches of `BATCH_ROWS`."""
-    held: list[NDArray] = []
+    held: list[Array] = []
     for X in blocks:
         held.append(X)
         while sum(map(len, held)) >= BATCH_ROWS:

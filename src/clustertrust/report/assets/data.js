@@ -173,8 +173,7 @@ function shape(tag, attributes = {}, text = "") {
 const $ = (id) => document.getElementById(id);
 
 function toCsv(data, positions, threshold) {
-  const names = ["label", "score", "standard_error", "stability", "geometry", "persistence", "silhouette_mean",
-    "silhouette_std", "consensus_strength", "rival", "margin", "reason"].filter((name) => data.all[name] || (name === "reason" && data.reasons));
+  const names = data.columns.filter((name) => data.all[name] || (name === "reason" && data.reasons));
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const cluster = (code) => quote(code < 0 ? data.unassigned : data.clusters[code]);
   const number = (value) => (Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)))); // stored in 32 bits

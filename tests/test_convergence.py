@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE, build_ensemble
-from clustertrust.scoring.settling import BATCH_RUNS, FEWEST_RUNS, SETTLED, unsettled
+from clustertrust.scoring.convergence import BATCH_RUNS, CONVERGED, FEWEST_RUNS, relative_error
 
 X = load_iris().data
 
@@ -27,20 +27,20 @@ def test_the_same_as_that_many_runs_at_once(settings):
 def test_it_stops_as_soon_as_the_rule_holds():
     auto = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
     low, high = np.quantile(auto.scores_, [0.25, 0.75])
-    assert np.median(auto.standard_errors_) <= SETTLED * (high - low)
+    assert np.median(auto.standard_errors_) <= CONVERGED * (high - low)
     assert auto.n_runs_ > FEWEST_RUNS  # else the next lines would say nothing
     before = CAKE(
         3, clusterer="kmeans-random", n_runs=auto.n_runs_ - BATCH_RUNS, random_state=0
     ).fit(X)
     low, high = np.quantile(before.scores_, [0.25, 0.75])
-    assert np.median(before.standard_errors_) > SETTLED * (high - low)
+    assert np.median(before.standard_errors_) > CONVERGED * (high - low)
     clear = make_blobs(200, centers=[[0, 0], [50, 50]], random_state=0)[0]
     assert CAKE(2, n_runs="auto", random_state=0).fit(clear).n_runs_ == FEWEST_RUNS
 
 
 def test_it_ends_where_nothing_settles(monkeypatch):
-    monkeypatch.setattr("clustertrust.scoring.settling.SETTLED", 0.0)
-    monkeypatch.setattr("clustertrust.scoring.settling.MOST_RUNS", 40)
+    monkeypatch.setattr("clustertrust.scoring.convergence.CONVERGED", 0.0)
+    monkeypatch.setattr("clustertrust.scoring.convergence.MOST_RUNS", 40)
     with pytest.warns(UserWarning, match="After 40 runs.*not settled"):
         cake = CAKE(3, clusterer="kmeans-random", n_runs="auto", random_state=0).fit(X)
     assert cake.n_runs_ == 40
@@ -59,8 +59,8 @@ def test_the_error_is_a_share_of_the_spread():
         np.array([0.0, 0.1, 0.2, 0.3, 0.4, np.nan]),
         np.array([0.1, 0.02, 0.02, 0.02, 0.0, 0.5]),
     )
-    assert unsettled(scores, errors) == pytest.approx(0.02 / 0.2)
-    assert unsettled(scores * 0.01, errors * 0.01) == pytest.approx(0.1)  # no scale
-    assert unsettled(np.ones(3), np.zeros(3)) == 0
-    assert unsettled(np.ones(3), np.full(3, 0.1)) == np.inf
-    assert unsettled(np.ones(2), np.full(2, np.nan)) == np.inf
+    assert relative_error(scores, errors) == pytest.approx(0.02 / 0.2)
+    assert relative_error(scores * 0.01, errors * 0.01) == pytest.approx(0.1)  # no scale
+    assert relative_error(np.ones(3), np.zeros(3)) == 0
+    assert relative_error(np.ones(3), np.full(3, 0.1)) == np.inf
+    assert relative_error(np.ones(2), np.full(2, np.nan)) == np.inf

@@ -18,15 +18,15 @@ from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["BATCH_RUNS", "FEWEST_RUNS", "MOST_RUNS", "SETTLED", "build_until_settled"]
+__all__ = ["BATCH_RUNS", "CONVERGED", "FEWEST_RUNS", "MOST_RUNS", "build_until_converged"]
 
 FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
 # Largest error of a score, as a share of the spread between points: scores have no fixed scale
 # (those of kernel silhouettes are all small), and it is their order that counts.
-SETTLED = 0.1
+CONVERGED = 0.1
 
 
-def unsettled(scores: Floats, standard_errors: Floats) -> float:
+def relative_error(scores: Floats, standard_errors: Floats) -> float:
     """Return the median standard error as a share of the interquartile range, without NaN."""
     known = np.isfinite(scores) & np.isfinite(standard_errors)
     if not known.any():
@@ -34,12 +34,12 @@ def unsettled(scores: Floats, standard_errors: Floats) -> float:
     error = float(np.median(standard_errors[known]))
     low, high = np.quantile(scores[known], [0.25, 0.75])
     if high > low:
-        return error / (high - low)
+        return error / float(high - low)
     return 0.0 if error == 0 else np.inf
 
 
-def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
-    """Add runs until the scores have settled: until `unsettled` is at most `SETTLED`.
+def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhouettes]:
+    """Add runs until the scores have settled: until `relative_error` is at most `CONVERGED`.
 
     Returns the ensemble with the silhouettes of its runs. Fits and silhouettes of earlier batches
     are kept: a batch costs its own fits and one pass over the distances.
@@ -76,15 +76,15 @@ def build_until_settled(X: Any, settings: Settings) -> tuple[Ensemble, Silhouett
             model = match_ensemble(ensemble, scoring)
             model = model.refined(X) if scoring.uses_persistence else model
             scored = model.training_fields(X, (s, nearest), quiet=True)
-            error = unsettled(scored["scores"], scored["standard_errors"])
-            if error <= SETTLED or tried >= MOST_RUNS:
+            error = relative_error(scored["scores"], scored["standard_errors"])
+            if error <= CONVERGED or tried >= MOST_RUNS:
                 break
         elif tried >= MOST_RUNS:
             check_enough(runs, tried)
-    if error > SETTLED:
+    if error > CONVERGED:
         warn_user(
             f"After {tried} runs the scores have not settled: their median standard error is "
-            f"{error:.2f} of their interquartile range, above {SETTLED}. Another number of "
+            f"{error:.2f} of their interquartile range, above {CONVERGED}. Another number of "
             "clusters may suit the data better."
         )
     recipe.warn_of(runs)
