@@ -307,7 +307,7 @@ def shop(n):
 
 @pytest.mark.parametrize("scale", ["auto", "none", "robust", "minmax"])
 def test_blocks_hold_what_the_whole_table_would(tmp_path, scale):
-    from clustertrust.cli.options import Columns
+    from clustertrust.cli.options import ReadOptions
     from clustertrust.cli.planned_blocks import plan_blocks
     from clustertrust.cli.points import read_points
     from clustertrust.cli.preparing import Ways, prepared
@@ -315,7 +315,7 @@ def test_blocks_hold_what_the_whole_table_would(tmp_path, scale):
     frame, path = shop(600), str(tmp_path / "x.csv")
     frame.to_csv(path, index=False)
     plain = dict.fromkeys(("format", "separator", "header", "array", "use_rep", "impute"))
-    columns = Columns(**plain, id="name", use=(), drop=(), drop_missing=False, scale=scale)
+    columns = ReadOptions(**plain, id="name", scale=scale)
     whole = read_points(path, columns)
     planned = plan_blocks(path, columns, list(frame.columns))
     ways = Ways(False, True, planned.plan)

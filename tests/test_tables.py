@@ -356,11 +356,11 @@ def test_a_category_weighs_as_much_as_a_number(folder):
     X = pd.DataFrame({"a": RNG.normal(size=n) * 50, "b": RNG.normal(size=n)})
     X["c"] = np.array([*"pqrst"])[RNG.integers(0, 5, n)]
     X.to_csv("x.csv", index=False)
-    from clustertrust.cli.options import Columns
+    from clustertrust.cli.options import ReadOptions
     from clustertrust.cli.points import read_points
 
     plain = dict.fromkeys(("format", "separator", "header", "array", "use_rep", "id", "impute"))
-    points = read_points("x.csv", Columns(**plain, use=(), drop=(), drop_missing=False))
+    points = read_points("x.csv", ReadOptions(**plain))
     squares = {
         name: points.X.filter(regex=f"^{name}").var(ddof=0).sum() for name in ("a", "b", "c")
     }

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from clustertrust import CAKE, Runs, audit, confidence
 from clustertrust.cli import jobs
 from clustertrust.cli.commands import COMMANDS
-from clustertrust.cli.options import METHOD_OPTIONS, SCORING
+from clustertrust.cli.options import METHOD, SCORING
 from clustertrust.files import Reading, read_table
 from clustertrust.geometry import Kernel
 
@@ -24,7 +24,7 @@ def test_the_librarys_defaults_are_the_commands(folder):
     # The others are parameters of `Kernel` and of `Runs`.
     parts = {"kernel": Kernel().kernel, **Runs().get_params()}
     assert {name: typed[name] for name in parts} == parts
-    assert len(shared | parts) == len(METHOD_OPTIONS) + 1  # and the checkpoint
+    assert len(shared | parts) == len(METHOD) + 1  # and the checkpoint
     # A file is the same when it is made again, unless another seed is asked for.
     assert shared == {name: params[name] for name in shared} | {
         "clusterer": ("kmeans",),

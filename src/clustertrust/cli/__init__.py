@@ -20,9 +20,8 @@ import click
 
 from clustertrust._errors import Wording, message_of
 from clustertrust._interrupts import INTERRUPTED, STOPPED
-from clustertrust.cli.answer_commands import ANSWERING
 from clustertrust.cli.commands import COMMANDS
-from clustertrust.cli.shared import debug_option
+from clustertrust.cli.declaring import debug_option
 from clustertrust.cli.terminal import Examples, echo
 from clustertrust.cli.wording import CliWording
 
@@ -184,7 +183,7 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (*COMMANDS.values(), *ANSWERING.values()):
+for command in COMMANDS.values():
     cli.add_command(command)
 
 

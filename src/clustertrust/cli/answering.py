@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,54 +14,22 @@ from clustertrust._types import Floats
 from clustertrust.answers import Answers, Decision, ask, decide
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.tables import RESERVED, answers_table, questions_table
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.plans_beside import as_scored, as_typed_again, how_read
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.cli.request import AskRequest, DecideRequest
+from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
 from clustertrust.files.layout import Dialect
 
-__all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
+__all__ = ["ask_questions", "decide_rows"]
 
 LISTED = 12  # clusters in a printed table
 # Columns of the page, which a second review does not show.
 DECIDED = ("kept", "corrected", "answer")
-
-
-@dataclass(frozen=True)
-class Asking:
-    """The request to `ask`."""
-
-    data: str
-    scores: str
-    columns: Columns
-    paths: Mapping[str, Path]
-    n: int
-    n_random: int | None
-    answers: tuple[str, ...]
-    seed: int
-    to_stdout: bool
-
-
-@dataclass(frozen=True)
-class Deciding:
-    """The request to `decide`."""
-
-    scores: str
-    answers: tuple[str, ...]
-    columns: Columns
-    paths: Mapping[str, Path]
-    risk: float
-    confidence: float
-    kind: str
-    drawn: bool
-    force: bool
-    all_rows: bool
-    as_json: bool
-    to_stdout: bool
 
 
 @dataclass(frozen=True)
@@ -84,7 +52,7 @@ class ScoredFile:
     dialect: Dialect | None
 
 
-def ask_questions(request: Asking) -> None:
+def ask_questions(request: AskRequest) -> None:
     """Choose questions about a table and its scores, and write them."""
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
@@ -117,7 +85,7 @@ def ask_questions(request: Asking) -> None:
     )
 
 
-def decide_rows(request: Deciding) -> None:
+def decide_rows(request: DecideRequest) -> None:
     """Find which rows can be kept, and write them."""
     columns = as_scored(request.scores, request.columns)
     file = _read_scored(request.scores, columns, None)
@@ -154,7 +122,7 @@ def decide_rows(request: Deciding) -> None:
         echo(f"Wrote {path}: {what}.", err=request.to_stdout)
 
 
-def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFile:
+def _read_scored(path: str, columns: ReadOptions, points: Points | None) -> ScoredFile:
     """Read scores; without the points of the data, the file's own columns are the points."""
     text = () if columns.id is None else (columns.id,)
     read = read_table(path, Reading(text=text))
@@ -180,7 +148,7 @@ def _read_scored(path: str, columns: Columns, points: Points | None) -> ScoredFi
     return ScoredFile(table, source, names, points, read.dialect)
 
 
-def _own_points(path: str, columns: Columns, table: pd.DataFrame) -> Points | None:
+def _own_points(path: str, columns: ReadOptions, table: pd.DataFrame) -> Points | None:
     """Return the columns of a file of scores that are no results as points; None: there are none.
 
     They only say which rows are alike, so what cannot be used is left out.
@@ -260,7 +228,7 @@ def _by_cluster(found: Decision) -> str:
     return "\n".join([*lines, f"  and {left} more"] if left else lines)
 
 
-def _as_json(request: Deciding, found: Decision) -> dict[str, Any]:
+def _as_json(request: DecideRequest, found: Decision) -> dict[str, Any]:
     table = found.learned.by_cluster.reset_index()
     return {
         "scores": request.scores,
@@ -277,7 +245,7 @@ def _as_json(request: Deciding, found: Decision) -> dict[str, Any]:
     }
 
 
-def _write_page(path: Path, request: Deciding, file: ScoredFile, found: Decision) -> None:
+def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Decision) -> None:
     """Write a page to explore, with learned probabilities as scores.
 
     Labels are those that were scored: probabilities, rivals and votes are about these. What was

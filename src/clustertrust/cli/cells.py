@@ -11,23 +11,23 @@ import click
 from scipy import sparse
 
 from clustertrust import CAKE, Confidence
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import Points
-from clustertrust.cli.printing import watched
+from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.files import format_of
 
 __all__ = ["for_cells", "graph_of", "is_h5ad", "runs_of", "score_graph"]
 
 
-def is_h5ad(data: str, columns: Columns) -> bool:
+def is_h5ad(data: str, columns: ReadOptions) -> bool:
     """Return whether the file is AnnData."""
     if data == "-" or Path(data).is_dir():  # a folder has no format of its own
         return False
     return (columns.format or format_of(data)) == "h5ad"
 
 
-def for_cells(method: Method, typed: Collection[str]) -> Method:
+def for_cells(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
     """Return the method with the default for cells: Leiden, unless -k or --clusterer is typed."""
     if "clusterer" in typed or method.n_clusters is not None:
         return method
@@ -55,7 +55,7 @@ def graph_of(request: ScoreRequest, points: Points) -> Any:
     from clustertrust.cell_data import cells_of
 
     cake = _template(request)
-    if request.labels is not None or request.labels_column is not None:
+    if request.has_labels:
         # Nothing is clustered, or by what suits the data.
         cake.clusterer = cake.clusterer if "clusterer" in request.typed else None
     cells = cells_of(points.adata, cake, request.columns.use_rep)
@@ -81,4 +81,4 @@ def score_graph(request: ScoreRequest, graph: Any) -> Confidence:
 
 def _template(request: ScoreRequest) -> CAKE:
     """Return the settings of a request as an estimator."""
-    return CAKE(**runs_of(request), **request.method.scoring(), verbose=watched())
+    return CAKE(**runs_of(request), **request.method.scoring(), verbose=is_interactive())

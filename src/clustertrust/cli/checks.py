@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.wording import current_wording
 from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, format_of
@@ -17,7 +17,7 @@ from clustertrust.files.formats import need
 __all__ = ["check_clusters_distances", "check_method", "check_tools"]
 
 
-def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
+def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> None:
     """Raise for a file whose format is unknown, unsuitable, or needs a missing package."""
     if data != "-" and Path(data).is_dir():  # its files show the format
         return
@@ -45,7 +45,7 @@ def check_tools(data: str, columns: Columns, paths: Mapping[str, Path]) -> None:
         raise ImportError('--plot needs matplotlib: pip install "clustertrust[plot]"')
 
 
-def check_method(method: Method, *, for_model: bool) -> None:
+def check_method(method: CakeOptions, *, for_model: bool) -> None:
     """Raise if a number of clusters is missing or unwanted, or if a model cannot be saved."""
     takes = [name for name in method.clusterer if CLUSTERERS[name].takes_k]
     if takes and method.n_clusters is None:
@@ -61,7 +61,7 @@ def check_method(method: Method, *, for_model: bool) -> None:
         )
 
 
-def check_clusters_distances(method: Method) -> None:
+def check_clusters_distances(method: CakeOptions) -> None:
     """Raise for a clusterer that needs coordinates where there are only distances."""
     if method.metric not in ("gower", "precomputed"):
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,13 @@ import click
 
 from clustertrust import CAKE, KProfile, choose_k
 from clustertrust.cli.checks import check_clusters_distances
-from clustertrust.cli.options import BUILDING, SCORING, WHERE, Method
+from clustertrust.cli.options import BUILDING, SCORING, WHERE, CakeOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import as_json as as_json
 from clustertrust.cli.printing import (
+    is_interactive,
     name_of,
     plan_of,
     planned_settings,
@@ -24,9 +24,8 @@ from clustertrust.cli.printing import (
     print_table,
     records,
     say,
-    watched,
 )
-from clustertrust.cli.request import Request
+from clustertrust.cli.request import ChooseRequest
 from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS
@@ -34,23 +33,10 @@ from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
 from clustertrust.null.families import VERDICT
 
-__all__ = ["Asked", "check_choosing_method", "check_null", "check_table", "choose"]
+__all__ = ["check_choosing_method", "check_null", "check_table", "choose"]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The options of the command besides the method: numbers of clusters and the comparison."""
-
-    ks: tuple[int, ...]
-    null: bool
-    effort: str
-    n_surrogates: int
-    level: float
-    max_points: int
-    distances: bool = False
-
-
-def check_null(method: Method, null: bool, *, typed: bool) -> bool:
+def check_null(method: CakeOptions, null: bool, *, typed: bool) -> bool:
     """Return whether there are surrogates to compare with: not without points with coordinates."""
     if method.metric not in ("gower", "precomputed"):
         return null
@@ -61,7 +47,7 @@ def check_null(method: Method, null: bool, *, typed: bool) -> bool:
     return False
 
 
-def check_choosing_method(method: Method) -> None:
+def check_choosing_method(method: CakeOptions) -> None:
     """Raise for a clusterer that finds the number of clusters itself."""
     finds = [name for name in method.clusterer if not CLUSTERERS[name].takes_k]
     if finds:
@@ -87,40 +73,36 @@ def check_table(out: Path | None) -> None:
         )
 
 
-def choose(request: Request, method: Method, asked: Asked) -> None:
+def choose(request: ChooseRequest) -> None:
     """Profile a range of k."""
-    data, paths = request.data, request.paths
-    if asked.distances:
+    data, paths, method, ks = request.data, request.paths, request.method, request.ks
+    if request.distances:
         points = read_square(data, request.columns)
     else:
         points = read_points(data, for_metric(request.columns, method.metric), own=False)
-    used = min(int(points.kept.sum()), asked.max_points)
-    if asked.ks[-1] >= used:
+    used = min(int(points.kept.sum()), request.max_points)
+    if ks[-1] >= used:
+        raise ValueError(f"--k goes up to {ks[-1]}; stay below the number of points used, {used}.")
+    if isinstance(method.resample, float) and ks[-1] > (left := int(method.resample * used + 1e-9)):
         raise ValueError(
-            f"--k goes up to {asked.ks[-1]}; stay below the number of points used, {used}."
-        )
-    if isinstance(method.resample, float) and asked.ks[-1] > (
-        left := int(method.resample * used + 1e-9)
-    ):
-        raise ValueError(
-            f"--k goes up to {asked.ks[-1]}, and --resample {method.resample:g} leaves each run "
+            f"--k goes up to {ks[-1]}, and --resample {method.resample:g} leaves each run "
             f"{left} of {used} points; stay below that, or give a larger share."
         )
-    say(f"Scoring {used:,} points of {name_of(data)} with {len(asked.ks)} numbers of clusters.")
-    how = method.building() | method.scoring()
-    del how["n_clusters"]
+    say(f"Scoring {used:,} points of {name_of(data)} with {len(ks)} numbers of clusters.")
+    params = method.building() | method.scoring()
+    del params["n_clusters"]
     profile = choose_k(
         points.X,
-        asked.ks,
-        CAKE(**how, verbose=watched()),
-        null=VERDICT if asked.null else None,
-        effort=asked.effort,
-        n_surrogates=asked.n_surrogates,
-        level=asked.level,
-        max_points=asked.max_points,
+        ks,
+        CAKE(**params, verbose=is_interactive()),
+        null=VERDICT if request.null else None,
+        effort=request.effort,
+        n_surrogates=request.n_surrogates,
+        level=request.level,
+        max_points=request.max_points,
     )
     printed = {"input": data, "rows": len(points.kept)} | profile_fields(profile)
-    printed |= {"settings": choice_settings(method, asked, points)} | plan_of(points)
+    printed |= {"settings": choice_settings(request, points)} | plan_of(points)
     table = profile.to_frame().reset_index()
     with staged(paths) as at:
         if "--out" in at and paths["--out"].suffix.lower() == ".json":
@@ -148,17 +130,16 @@ def profile_fields(profile: KProfile) -> dict[str, Any]:
     }
 
 
-def choice_settings(method: Method, asked: Asked, points: Points) -> dict[str, Any]:
+def choice_settings(request: ChooseRequest, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the profile again."""
-    typed = method.described((*BUILDING, *SCORING))
+    typed = request.method.described((*BUILDING, *SCORING))
     settings = {
         name: value for name, value in typed.items() if value is not None and name not in WHERE
     }
-    settings |= asdict(asked)
-    if not asked.distances:
-        del settings["distances"]
-    if not asked.null:  # then these options could not be given
-        del settings["effort"], settings["n_surrogates"], settings["level"]
+    names = ["ks", "null", "max_points"]
+    names += ["effort", "n_surrogates", "level"] if request.null else []
+    names += ["distances"] if request.distances else []
+    settings |= {name: getattr(request, name) for name in names}
     return settings | planned_settings(points)
 
 

@@ -1,44 +1,28 @@
-"""What can be typed: commands, their options and help.
+"""What can be typed: commands, their help, and checks of what was typed.
 
-The work is in other modules, imported when a command starts.
+The options are in `request`; the work is in other modules, imported when a command starts.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
 import click
-from click.core import ParameterSource
 
 from clustertrust._interrupts import loaded
-from clustertrust.cli.kinds import Between, Numbers, TableChoice, TableOption
-from clustertrust.cli.options import (
-    AUDITING,
-    BUILDING,
-    SCORING,
-    Columns,
-    Method,
-    Sections,
-    column_options,
-    method_options,
-    profile_options,
+from clustertrust.cli.declaring import debug_option, takes
+from clustertrust.cli.options import AUDITING, BUILDING, CakeOptions, Sections
+from clustertrust.cli.outputs import PAGES, check_suffix
+from clustertrust.cli.request import (
+    AskRequest,
+    ChooseRequest,
+    DecideRequest,
+    PredictRequest,
+    ReportRequest,
+    ScoreRequest,
 )
-from clustertrust.cli.outputs import check_outputs
-from clustertrust.cli.request import Request, ScoreRequest
-from clustertrust.cli.shared import (
-    INPUT,
-    OUTPUT,
-    STORED,
-    TABLES,
-    check_column_options,
-    check_streams,
-    debug_option,
-    distances_option,
-    json_option,
-    only_scores_option,
-    save_plan_option,
-    threshold_option,
-)
+from clustertrust.cli.wording import current_wording
 
 __all__ = ["COMMANDS"]
 
@@ -51,89 +35,8 @@ __all__ = ["COMMANDS"]
     clustertrust score data.csv --labels runs.csv --out scores.parquet
     clustertrust score data.csv --labels-column species --report report.html""",
 )
-@click.argument("data", type=TABLES)
-@click.option(
-    "--out",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write the scores, one row per point; - prints them as CSV.",
-)
-@click.option(
-    "--report", type=OUTPUT, metavar="FILE", help="Write a page (.html) to explore the scores."
-)
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the scores (.png, .svg, .pdf).")
-@click.option(
-    "--model",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Save the fitted model, for `clustertrust predict`.",
-)
-@only_scores_option
-@save_plan_option
-@click.option(
-    "--labels",
-    type=STORED,
-    metavar="FILE",
-    help="Score these partitions instead: one column per run. A single column is audited.",
-)
-@click.option(
-    "--labels-column",
-    metavar="COL",
-    help="Audit the labels in this column of DATA: how far can each be trusted?",
-)
-@click.option(
-    "--noise",
-    multiple=True,
-    metavar="LABEL",
-    help="Label of rows in no cluster; repeat it for several. none: every label is a cluster."
-    "  [default: negative numbers, and text such as -1_the_of]",
-)
-@distances_option
-@click.option(
-    "--memory",
-    type=click.IntRange(min=1),
-    metavar="MIB",
-    help="Memory for the data in use. Files larger than a quarter of it are read in blocks."
-    "  [default: 1024]",
-)
-@click.option(
-    "--checkpoint",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Keep finished runs there, and resume from them.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Do the work on a Dask cluster that reads the same files.",
-)
-@method_options
-@column_options
-@threshold_option
-@json_option
-@debug_option
-@click.pass_context
-def score(
-    ctx: click.Context,
-    data: str,
-    out: str | None,
-    report: str | None,
-    plot: str | None,
-    model: str | None,
-    only_scores: bool,
-    save_plan: str | None,
-    labels: str | None,
-    labels_column: str | None,
-    noise: tuple[str, ...],
-    distances: bool,
-    memory: int | None,
-    checkpoint: str | None,
-    scheduler: str | None,
-    threshold: float | None,
-    as_json: bool,
-    method: Method,
-    columns: Columns,
-) -> None:
+@takes(ScoreRequest)
+def score(request: ScoreRequest) -> None:
     """Cluster the rows of DATA many times and score how far each assignment can be trusted.
 
     DATA is CSV, TSV (both also .gz, .bz2, .xz), TXT, JSON, JSONL, XLSX, ODS, Parquet, Arrow or
@@ -144,71 +47,53 @@ def score(
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
     """
-    outputs = {"--out": out, "--report": report, "--plot": plot, "--model": model}
-    outputs |= {"--save-plan": save_plan}
-    paths = check_outputs(outputs, {"DATA": data, "--labels": labels, "--plan": columns.plan})
-    check_column_options(columns)
-    check_streams(out, as_json)
-    typed = frozenset(name for name in (*BUILDING, *SCORING) if _is_given(ctx, name))
-    if labels is not None and labels_column is not None:
-        raise click.UsageError("--labels and --labels-column both give labels; choose one.")
-    if noise and labels is None and labels_column is None:
-        raise click.UsageError("--noise is for given labels; add --labels or --labels-column.")
-    if labels is not None or labels_column is not None:
-        # What an audit takes is checked later, when the number of labellings is known.
-        others = [name for name in (*BUILDING, "checkpoint") if name not in AUDITING]
-        refused = [_typed(ctx, name) for name in others if _is_given(ctx, name)]
-        refused += ["--model"] * (model is not None)
-        if refused:
-            named = "--labels" if labels_column is None else "--labels-column"
-            raise click.UsageError(
-                f"With {named} nothing is clustered; leave out {', '.join(refused)}."
-            )
+    inputs = {"DATA": request.data, "--labels": request.labels, "--plan": request.columns.plan}
+    request = request.checked(inputs, "out", "report", "plot", "model", "save_plan")
+    _check_labels(request)
     import sklearn
 
     from clustertrust.cli import jobs
     from clustertrust.cli.cells import for_cells, is_h5ad
     from clustertrust.cli.checks import check_method, check_tools
-    from clustertrust.cli.squares import check_square_options, for_distances, for_gower
+    from clustertrust.cli.squares import for_distances, for_gower
 
     loaded()
-    check_tools(data, columns, paths)
-    if distances:
-        if labels_column is not None or save_plan is not None or scheduler is not None:
+    check_tools(request.data, request.columns, request.paths)
+    method = request.method
+    if request.distances:
+        if request.typed & {"labels_column", "save_plan", "scheduler"}:
             raise click.UsageError(
                 "With --distances every column is a point; leave out --labels-column, --save-plan "
                 "and --scheduler. --labels takes labels from a file of their own."
             )
-        check_square_options(columns)
-        method = for_distances(method, typed)
-    if labels is None and labels_column is None:
-        _check_given(method, distances)
-        method = for_cells(method, typed) if is_h5ad(data, columns) else method
-        method = for_gower(method, typed)
-        check_method(method, for_model=model is not None)
-    with sklearn.config_context(**({} if memory is None else {"working_memory": memory})):
-        jobs.score(
-            ScoreRequest(
-                data=data,
-                columns=columns,
-                paths=paths,
-                threshold=threshold,
-                as_json=as_json,
-                to_stdout=out == "-",
-                only_scores=only_scores,
-                method=method,
-                labels=labels,
-                labels_column=labels_column,
-                noise=(None if noise == ("none",) else noise) if noise else "auto",
-                typed=typed,
-                checkpoint=checkpoint,
-                scheduler=scheduler,
-                distances=distances,
-            )
-        )
+        method = for_distances(request)
+    if not request.has_labels:
+        _check_matrix(method, request.distances)
+        if is_h5ad(request.data, request.columns):
+            method = for_cells(method, request.typed)
+        method = for_gower(method, request.typed)
+        check_method(method, for_model=request.model is not None)
+    memory = {} if request.memory is None else {"working_memory": request.memory}
+    with sklearn.config_context(**memory):
+        jobs.score(replace(request, method=method))
 
 
-def _check_given(method: Method, distances: bool) -> None:
+def _check_labels(request: ScoreRequest) -> None:
+    """Raise for options that do not go with given labels, or only with them."""
+    if request.labels is not None and request.labels_column is not None:
+        raise click.UsageError("--labels and --labels-column both give labels; choose one.")
+    if request.noise and not request.has_labels:
+        raise click.UsageError("--noise is for given labels; add --labels or --labels-column.")
+    if request.has_labels:
+        # What an audit takes is checked later, when the number of labellings is known.
+        others = [name for name in (*BUILDING, "checkpoint", "model") if name not in AUDITING]
+        refused = _options(name for name in others if name in request.typed)
+        if refused:
+            named = "--labels" if request.labels_column is None else "--labels-column"
+            raise click.UsageError(f"With {named} nothing is clustered; leave out {refused}.")
+
+
+def _check_matrix(method: CakeOptions, distances: bool) -> None:
     """Raise for a matrix in place of points where something is clustered."""
     if method.metric == "precomputed" and not distances:
         raise click.UsageError(
@@ -227,57 +112,28 @@ def _check_given(method: Method, distances: bool) -> None:
     epilog="""\b
     clustertrust predict model new.csv --id name --out labels.csv""",
 )
-@click.argument("model", type=STORED)
-@click.argument("data", type=INPUT)
-@click.option(
-    "--out", type=OUTPUT, metavar="FILE", help="Write labels, scores and reasons; - prints CSV."
-)
-@only_scores_option
-@column_options
-@threshold_option
-@json_option
-@debug_option
-@click.pass_context
-def predict(
-    ctx: click.Context,
-    model: str,
-    data: str,
-    out: str | None,
-    only_scores: bool,
-    threshold: float | None,
-    as_json: bool,
-    columns: Columns,
-) -> None:
+@takes(PredictRequest)
+def predict(request: PredictRequest) -> None:
     """Label and score the rows of DATA with a MODEL that `clustertrust score --model` saved.
 
     DATA must have the columns that the model was fitted on, in any order; others are carried along.
     Columns are read, encoded and scaled, and missing values filled in, as they were for the fit. A
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
-    paths = check_outputs({"--out": out}, {"DATA": data, "MODEL": model})
-    check_column_options(columns)
-    check_streams(out, as_json)
+    request = request.checked({"DATA": request.data, "MODEL": request.model}, "out")
     planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
-    given = [_typed(ctx, name) for name in planned if _is_given(ctx, name)]
-    if given:
+    refused = [name for name in planned if name in request.typed]
+    if refused:
         raise click.UsageError(
-            f"{given[0]}: the model knows its columns and what was done with them; leave it out."
+            f"{_options(refused[:1])}: the model knows its columns and what was done with them; "
+            "leave it out."
         )
     from clustertrust.cli import jobs
     from clustertrust.cli.checks import check_tools
 
     loaded()
-    check_tools(data, columns, paths)
-    request = Request(
-        data=data,
-        columns=columns,
-        paths=paths,
-        threshold=threshold,
-        as_json=as_json,
-        to_stdout=out == "-",
-        only_scores=only_scores,
-    )
-    jobs.predict(model, request)
+    check_tools(request.data, request.columns, request.paths)
+    jobs.predict(request)
 
 
 @click.command(
@@ -286,37 +142,23 @@ def predict(
     epilog="""\b
     clustertrust report scores.csv --data data.csv --id name --out report.html""",
 )
-@click.argument("scores", type=STORED)
-@click.option(
-    "--data", type=INPUT, required=True, metavar="FILE", help="The table that was scored."
-)
-@click.option(
-    "--out", type=OUTPUT, required=True, metavar="FILE", help="The page to write (.html)."
-)
-@click.option("--title", metavar="TEXT", help="Headline of the page.")
-@column_options
-@threshold_option
-@debug_option
-def report(
-    scores: str, data: str, out: str, title: str | None, threshold: float | None, columns: Columns
-) -> None:
+@takes(ReportRequest)
+def report(request: ReportRequest) -> None:
     """Make a page to explore, from SCORES that `clustertrust score --out` wrote, and the data.
 
     Rows are matched by name if --id says which column of the data has the names, otherwise by
     position.
     """
-    paths = {
-        "--out": check_outputs({"--report": out}, {"SCORES": scores, "--data": data})["--report"]
-    }
-    check_column_options(columns)
+    request = request.checked({"SCORES": request.scores, "--data": request.data}, "out")
+    if request.to_stdout:
+        raise click.UsageError("--out -: a page is a file; name it.")
+    check_suffix("--out", request.paths["--out"], PAGES)
     from clustertrust.cli import reporting
     from clustertrust.cli.checks import check_tools
 
     loaded()
-    check_tools(data, columns, {})
-    reporting.report(
-        scores, Request(data=data, columns=columns, paths=paths, threshold=threshold), title
-    )
+    check_tools(request.data, request.columns, {})
+    reporting.report(request)
 
 
 @click.command(
@@ -327,89 +169,8 @@ def report(
     clustertrust choose-k data.csv --k 2:12 --plot k.png
     clustertrust choose-k data.csv --k 2,3,5,8 --no-null --out k.csv""",
 )
-@click.argument("data", type=INPUT)
-@click.option(
-    "-k",
-    "--k",
-    "ks",
-    type=Numbers(),
-    default="2:12",
-    show_default=True,
-    help="Numbers of clusters to try.",
-)
-@click.option(
-    "--out",
-    type=OUTPUT,
-    metavar="FILE",
-    help="Write the table, one row per number; - prints it as CSV.",
-)
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw the profile (.png, .svg, .pdf).")
-@save_plan_option
-@distances_option
-@click.option(
-    "--null/--no-null",
-    default=True,
-    show_default=True,
-    help="Compare with data without clusters. With --no-null, --distances or --metric gower the "
-    "answer is never 1.",
-)
-@click.option(
-    "--effort",
-    cls=TableOption,
-    metavar="NAME",
-    type=TableChoice("k_profile.null_test:EFFORTS"),
-    default="quick",
-    show_default=True,
-    help="How they are compared. full: scored as the data are, which takes some forty times as"
-    " long.",
-)
-@click.option(
-    "--surrogates",
-    "n_surrogates",
-    type=click.IntRange(min=2),
-    default=19,
-    show_default=True,
-    metavar="B",
-    help="Data sets without clusters, of each of three kinds.",
-)
-@click.option(
-    "--level",
-    type=Between(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    metavar="P",
-    help="Largest p-value at which some number of clusters stands out.",
-)
-@click.option(
-    "--max-points",
-    type=click.IntRange(min=2),
-    default=2000,
-    show_default=True,
-    metavar="N",
-    help="From more rows, a random sample of this size is used.",
-)
-@profile_options
-@column_options
-@json_option
-@debug_option
-@click.pass_context
-def choose_k(
-    ctx: click.Context,
-    data: str,
-    ks: tuple[int, ...],
-    out: str | None,
-    plot: str | None,
-    save_plan: str | None,
-    distances: bool,
-    null: bool,
-    effort: str,
-    n_surrogates: int,
-    level: float,
-    max_points: int,
-    as_json: bool,
-    method: Method,
-    columns: Columns,
-) -> None:
+@takes(ChooseRequest)
+def choose_k(request: ChooseRequest) -> None:
     """Cluster the rows of DATA with each number of clusters, and recommend one.
 
     Each number gets a probability from two signals, likelihood and stability; separation counts
@@ -419,47 +180,88 @@ def choose_k(
     of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
     prints.
     """
-    outputs = {"--out": out, "--plot": plot, "--save-plan": save_plan}
-    paths = check_outputs(outputs, {"DATA": data, "--plan": columns.plan})
-    check_column_options(columns)
-    check_streams(out, as_json)
+    inputs = {"DATA": request.data, "--plan": request.columns.plan}
+    request = request.checked(inputs, "out", "plot", "save_plan")
     from clustertrust.cli import choosing
     from clustertrust.cli.checks import check_tools
-    from clustertrust.cli.squares import check_square_options, for_distances, for_gower
+    from clustertrust.cli.squares import for_distances, for_gower
 
     loaded()
-    typed = frozenset(name for name in ("clusterer", "metric") if _is_given(ctx, name))
-    if distances:
-        if save_plan is not None:
-            raise click.UsageError("With --distances every column is a point; leave --save-plan.")
-        check_square_options(columns)
-        method = for_distances(method, typed)
-    _check_given(method, distances)
-    method = for_gower(method, typed)
-    null = choosing.check_null(method, null, typed=_is_given(ctx, "null"))
-    refused = [
-        _typed(ctx, name)
-        for name in ("effort", "n_surrogates", "level")
-        if not null and _is_given(ctx, name)
-    ]
+    method = request.method
+    if request.distances:
+        if request.save_plan is not None:
+            raise click.UsageError("With --distances every column is a point; remove --save-plan.")
+        method = for_distances(request)
+    _check_matrix(method, request.distances)
+    method = for_gower(method, request.typed)
+    null = choosing.check_null(method, request.null, typed="null" in request.typed)
+    names = ("effort", "n_surrogates", "level")
+    refused = _options(name for name in names if not null and name in request.typed)
     if refused:
-        why = "With --no-null" if _is_given(ctx, "null") else f"With {_instead(distances)}"
-        raise click.UsageError(f"{why} there are no surrogates; leave out {', '.join(refused)}.")
+        without_points = "--distances" if request.distances else "--metric gower"
+        why = "--no-null" if "null" in request.typed else without_points
+        raise click.UsageError(f"With {why} there are no surrogates; leave out {refused}.")
     choosing.check_choosing_method(method)
-    choosing.check_table(paths.get("--out"))
-    check_tools(
-        data, columns, {option: path for option, path in paths.items() if option != "--out"}
-    )
-    asked = choosing.Asked(ks, null, effort, n_surrogates, level, max_points, distances)
-    request = Request(
-        data=data, columns=columns, paths=paths, as_json=as_json, to_stdout=out == "-"
-    )
-    choosing.choose(request, method, asked)
+    choosing.check_table(request.paths.get("--out"))
+    others = {option: path for option, path in request.paths.items() if option != "--out"}
+    check_tools(request.data, request.columns, others)
+    choosing.choose(replace(request, method=method, null=null))
 
 
-def _instead(distances: bool) -> str:
-    """Return the option by which there are no points."""
-    return "--distances" if distances else "--metric gower"
+@click.command(
+    cls=Sections,
+    short_help="Choose rows to ask a person about.",
+    epilog="""\b
+    clustertrust ask data.csv scores.csv --n 60 --out questions.csv
+    clustertrust ask data.csv scores.csv --answers questions.csv --n 40 --out more.csv""",
+)
+@takes(AskRequest)
+def ask(request: AskRequest) -> None:
+    """Choose rows of DATA to ask a person about, given SCORES of `clustertrust score --out`.
+
+    Some rows are drawn at random: they say how many of all rows are right. The others are chosen
+    where an answer teaches most. Fill in the column answer of the table: right, wrong or skip; or
+    the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
+    Columns are used as `clustertrust score` used them, if its plan is beside SCORES.
+    """
+    answers = {f"--answers {path}": path for path in request.answers}
+    request = request.checked({"DATA": request.data, "SCORES": request.scores, **answers}, "out")
+    if request.n_random is not None and request.n_random > request.n:
+        raise click.UsageError(f"--random {request.n_random} is more than --n {request.n}.")
+    from clustertrust.cli import answering
+    from clustertrust.cli.checks import check_tools
+
+    loaded()
+    check_tools(request.data, request.columns, request.paths)
+    answering.ask_questions(request)
+
+
+@click.command(
+    cls=Sections,
+    short_help="Find which rows can be kept, by a person's answers.",
+    epilog="""\b
+    clustertrust decide scores.csv questions.csv --risk 0.05 --out kept.csv
+    clustertrust decide scores.csv questions.csv more.csv --report learned.html""",
+)
+@takes(DecideRequest)
+def decide(request: DecideRequest) -> None:
+    """Find which rows of SCORES can be kept with few errors, by ANSWERS to `clustertrust ask`.
+
+    ANSWERS are tables with the column answer: questions that a person filled in, or the download of
+    a report's review. The error of the rows kept is guaranteed by the rows drawn at random; all
+    answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
+    `clustertrust score` used them, if its plan is beside SCORES.
+    """
+    answers = {f"ANSWERS {path}": path for path in request.answers}
+    request = request.checked({"SCORES": request.scores, **answers}, "out", "report")
+    if request.all_rows and request.out is None:
+        raise click.UsageError("--all-rows is about the table that is written; add --out.")
+    if request.force and not request.drawn:
+        raise click.UsageError("--force is about --drawn-at-random; add it, or leave out --force.")
+    from clustertrust.cli import answering
+
+    loaded()
+    answering.decide_rows(request)
 
 
 @click.command(short_help="See it at work on the Iris flowers.")
@@ -482,22 +284,18 @@ def demo(out: str | None) -> None:
     example.demo(out)
 
 
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) not in {
-        ParameterSource.DEFAULT,
-        ParameterSource.DEFAULT_MAP,
-    }
+def _options(names: Iterable[str]) -> str:
+    """Return the options that a user types for parameters, as a list in a text."""
+    wording = current_wording()
+    return ", ".join(wording(name, None) for name in names)
 
 
-def _typed(ctx: click.Context, name: str) -> str:
-    """Return the option that a user types for a parameter."""
-    return next(param.opts[0] for param in ctx.command.params if param.name == name)
-
-
-COMMANDS: dict[str, Any] = {
+COMMANDS: dict[str, click.Command] = {
     "score": score,
     "predict": predict,
     "report": report,
     "choose-k": choose_k,
     "demo": demo,
+    "ask": ask,
+    "decide": decide,
 }

@@ -11,9 +11,9 @@ import pandas as pd
 
 from clustertrust import Confidence, Ensemble, audit, confidence
 from clustertrust.cli.cells import is_h5ad
-from clustertrust.cli.options import AUDITING, NOT_AUDITING, Columns
+from clustertrust.cli.options import AUDITING, NOT_AUDITING, ReadOptions
 from clustertrust.cli.points import Points, read_file
-from clustertrust.cli.printing import name_of, watched
+from clustertrust.cli.printing import is_interactive, name_of
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.wording import current_wording
 from clustertrust.files import Reading, read_table
@@ -22,7 +22,7 @@ from clustertrust.files.columns import listed
 __all__ = ["score_given", "without_labels"]
 
 
-def without_labels(request: ScoreRequest) -> tuple[Columns, pd.DataFrame | None]:
+def without_labels(request: ScoreRequest) -> tuple[ReadOptions, pd.DataFrame | None]:
     """Return how to read the data, and their column of labels, which is no feature; else None.
 
     The labels of cells are in obs.
@@ -60,9 +60,9 @@ def score_given(
     X, how = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:
         X, how = graph.X, how | {"geometry": graph.geometry}
-    given = Ensemble.from_labels(runs, noise=request.noise)
+    given = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
-        return audit(X, given, **how, verbose=watched())
+        return audit(X, given, **how, verbose=is_interactive())
     return confidence(X, given, **how)
 
 

@@ -13,12 +13,12 @@ from clustertrust import CAKE, Audit, __version__
 from clustertrust.cli.cells import graph_of, runs_of, score_graph
 from clustertrust.cli.given import score_given, without_labels
 from clustertrust.cli.large import large_source, score_large
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import FittedTable, for_metric
-from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
 from clustertrust.cli.points import on_all_rows, read_points
 from clustertrust.cli.printing import (
+    is_interactive,
     name_of,
     plan_of,
     print_json,
@@ -27,11 +27,11 @@ from clustertrust.cli.printing import (
     say,
     score_settings,
     summary_fields,
-    watched,
     with_options,
 )
-from clustertrust.cli.request import Request, ScoreRequest
+from clustertrust.cli.request import PredictRequest, ScoreRequest
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
 from clustertrust.cli.squares import (
     check_square_options,
     read_new_distances,
@@ -55,7 +55,7 @@ __all__ = ["predict", "score"]
 
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""
-    has_labels = request.labels is not None or request.labels_column is not None
+    has_labels = request.has_labels
     source = None if has_labels or request.distances else large_source(request)
     if source is not None:
         score_large(request, source)
@@ -85,7 +85,7 @@ def score(request: ScoreRequest) -> None:
         scored = score_graph(request, graph)
     elif not has_labels:
         params = runs_of(request) | method.scoring()
-        cake = CAKE(**params, verbose=watched())
+        cake = CAKE(**params, verbose=is_interactive())
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
             cake.fit(points.X)
@@ -142,9 +142,9 @@ def score(request: ScoreRequest) -> None:
     print_summary(request, text, points)
 
 
-def predict(model: str, request: Request) -> None:
+def predict(request: PredictRequest) -> None:
     """Label and score new points with a stored model."""
-    data, columns, paths = request.data, request.columns, request.paths
+    data, columns, paths, model = request.data, request.columns, request.paths, request.model
     cake, fitted = _load_model(model)
     threshold = request.threshold_for(cake.scores_)
     if cake.metric == "precomputed":
@@ -189,7 +189,7 @@ def predict(model: str, request: Request) -> None:
     print_summary(request, text, replace(points, plan=None))
 
 
-def _check_impute(columns: Columns, model: str, fitted: FittedTable) -> None:
+def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None:
     """Raise if means are asked for that a model has not."""
     if columns.impute is None:
         return

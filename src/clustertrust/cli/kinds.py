@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 __all__ = [
+    "INPUT",
+    "OUTPUT",
+    "STORED",
     "TABLES",
+    "TABLE_OR_FOLDER",
     "Between",
     "ClusterNumber",
     "Numbers",
@@ -69,7 +74,7 @@ TABLES = {
 }
 
 
-class TableChoice(click.Choice):
+class TableChoice(click.Choice[str]):
     """A choice among the names of one of the library's tables, with a few added or removed."""
 
     def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
@@ -104,7 +109,7 @@ class Between(click.FloatRange):
         return number
 
 
-class Numbers(click.ParamType):
+class Numbers(click.ParamType[Any]):
     """Numbers of clusters to try: 2:12 is from 2 to 12, 2,3,5 are these three."""
 
     name = "numbers"
@@ -117,7 +122,7 @@ class Numbers(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        """Return what was typed as whole numbers, rising."""
+        """Return what was typed as integers, rising."""
         if isinstance(value, tuple):
             return value
         found: list[int] = []
@@ -146,7 +151,7 @@ class Numbers(click.ParamType):
         return tuple(sorted(found))
 
 
-class Runs(click.ParamType):
+class Runs(click.ParamType[Any]):
     """A number of runs, or auto if the library can find it."""
 
     name = "runs"
@@ -162,15 +167,17 @@ class Runs(click.ParamType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
         """Return what was typed as the library takes it."""
-        if isinstance(value, int) or (value == "auto" and self.auto):
+        if isinstance(value, int):
             return value
+        if value == "auto" and self.auto:
+            return "auto"
         if not str(value).isdecimal() or int(value) < 2:
             or_auto = ", or auto" if self.auto else ""
             self.fail(f"{value!r} is not a number of runs; give 2 or more{or_auto}.", param, ctx)
         return int(value)
 
 
-class ClusterNumber(click.ParamType):
+class ClusterNumber(click.ParamType[Any]):
     """A number of clusters, or the first and last of a range from which each run draws its own."""
 
     name = "clusters"
@@ -203,7 +210,7 @@ class ClusterNumber(click.ParamType):
         return first if len(typed) == 1 else range(first, last + 1)
 
 
-class Resample(click.ParamType):
+class Resample(click.ParamType[Any]):
     """A share of the points, or bootstrap."""
 
     name = "resample"
@@ -217,7 +224,7 @@ class Resample(click.ParamType):
     ) -> float | str:
         """Return what was typed as the library takes it."""
         if value == "bootstrap":
-            return value
+            return "bootstrap"
         try:
             share = float(value)
         except ValueError:
@@ -230,3 +237,24 @@ class Resample(click.ParamType):
                 ctx,
             )
         return share
+
+
+class OneFile(click.Path):
+    """An existing file; the error for a folder says what to do."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if os.path.isdir(value):
+            self.fail(
+                f"{value!r} is a folder; name one file (`clustertrust score` alone takes folders).",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
+# What commands read and write; - is standard input.
+TABLE_OR_FOLDER = click.Path(exists=True, allow_dash=True)
+INPUT = OneFile(exists=True, allow_dash=True)
+STORED = OneFile(exists=True)
+OUTPUT = click.Path()

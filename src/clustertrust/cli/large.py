@@ -17,13 +17,13 @@ import pandas as pd
 
 from clustertrust import CAKE, Confidence
 from clustertrust._parallel import memory_budget
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planned_blocks import Encoded, PlannedTable, plan_blocks, refuse_encoding
-from clustertrust.cli.plans_beside import BESIDE, with_plan_beside
 from clustertrust.cli.points import ROW, Points, check_free, reading_of
 from clustertrust.cli.preparing import Ways, prepared
 from clustertrust.cli.printing import (
+    is_interactive,
     name_of,
     plan_of,
     print_json,
@@ -32,11 +32,11 @@ from clustertrust.cli.printing import (
     score_settings,
     summary_fields,
     unscored,
-    watched,
     with_options,
 )
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.cli.scaling import Preparation
+from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
 from clustertrust.cli.writing import draw_scores, kept_of, write_page, write_plan
 from clustertrust.files.appending import Append
 from clustertrust.files.delimited import COMMA, COMPRESSED, EXACT, as_text
@@ -81,7 +81,7 @@ def large_source(request: ScoreRequest) -> PlannedTable | None:
     return plan_blocks(data, columns, names)
 
 
-def _check_blockwise(data: str, columns: Columns) -> None:
+def _check_blockwise(data: str, columns: ReadOptions) -> None:
     """Raise for reading options that do not work with blocks."""
     check_free(columns.id, data)
     given = {
@@ -110,8 +110,8 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     ways = Ways(request.columns.drop_missing, way.missing == "mean", way)
     table, preparation = prepared(source, ways, method.n_jobs, planned.first)
     params = method.building(request.checkpoint) | method.scoring()
-    settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=watched()))
-    passes: BlockReader = reader_of(table, method.n_runs, method.n_jobs, watched())
+    settings_of_fit = Settings.from_estimator(CAKE(**params, verbose=is_interactive()))
+    passes: BlockReader = reader_of(table, method.n_runs, method.n_jobs, is_interactive())
     with contextlib.ExitStack() as connected:
         if request.scheduler is not None:
             passes = connected.enter_context(on_workers(source, request.scheduler))
@@ -164,7 +164,7 @@ def score_large(request: ScoreRequest, planned: PlannedTable) -> None:
     _print_outcome(request, scored, tally, points, settings)
 
 
-def _plan_in_blocks(planned: PlannedTable, columns: Columns) -> TablePlan:
+def _plan_in_blocks(planned: PlannedTable, columns: ReadOptions) -> TablePlan:
     """Return the plan with what happens to missing values in blocks, where no row is left out."""
     plan = planned.plan
     if plan is None:
@@ -324,14 +324,17 @@ def _check_texts(source: CsvSource) -> None:
     if odd is not None:
         raise click.UsageError(
             f"--scheduler reads UTF-8 text with the names in the first line, and {odd.path} is "
-            "laid out otherwise; write it so."
+            "laid out otherwise; save it in that format."
         )
     if source.reading.decimal or source.reading.thousands or COMMA in source.notes:
         raise click.UsageError(
-            "--scheduler reads numbers such as 1234.5, without other marks; write them so."
+            "--scheduler reads numbers such as 1234.5, without other marks; save them in that "
+            "format."
         )
     if len({text.layout.separator for text in source.texts}) > 1:
-        raise click.UsageError("--scheduler needs files with the same separator; write them so.")
+        raise click.UsageError(
+            "--scheduler needs files with the same separator; save them all with one."
+        )
 
 
 def _columns(block: Block, columns: dict[str, Any]) -> pd.DataFrame:

@@ -11,17 +11,18 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-__all__ = ["check_outputs", "staged"]
+__all__ = ["PAGES", "check_outputs", "check_suffix", "staged"]
 
 PICTURES = (".png", ".svg", ".pdf")
 LAST = "--out"  # renamed last: if it is new, so are the others
 PAGES = (".html", ".htm")
+SUFFIXES = {"--plot": PICTURES, "--report": PAGES}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -48,7 +49,7 @@ def check_outputs(
         for what, other in [*read.items(), *list(paths.items())[:i]]:
             if _same(path, other):
                 raise click.UsageError(f"{option} {path} is the same file as {what}; name another.")
-        _check_suffix(option, path)
+        check_suffix(option, path, SUFFIXES.get(option, ()))
     return paths
 
 
@@ -57,10 +58,10 @@ def _same(a: Path, b: Path) -> bool:
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
-def _check_suffix(option: str, path: Path) -> None:
-    known = {"--plot": PICTURES, "--report": PAGES}.get(option, ())
-    if known and path.suffix.lower() not in known:
-        raise click.UsageError(f"{option} {path}: its suffix must be one of {', '.join(known)}.")
+def check_suffix(option: str, path: Path, suffixes: Sequence[str]) -> None:
+    """Raise for a file with another suffix than these; without any, all are allowed."""
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise click.UsageError(f"{option} {path}: its suffix must be one of {', '.join(suffixes)}.")
 
 
 @contextmanager

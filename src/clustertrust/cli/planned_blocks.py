@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import TablePlanError, check_plan, given_plan, wishes_of
 from clustertrust.cli.points import reading_of
 from clustertrust.files.columns import check_there, listed
@@ -58,7 +58,7 @@ class Encoded(Source):
             yield Block(np.ascontiguousarray(self.plan.apply(frame).to_numpy(np.float64)), ids)
 
 
-def plan_blocks(data: str, columns: Columns, names: list[str]) -> PlannedTable:
+def plan_blocks(data: str, columns: ReadOptions, names: list[str]) -> PlannedTable:
     """Look at the first rows of a table, and open its blocks with what is decided."""
     reading = reading_of(columns)
     choice = columns.choice(names)

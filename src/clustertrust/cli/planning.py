@@ -12,7 +12,7 @@ import click
 import pandas as pd
 
 from clustertrust._validation import warn_user
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.wording import current_wording
 from clustertrust.columns import COLUMNS
@@ -72,7 +72,7 @@ class FittedTable:
 def plan_table(
     table: Table,
     frame: pd.DataFrame,
-    columns: Columns,
+    columns: ReadOptions,
     source_name: str,
     fitted: FittedTable | None = None,
 ) -> TablePlan:
@@ -94,7 +94,7 @@ def plan_table(
     return plan
 
 
-def for_metric(columns: Columns, metric: str) -> Columns:
+def for_metric(columns: ReadOptions, metric: str) -> ReadOptions:
     """Return how to read a table for a metric: Gower's takes categories and gaps as they are."""
     if metric != "gower":
         return columns
@@ -118,7 +118,7 @@ def is_unnamed(table: Table) -> bool:
     return table.adata is not None or isinstance(table.data.columns, pd.RangeIndex)
 
 
-def wishes_of(columns: Columns, choice: Mapping[str, Any]) -> ColumnChoices:
+def wishes_of(columns: ReadOptions, choice: Mapping[str, Any]) -> ColumnChoices:
     """Return what the user said about the columns; `choice` has their names by option."""
     return ColumnChoices(
         id=choice["id"],
@@ -166,7 +166,7 @@ def _plan_as_is(frame: pd.DataFrame, wishes: ColumnChoices) -> TablePlan:
     )
 
 
-def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> TablePlan:
+def given_plan(columns: ReadOptions, frame: pd.DataFrame, source_name: str) -> TablePlan:
     """Read the plan that the user gave, perhaps edited, or that lay beside scores."""
     plan = _named_by(_in_scores(read_plan(columns), frame), columns.id)
     have = set(frame.columns)
@@ -187,7 +187,7 @@ def given_plan(columns: Columns, frame: pd.DataFrame, source_name: str) -> Table
     return replace(plan, columns=tuple(fixed), rows=rows)
 
 
-def read_plan(columns: Columns) -> TablePlan:
+def read_plan(columns: ReadOptions) -> TablePlan:
     """Read the plan in the file of --plan."""
     assert columns.plan is not None
     try:
@@ -234,7 +234,7 @@ def _with_values(column: ColumnPlan, frame: pd.DataFrame, plan: TablePlan) -> Co
 
 
 def _plan_for_new_rows(
-    fitted: FittedTable, frame: pd.DataFrame, columns: Columns, source_name: str
+    fitted: FittedTable, frame: pd.DataFrame, columns: ReadOptions, source_name: str
 ) -> TablePlan:
     """Return the plan of a model for a table that it shall score; other columns stay aside."""
     plan = fitted.plan
@@ -252,7 +252,7 @@ def _plan_for_new_rows(
 
 
 def _plan_of_numbers(
-    fitted: FittedTable, frame: pd.DataFrame, columns: Columns, source_name: str
+    fitted: FittedTable, frame: pd.DataFrame, columns: ReadOptions, source_name: str
 ) -> TablePlan:
     """Return a plan for a model that the library saved: its columns, as the numbers they are."""
     id, drop = _checked_choice(frame, columns, source_name)
@@ -270,7 +270,7 @@ def _plan_of_numbers(
 
 
 def _checked_choice(
-    frame: pd.DataFrame, columns: Columns, source_name: str
+    frame: pd.DataFrame, columns: ReadOptions, source_name: str
 ) -> tuple[str | None, list[str]]:
     """Return the column that names the rows and those to leave out; raise if one is missing."""
     choice = columns.choice(list(frame.columns))

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from clustertrust._types import Bools
 from clustertrust._validation import check_whole_numbers
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import FittedTable, is_unnamed, plan_table, read_plan
 from clustertrust.cli.scaling import Preparation, fit_preparation
 from clustertrust.columns import COLUMNS
@@ -71,7 +71,7 @@ class Points:
     dialect: Dialect | None = None
 
 
-def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table:
+def read_file(path: str, columns: ReadOptions, *, as_written: bool = False) -> Table:
     """Read a file, or standard input (-); `as_written` keeps the fields of text as text."""
     reading = replace(reading_of(columns), as_written=as_written)
     if path == "-":
@@ -79,7 +79,7 @@ def read_file(path: str, columns: Columns, *, as_written: bool = False) -> Table
     return read_table(path, reading, format=columns.format)
 
 
-def reading_of(columns: Columns) -> Reading:
+def reading_of(columns: ReadOptions) -> Reading:
     """Return how to read a file."""
     return Reading(
         text=() if columns.id is None else (columns.id,),
@@ -108,7 +108,7 @@ def _standard_input() -> bytes:
 
 def read_points(
     path: str,
-    columns: Columns,
+    columns: ReadOptions,
     *,
     fitted: FittedTable | None = None,
     to_score: bool = False,
@@ -213,12 +213,12 @@ def _filled(
     return preparation.fill(values), preparation
 
 
-def _as_written(path: str, columns: Columns, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
+def _as_written(path: str, columns: ReadOptions, table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its text as in the file, which numbers would lose: 007, 5.10."""
     format = columns.format or ("csv" if path == "-" else format_of(path))
     if "as_written" not in FORMATS[format].options:
         return frame if table.names is None else frame.set_axis(table.names, axis=0)
-    texts = read_file(path, columns, as_written=True).data
+    texts: pd.DataFrame = read_file(path, columns, as_written=True).data
     return texts.set_axis(frame.columns, axis=1)
 
 
@@ -229,7 +229,7 @@ def _names(frame: pd.DataFrame) -> list[str]:
     return short if len(set(short)) == len(names) and all(short) else names
 
 
-def _has_nameless_ids(frame: pd.DataFrame, columns: Columns) -> bool:
+def _has_nameless_ids(frame: pd.DataFrame, columns: ReadOptions) -> bool:
     """Return whether the first column names the rows and has no name itself, as pandas writes it.
 
     Not where its place is taken, or the user calls it as pandas does.
@@ -273,7 +273,7 @@ def on_all_rows(table: pd.DataFrame, points: Points, *, only_scores: bool = Fals
 
 
 def _sparse_points(
-    table: Table, columns: Columns, fitted: FittedTable | None, source_name: str
+    table: Table, columns: ReadOptions, fitted: FittedTable | None, source_name: str
 ) -> Points:
     if fitted is not None and fitted.preparation is not None and fitted.preparation.is_scaled:
         raise ValueError(
@@ -296,7 +296,8 @@ def _ids(table: Table, frame: pd.DataFrame, plan: TablePlan) -> pd.Index:
     asked = any(column.use == "id" and column.user_decided for column in plan.columns)
     if plan.id is None or (table.names is not None and not asked):
         return _carried(table)
-    return pd.Index(frame[plan.id], name=plan.id)
+    names: pd.Index = pd.Index(frame[plan.id], name=plan.id)
+    return names
 
 
 def check_free(name: Any, source_name: str) -> None:
@@ -311,4 +312,5 @@ def check_free(name: Any, source_name: str) -> None:
 def _carried(table: Table) -> pd.Index:
     if table.names is None:
         return pd.RangeIndex(table.data.shape[0], name=ROW)
-    return table.names.rename(str(table.names.name or ID))
+    names: pd.Index = table.names.rename(str(table.names.name or ID))
+    return names

@@ -101,14 +101,14 @@ def records(table: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
-def watched() -> bool:
+def is_interactive() -> bool:
     """Return whether there is a terminal for steps and progress."""
     return sys.stderr.isatty()
 
 
 def say(what: str) -> None:
     """Print the current step, if somebody is watching."""
-    if watched():
+    if is_interactive():
         echo(what, err=True)
 
 

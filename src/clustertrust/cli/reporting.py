@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.plans_beside import as_scored, how_read
 from clustertrust.cli.points import ROW, read_points
 from clustertrust.cli.printing import name_of
-from clustertrust.cli.request import Request
+from clustertrust.cli.request import ReportRequest
+from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
 from clustertrust.columns import COLUMNS
@@ -21,11 +21,11 @@ from clustertrust.files import Reading, format_of, read_table
 __all__ = ["report"]
 
 
-def report(scores: str, request: Request, title: str | None) -> None:
+def report(request: ReportRequest) -> None:
     """Make a page from scores and the data they belong to."""
     from clustertrust.report import write_report
 
-    data, paths = request.data, request.paths
+    scores, data, paths = request.scores, request.data, request.paths
     columns = as_scored(scores, request.columns)
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
@@ -56,7 +56,7 @@ def report(scores: str, request: Request, title: str | None) -> None:
             table[~unscored],
             values,
             settings=settings,
-            title=title or f"How far can the clusters of {name_of(data)} be trusted?",
+            title=request.title or f"How far can the clusters of {name_of(data)} be trusted?",
             threshold=request.threshold,
             embedding=view_of(points, ~unscored),
             original=None if own is None else own[~unscored],

@@ -1,15 +1,75 @@
-"""What the user asked a command to do, as one record."""
+"""What the user asked a command to do, as one record; its fields are the command's options.
+
+Nothing heavy is imported here, so help and shell completion stay fast.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from clustertrust.cli.options import Columns, Method
+import click
 
-__all__ = ["Request", "ScoreRequest"]
+from clustertrust.cli.declaring import argument, flag, option, several
+from clustertrust.cli.kinds import (
+    INPUT,
+    OUTPUT,
+    STORED,
+    TABLE_OR_FOLDER,
+    Between,
+    Numbers,
+    TableChoice,
+    TableOption,
+)
+from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
+from clustertrust.cli.outputs import check_outputs
+
+__all__ = [
+    "AskRequest",
+    "ChooseRequest",
+    "DecideRequest",
+    "PredictRequest",
+    "ReportRequest",
+    "Request",
+    "ScoreRequest",
+]
+
+SHARE = Between(0, 1, min_open=True, max_open=True)
+
+
+def _json() -> Any:
+    return flag("Print the summary as JSON and nothing else.", "--json")
+
+
+def _threshold() -> Any:
+    return option(
+        "Scores above this are kept; counts and reasons depend on it. Without it: half of the "
+        "median score.",
+        type=Between(0, 1),
+        metavar="T",
+    )
+
+
+def _only_scores() -> Any:
+    return flag("Write the names of the rows and the results, without the other columns of DATA.")
+
+
+def _save_plan() -> Any:
+    return _output("Write what is done with each column (.json), to be edited and given to --plan.")
+
+
+def _distances() -> Any:
+    return flag("DATA is a square table of distances, with or without names; k-medoids by default.")
+
+
+def _output(help: str, **settings: Any) -> Any:
+    return option(help, type=OUTPUT, metavar="FILE", **settings)
+
+
+def _count(help: str, *names: str, least: int = 1, metavar: str = "N", **settings: Any) -> Any:
+    return option(help, *names, type=click.IntRange(min=least), metavar=metavar, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,22 +78,46 @@ class Request:
 
     Attributes
     ----------
-    data : path of the table, or - for standard input
-    columns : how it is read
+    typed : parameters that the user typed; the others have their defaults
     paths : where each output goes, by option
-    threshold : above this a score is kept; None: half of the median score
-    as_json : whether the summary is printed as JSON
-    to_stdout : whether the table of results is printed
-    only_scores : whether the table of results has no columns of the input but its names
+    columns : how the table is read
     """
 
-    data: str
-    columns: Columns
-    paths: Mapping[str, Path]
-    threshold: float | None = None
-    as_json: bool = False
-    to_stdout: bool = False
-    only_scores: bool = False
+    typed: frozenset[str] = frozenset()
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    columns: ReadOptions = field(default_factory=ReadOptions)
+
+    if TYPE_CHECKING:  # commands declare them where their help lists them
+        out: str | None = None
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the table of results is printed."""
+        return self.out == "-"
+
+    def checked(self, inputs: Mapping[str, str | None], *outputs: str) -> Self:
+        """Return the request with the paths of its outputs; raise for what cannot be done.
+
+        `inputs` are the files that are read, by what is typed for them; `outputs` are parameters.
+        """
+        written = {f"--{name.replace('_', '-')}": getattr(self, name) for name in outputs}
+        paths = check_outputs(written, inputs)
+        self.columns.check()
+        if self.to_stdout and getattr(self, "as_json", False):
+            raise click.UsageError(
+                "--out - and --json would both print to standard output; choose one."
+            )
+        return replace(self, paths=paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredRequest(Request):
+    """The request to a command that shows scores against a threshold."""
+
+    if TYPE_CHECKING:
+        data: str = ""
+        threshold: float | None = None
+        as_json: bool = False
 
     def threshold_for(self, scores: Any) -> float:
         """Return the threshold that was typed, or the one that fits these scores."""
@@ -44,26 +128,176 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreRequest(Request):
-    """The request to `score`.
+class ScoreRequest(ScoredRequest):
+    """The request to `score`."""
 
-    Attributes
-    ----------
-    method : how points are clustered and scored
-    labels : path of partitions to score, without clustering, or of one labelling to audit
-    labels_column : column of the data that holds one labelling to audit
-    noise : labels that mean noise; "auto": by the rule; None: every label is a cluster
-    typed : parameters of the method that the user typed; the others have their defaults
-    checkpoint : folder that keeps finished runs
-    scheduler : address of a Dask cluster that does the work
-    distances : whether DATA holds the distances of all pairs of points
-    """
+    data: str = argument(TABLE_OR_FOLDER)
+    out: str | None = _output("Write the scores, one row per point; - prints them as CSV.")
+    report: str | None = _output("Write a page (.html) to explore the scores.")
+    plot: str | None = _output("Draw the scores (.png, .svg, .pdf).")
+    model: str | None = _output("Save the fitted model, for `clustertrust predict`.")
+    only_scores: bool = _only_scores()
+    save_plan: str | None = _save_plan()
+    labels: str | None = option(
+        "Score these partitions instead: one column per run. A single column is audited.",
+        type=STORED,
+        metavar="FILE",
+    )
+    labels_column: str | None = option(
+        "Audit the labels in this column of DATA: how far can each be trusted?", metavar="COL"
+    )
+    noise: tuple[str, ...] = several(
+        "Label of rows in no cluster; repeat it for several. none: every label is a cluster."
+        "  [default: negative numbers, and text such as -1_the_of]",
+        "LABEL",
+    )
+    distances: bool = _distances()
+    memory: int | None = _count(
+        "Memory for the data in use. Files larger than a quarter of it are read in blocks."
+        "  [default: 1024]",
+        metavar="MIB",
+    )
+    checkpoint: str | None = option(
+        "Keep finished runs there, and resume from them.",
+        type=click.Path(file_okay=False),
+        metavar="FOLDER",
+    )
+    scheduler: str | None = option(
+        "Do the work on a Dask cluster that reads the same files.", metavar="ADDRESS"
+    )
+    method: CakeOptions = field(default_factory=CakeOptions)
+    threshold: float | None = _threshold()
+    as_json: bool = _json()
 
-    method: Method
-    labels: str | None = None
-    labels_column: str | None = None
-    noise: str | tuple[str, ...] | None = "auto"
-    typed: frozenset[str] = frozenset()
-    checkpoint: str | None = None
-    scheduler: str | None = None
-    distances: bool = False
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels are given, so that nothing is clustered."""
+        return self.labels is not None or self.labels_column is not None
+
+    @property
+    def noise_rule(self) -> str | tuple[str, ...] | None:
+        """Return labels that mean noise; "auto": by the rule; None: every label is a cluster."""
+        if not self.noise:
+            return "auto"
+        return None if self.noise == ("none",) else self.noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRequest(ScoredRequest):
+    """The request to `predict`."""
+
+    model: str = argument(STORED)
+    data: str = argument(INPUT)
+    out: str | None = _output("Write labels, scores and reasons; - prints CSV.")
+    only_scores: bool = _only_scores()
+    threshold: float | None = _threshold()
+    as_json: bool = _json()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(ScoredRequest):
+    """The request to `report`."""
+
+    scores: str = argument(STORED)
+    data: str = option("The table that was scored.", type=INPUT, required=True, metavar="FILE")
+    out: str = _output("The page to write (.html).", required=True)
+    title: str | None = option("Headline of the page.", metavar="TEXT")
+    threshold: float | None = _threshold()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseRequest(Request):
+    """The request to `choose-k`."""
+
+    data: str = argument(INPUT)
+    ks: tuple[int, ...] = option(
+        "Numbers of clusters to try.", "-k", "--k", type=Numbers(), default="2:12"
+    )
+    out: str | None = _output("Write the table, one row per number; - prints it as CSV.")
+    plot: str | None = _output("Draw the profile (.png, .svg, .pdf).")
+    save_plan: str | None = _save_plan()
+    distances: bool = _distances()
+    null: bool = option(
+        "Compare with data without clusters. With --no-null, --distances or --metric gower the "
+        "answer is never 1.",
+        "--null/--no-null",
+        default=True,
+    )
+    effort: str = option(
+        "How they are compared. full: scored as the data are, which takes some forty times as"
+        " long.",
+        cls=TableOption,
+        metavar="NAME",
+        type=TableChoice("k_profile.null_test:EFFORTS"),
+        default="quick",
+    )
+    n_surrogates: int = _count(
+        "Data sets without clusters, of each of three kinds.",
+        "--surrogates",
+        least=2,
+        metavar="B",
+        default=19,
+    )
+    level: float = option(
+        "Largest p-value at which some number of clusters stands out.",
+        type=SHARE,
+        metavar="P",
+        default=0.05,
+    )
+    max_points: int = _count(
+        "From more rows, a random sample of this size is used.", least=2, default=2000
+    )
+    method: CakeOptions = field(default_factory=ProfileOptions)
+    as_json: bool = _json()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskRequest(Request):
+    """The request to `ask`."""
+
+    data: str = argument(INPUT)
+    scores: str = argument(STORED)
+    n: int = _count("Number of questions.", "--n", "-n", default=60)
+    n_random: int | None = _count(
+        "How many of them are drawn at random: a guarantee rests on these.  [default: two thirds]",
+        "--random",
+        least=0,
+    )
+    answers: tuple[str, ...] = several(
+        "What was answered before; repeat it for several files.", "FILE", type=STORED
+    )
+    seed: int = _count("Of draws.", least=0, metavar="S", default=0)
+    out: str = _output(
+        "Write the questions, a table to fill in; - prints it as CSV.", required=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecideRequest(Request):
+    """The request to `decide`."""
+
+    scores: str = argument(STORED)
+    answers: tuple[str, ...] = argument(STORED, nargs=-1, required=True)
+    risk: float = option(
+        "Largest share of wrong rows among those kept.", type=SHARE, default=0.05, metavar="P"
+    )
+    confidence: float = option(
+        "Probability that this holds.", type=SHARE, default=0.95, metavar="P"
+    )
+    out: str | None = _output("Write the rows kept, labels corrected; - prints them as CSV.")
+    all_rows: bool = flag("Write all rows, with a column kept.")
+    report: str | None = _output("Write a page (.html) of the learned scores.")
+    kind: str = option(
+        "What names in the column answer are; auto: clusters if all of them are.",
+        "--answers-are",
+        type=click.Choice(["auto", "classes", "labels"]),
+        default="auto",
+    )
+    drawn: bool = flag(
+        "Rows of ANSWERS were drawn at random where the table does not say how they were asked.",
+        "--drawn-at-random",
+    )
+    force: bool = flag(
+        "Believe --drawn-at-random even if the scores of these rows speak against it."
+    )
+    as_json: bool = _json()

@@ -49,7 +49,7 @@ class Preparation:
         """Whether columns were divided by something."""
         return self.scales is not None
 
-    def fill(self, X: NDArray) -> NDArray:
+    def fill(self, X: NDArray[Any]) -> NDArray[Any]:
         """Replace missing values by the means."""
         return np.where(np.isfinite(X), X, self.means.astype(X.dtype))
 
@@ -85,7 +85,7 @@ class Preparation:
         return cls(np.array(kept["means"]), scales, kept["impute"], centers, limit)
 
 
-def fit_preparation(plan: TablePlan, values: NDArray) -> Preparation:
+def fit_preparation(plan: TablePlan, values: NDArray[Any]) -> Preparation:
     """Return what is done to the columns of a plan, measured on (rows, features) values."""
     moments = total_of([moments_of(values)], plan.features)
     base = measured(moments, standardize=plan.scale == "standard", impute=plan.missing != "drop")
@@ -95,7 +95,7 @@ def fit_preparation(plan: TablePlan, values: NDArray) -> Preparation:
     return with_measures(base, plan, values)
 
 
-def with_measures(base: Preparation, plan: TablePlan, values: NDArray) -> Preparation:
+def with_measures(base: Preparation, plan: TablePlan, values: NDArray[Any]) -> Preparation:
     """Return the preparation with the scales of a plan, measured on (rows, features) values."""
     found = measures(plan, np.where(np.isfinite(values), values, np.nan).astype(np.float64))
     limit = None if np.isinf(found.limit) else float(found.limit)
@@ -129,14 +129,14 @@ class Moments(NamedTuple):
     """The number of some rows; for each column the known values, mean, squares around it, ends."""
 
     rows: int
-    known: NDArray
+    known: NDArray[Any]
     means: Floats
     squares: Floats
     lows: Floats
     highs: Floats
 
 
-def moments_of(X: NDArray) -> Moments:
+def moments_of(X: NDArray[Any]) -> Moments:
     """Return the moments of the columns of X (b, d), without missing values."""
     finite = np.isfinite(X)
     known = finite.sum(axis=0)

@@ -13,8 +13,9 @@ from scipy import sparse
 
 from clustertrust import CAKE
 from clustertrust._views import distance_view, landmark_positions
-from clustertrust.cli.options import Columns, Method
+from clustertrust.cli.options import CakeOptions, ReadOptions
 from clustertrust.cli.points import ROW, Points, check_free, read_file
+from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import FORMATS, format_of
 
@@ -30,8 +31,10 @@ DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else
 
 
-def for_distances(method: Method, typed: frozenset[str]) -> Method:
+def for_distances(request: ScoreRequest | ChooseRequest) -> CakeOptions:
     """Return the method for given distances: k-medoids unless a clusterer was typed."""
+    check_square_options(request.columns)
+    method, typed = request.method, request.typed
     if "metric" in typed and method.metric != "precomputed":
         raise click.UsageError(
             f"--metric {method.metric}: with --distances DATA holds the distances; leave it out."
@@ -40,14 +43,14 @@ def for_distances(method: Method, typed: frozenset[str]) -> Method:
     return replace(method, metric="precomputed", clusterer=clusterer)
 
 
-def for_gower(method: Method, typed: Collection[str]) -> Method:
+def for_gower(method: CakeOptions, typed: Collection[str]) -> CakeOptions:
     """Return the method for Gower's distance: k-medoids unless a clusterer was typed."""
     if method.metric != "gower" or "clusterer" in typed:
         return method
     return replace(method, clusterer=DEFAULT)
 
 
-def check_square_options(columns: Columns) -> None:
+def check_square_options(columns: ReadOptions) -> None:
     """Raise for options that choose or change columns: those of distances are points."""
     refused = columns.changes()
     if refused:
@@ -57,7 +60,7 @@ def check_square_options(columns: Columns) -> None:
         )
 
 
-def read_square(path: str, columns: Columns) -> Points:
+def read_square(path: str, columns: ReadOptions) -> Points:
     """Read the distances of all pairs of points, with or without names of rows and columns.
 
     NPY files are mapped into memory, not read. Columns in another order than the rows are put into
@@ -85,7 +88,7 @@ def read_square(path: str, columns: Columns) -> Points:
     return _points(_ordered(frame, ids, name), ids)
 
 
-def read_new_distances(path: str, columns: Columns, cake: CAKE) -> Points:
+def read_new_distances(path: str, columns: ReadOptions, cake: CAKE) -> Points:
     """Read rows of distances of new points to the points of a model, with or without names."""
     name = "The input" if path == "-" else path
     n, known = cake.n_features_in_, getattr(cake, "feature_names_in_", None)
@@ -120,7 +123,7 @@ def _points(frame: pd.DataFrame, ids: pd.Index) -> Points:
     return Points(frame.set_axis(ids, axis=0), None, ids, kept, None, view=view)
 
 
-def _headers(path: str, columns: Columns) -> tuple[bool | None, ...]:
+def _headers(path: str, columns: ReadOptions) -> tuple[bool | None, ...]:
     """Return what to try: whether the first line has names is seen from what then is square."""
     format = columns.format or ("csv" if path == "-" else format_of(path))
     if columns.header is not None or "header" not in FORMATS[format].options:
@@ -128,7 +131,7 @@ def _headers(path: str, columns: Columns) -> tuple[bool | None, ...]:
     return (False, True)
 
 
-def _read(path: str, columns: Columns, name: str) -> tuple[pd.DataFrame, pd.Index]:
+def _read(path: str, columns: ReadOptions, name: str) -> tuple[pd.DataFrame, pd.Index]:
     table = read_file(path, columns)
     if sparse.issparse(table.data):
         raise ValueError(

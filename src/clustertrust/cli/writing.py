@@ -16,7 +16,7 @@ from clustertrust._types import Ints
 from clustertrust._views import View, principal_view
 from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.scaling import Preparation
-from clustertrust.files.tables import format_of, write_table
+from clustertrust.files import format_of, write_table
 from clustertrust.tables import TablePlan
 
 __all__ = [

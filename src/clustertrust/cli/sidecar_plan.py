@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from clustertrust.cli.options import Columns
+from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
 from clustertrust.cli.wording import current_wording
@@ -23,7 +23,7 @@ def plan_beside(scores: str | Path) -> Path:
 
 
 def with_plan_beside(
-    paths: Mapping[str, Path], columns: Columns, points: Points
+    paths: Mapping[str, Path], columns: ReadOptions, points: Points
 ) -> dict[str, Path]:
     """Return the outputs, with a plan beside the scores if the user chose columns.
 
@@ -41,7 +41,7 @@ def with_plan_beside(
     return {**paths, BESIDE: beside}
 
 
-def as_scored(scores: str, columns: Columns) -> Columns:
+def as_scored(scores: str, columns: ReadOptions) -> ReadOptions:
     """Return how to read the data of some scores: as `score` did, unless options say otherwise."""
     beside = plan_beside(scores)
     if replace(columns, id=None).chooses() or not beside.is_file():
@@ -50,7 +50,7 @@ def as_scored(scores: str, columns: Columns) -> Columns:
     return replace(columns, encode="match") if read_plan(columns).is_mixed else columns
 
 
-def how_read(typed: Columns, used: Columns, points: Points | None) -> list[str]:
+def how_read(typed: ReadOptions, used: ReadOptions, points: Points | None) -> list[str]:
     """Return what to tell about columns: the plan beside the scores, or what to check without."""
     if typed != used:
         return [f"Columns are used as {used.plan} says, which was written with the scores."]
@@ -59,7 +59,7 @@ def how_read(typed: Columns, used: Columns, points: Points | None) -> list[str]:
     return points.plan.to_check(wording=current_wording())
 
 
-def as_typed_again(columns: Columns) -> str:
+def as_typed_again(columns: ReadOptions) -> str:
     """Return the options that chose columns as they may be typed again, after a blank."""
     names = ("id", "use", "drop", "keep", "category", "na")
     said = [(name, value) for name in names for value in _listed(getattr(columns, name))]
