@@ -25,7 +25,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = (
     "none"  # docstrings say types in words: what an array holds, and its shape
 )
-autodoc_default_options = {"members": True}
 default_role = "code"  # `name` in a docstring
 smartquotes = False  # "auto" is to be typed as it stands
 numpydoc_show_class_members = False  # autodoc lists them

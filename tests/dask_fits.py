@@ -16,7 +16,7 @@ class SameBlocks(ArraySource):
 
 
 def fit(X, **options):
-    return CAKE(4, n_runs=5, random_state=0, **options).fit(X)
+    return CAKE(4, **{"n_runs": 5, "random_state": 0} | options).fit(X)
 
 
 def fit_out_of_core(points, **options):

@@ -135,9 +135,9 @@ def test_tables_and_formats_that_are_none(tmp_path):
         with pytest.raises(TypeError, match=r"table is a .*DataFrame"):
             write_table(bad, tmp_path / "x.csv")
     for bad in ("xls", 3, ["csv"]):
-        with pytest.raises(ValueError, match=r"format=.* is not known; choose one of"):
+        with pytest.raises(ValueError, match=r"format=.* is not known; .*choose one of"):
             write_table(table, tmp_path / "x.csv", format=bad)
-        with pytest.raises(ValueError, match=r"format=.* is not known; choose one of"):
+        with pytest.raises(ValueError, match=r"format=.* is not known; .*choose one of"):
             read_table(b"a\n1\n", format=bad)
     for bad in ("utf8", {"text": ("a",)}, 0, ()):
         with pytest.raises(TypeError, match=r"reading=.*must be a clustertrust"):

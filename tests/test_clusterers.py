@@ -438,7 +438,7 @@ def test_a_failing_run_is_named_or_dropped():
         (
             {"vary": {"n_clusters": [2.5]}},
             TypeError,
-            r"vary\['n_clusters'\]\[0\]=2.5 must be a whole number",
+            r"vary\['n_clusters'\]\[0\]=2.5 must be an integer",
         ),
         (
             {"vary": {"n_clusters": [3, 151]}},

@@ -88,7 +88,7 @@ def test_fewer_clusters_than_asked_for_is_told_once():
     [
         ({"n_clusters": 151}, ValueError, "n_clusters=151 is more than the 150 points"),
         ({"n_clusters": 0}, ValueError, "n_clusters=0 must be at least 1"),
-        ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 must be a whole number"),
+        ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 must be an integer"),
         ({"n_runs": 1}, ValueError, "n_runs=1 must be at least 2"),
         ({"n_runs": "many"}, (TypeError, ValueError), "n_runs='many'"),
         ({"clusterer": "k-means"}, ValueError, r"clusterer='k-means' is not known.*'kmeans'"),

@@ -306,9 +306,9 @@ def test_without_a_gpu_the_reason_is_given(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"device": "gpu"}, "device='gpu' is not known; choose one of"),
-        ({"device": "cuda-half"}, "device='cuda-half' is not known; choose one of"),
-        ({"device": "cpu-double"}, "device='cpu-double' is not known; choose one of"),
+        ({"device": "gpu"}, "device='gpu' is not known; .*choose one of"),
+        ({"device": "cuda-half"}, "device='cuda-half' is not known; .*choose one of"),
+        ({"device": "cpu-double"}, "device='cpu-double' is not known; .*choose one of"),
     ],
 )
 def test_bad_settings(settings, message):

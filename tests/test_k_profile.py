@@ -378,7 +378,7 @@ def test_the_display_makes_a_figure_of_its_own(blobs, monkeypatch):
         ([3], ValueError, "at least two different numbers"),
         ([2, 3, 3], ValueError, "each once"),
         ([1, 2], ValueError, "ks=1 must be at least 2"),
-        ([2, 2.5], TypeError, "ks=2.5 must be a whole number"),
+        ([2, 2.5], TypeError, "ks=2.5 must be an integer"),
         ([2, 150], ValueError, "goes up to 150; stay below the number of points, 150"),
     ],
 )

@@ -170,7 +170,7 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--no-header"], "does not allow --no-header"),
         (["--format", "tsv"], "does not allow --format tsv"),
         (["--array", "x"], "does not allow --array"),
-        (["--resample", "0.5"], "Set --left-out predict"),
+        (["--resample", "0.5"], "set --left-out predict"),
         (["--use", "a", "--drop", "a"], "decide for one"),
         (["--id", "score"], "has the name of a result"),
         (

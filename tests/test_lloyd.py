@@ -41,7 +41,7 @@ def test_a_run_is_that_of_kmeans_to_the_last_bit(X, settings, seed):
     if settings["n_init"] == "auto":
         settings["init"] = "k-means++"
     ours, theirs = KMeans(4, **settings), KMeans(4, **settings)
-    data = lloyd.ready(X)
+    data = lloyd.prepare_data(X)
     with one_thread():
         assert data.fit(ours)
         theirs.fit(X)
@@ -83,7 +83,7 @@ def with_another_start(monkeypatch):
 def test_other_versions_of_scikit_learn_are_not_guessed_at(monkeypatch, anew, changed):
     with monkeypatch.context() as patch:
         changed(patch)
-        assert lloyd.ready(IRIS) is None
+        assert lloyd.prepare_data(IRIS) is None
     lloyd._loop.cache_clear()
     usual = build_ensemble(IRIS, n_clusters=3, n_runs=4, random_state=0)
     monkeypatch.setattr(lloyd, "_loop", lambda: None)
@@ -119,7 +119,7 @@ class Child(KMeans):
     ids=lambda model: type(model).__name__,  # not its repr, which may hold an address
 )
 def test_other_models_fit_themselves(model):
-    assert not lloyd.ready(IRIS).fit(model)
+    assert not lloyd.prepare_data(IRIS).fit(model)
     assert not hasattr(model, "labels_")
 
 
@@ -131,12 +131,12 @@ def test_empty_clusters_are_told_in_the_words_of_kmeans():
 
 
 def test_data_made_ready_stay_in_their_process():
-    assert pickle.loads(pickle.dumps(lloyd.ready(IRIS))) is None
+    assert pickle.loads(pickle.dumps(lloyd.prepare_data(IRIS))) is None
 
 
 def test_what_is_no_dense_array_of_floats_is_not_made_ready():
-    assert lloyd.ready(IRIS.astype(int)) is None
-    assert lloyd.ready(IRIS.tolist()) is None
+    assert lloyd.prepare_data(IRIS.astype(int)) is None
+    assert lloyd.prepare_data(IRIS.tolist()) is None
 
 
 def test_vary_is_drawn_for_each_run():

@@ -281,7 +281,7 @@ def test_points_without_a_label():
         ({"X": csr_array(np.eye(3))}, ValueError, r"X is sparse.*X\.toarray\(\)"),
         ({"labels": [0, 1]}, ValueError, "X has 3 points and labels has 2"),
         ({"n_steps": 0}, ValueError, "n_steps=0 must be at least 1"),
-        ({"n_steps": 2.5}, TypeError, "n_steps=2.5 must be a whole number"),
+        ({"n_steps": 2.5}, TypeError, "n_steps=2.5 must be an integer"),
         ({"X": [[0.0], [np.nan], [1.0]]}, ValueError, "row 1, column 0"),
     ],
 )

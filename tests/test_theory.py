@@ -331,7 +331,7 @@ def test_one_value_can_move_the_std_by_about_2_over_root_r(R):
     ("call", "kind", "message"),
     [
         (lambda: mis_ranking_bound(1, 0.5), ValueError, r"n_runs=1 must be at least 2"),
-        (lambda: mis_ranking_bound(2.5, 0.5), TypeError, r"n_runs=2.5 must be a whole number"),
+        (lambda: mis_ranking_bound(2.5, 0.5), TypeError, r"n_runs=2.5 must be an integer"),
         (
             lambda: mis_ranking_bound(20, 0.0),
             ValueError,

@@ -12,7 +12,7 @@ from fits import GEOMETRIES, NEW, fitted
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
-from clustertrust import CAKE, audit, choose_k, null_reference
+from clustertrust import CAKE, Runs, audit, choose_k, null_reference
 from clustertrust.kernels import backend
 
 POINTS, GROUPS = make_blobs(60, centers=3, cluster_std=1.5, random_state=0)
@@ -24,7 +24,7 @@ FITS = {
     "hdbscan": {"clusterer": "hdbscan", "n_clusters": None, "resample": 0.8},
     "spectral": {"clusterer": "spectral", "metric": "manhattan"},
     "jaccard": {"agreement": "jaccard", "vary": {"n_clusters": [2, 3, 4]}},
-    "reference": {"agreement": "reference", "resample": 0.8, "left_out": "predict"},
+    "reference": {"agreement": "reference", "resample": 0.8, "n_runs": Runs(4, left_out="predict")},
     "refined": {"fusion": "refined"},
 }
 

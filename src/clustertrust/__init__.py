@@ -12,55 +12,84 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clustertrust._errors import ParameterError
-    from clustertrust.answers import LearnedConfidence
+    from clustertrust.answers import Answers, Decision, LearnedConfidence, Questions, ask, decide
     from clustertrust.auditing import Audit, audit
     from clustertrust.building import build_ensemble
     from clustertrust.distances.metrics import Metric
     from clustertrust.ensemble import Ensemble, Runs
+    from clustertrust.ensemble.clusterers import Clusterer, FittedRun
     from clustertrust.estimator import CAKE, confidence
-    from clustertrust.k_profile.profile import KProfile, choose_k
+    from clustertrust.files import read_table, write_table
+    from clustertrust.fusion import Fusion, Harmonic, Product, Refined
+    from clustertrust.geometry import Centroid, Exact, Geometry, Graph, Kernel, Rms, Sampled
+    from clustertrust.k_profile import KProfile, choose_k
     from clustertrust.matching import align_labels
-    from clustertrust.null.reference import NullReference, null_reference
+    from clustertrust.null import NullReference, null_reference
     from clustertrust.results import Confidence, Explanation
-    from clustertrust.selection import select_adaptive, select_top
+    from clustertrust.selection import select_above, select_adaptive, select_top
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CAKE",
+    "Answers",
     "Audit",
+    "Centroid",
+    "Clusterer",
     "Confidence",
+    "Decision",
     "Ensemble",
+    "Exact",
     "Explanation",
+    "FittedRun",
+    "Fusion",
+    "Geometry",
+    "Graph",
+    "Harmonic",
     "KProfile",
+    "Kernel",
     "LearnedConfidence",
     "Metric",
     "NullReference",
     "ParameterError",
+    "Product",
+    "Questions",
+    "Refined",
+    "Rms",
     "Runs",
+    "Sampled",
     "align_labels",
+    "ask",
     "audit",
     "build_ensemble",
     "choose_k",
     "confidence",
+    "decide",
     "null_reference",
+    "read_table",
+    "select_above",
     "select_adaptive",
     "select_top",
+    "write_table",
 ]
 
 _HOMES = {
     "_errors": ("ParameterError",),
-    "answers": ("LearnedConfidence",),
+    "answers": ("Answers", "Decision", "LearnedConfidence", "Questions", "ask", "decide"),
     "auditing": ("Audit", "audit"),
-    "distances.metrics": ("Metric",),
     "building": ("build_ensemble",),
+    "distances.metrics": ("Metric",),
     "ensemble": ("Ensemble", "Runs"),
+    "ensemble.clusterers": ("Clusterer", "FittedRun"),
     "estimator": ("CAKE", "confidence"),
+    "files": ("read_table", "write_table"),
+    "fusion": ("Fusion", "Harmonic", "Product", "Refined"),
+    "geometry": ("Centroid", "Exact", "Geometry", "Graph", "Kernel", "Rms", "Sampled"),
     "k_profile": ("KProfile", "choose_k"),
     "matching": ("align_labels",),
     "null": ("NullReference", "null_reference"),
     "results": ("Confidence", "Explanation"),
-    "selection": ("select_adaptive", "select_top"),
+    "selection": ("select_above", "select_adaptive", "select_top"),
 }
 
 

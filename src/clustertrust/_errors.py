@@ -106,7 +106,8 @@ class ParameterError(ValueError):
         """The whole sentence, to be written for Python or for the command."""
         remedy = f"; {self.remedy}" if self.remedy else ""
         values = {**self.others, self.parameter: self.value}
-        return Message(f"{self.problem}{remedy}.", values, self.parameter)
+        text = f"{self.problem}{remedy}"
+        return Message(text if text.endswith("?") else f"{text}.", values, self.parameter)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with all parts: workers raise errors in other processes."""

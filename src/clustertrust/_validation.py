@@ -56,8 +56,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
         near = nearest_name(value, known) if isinstance(value, str) else None
-        hint = "" if near is None else f"did you mean {near!r}? Or "
-        raise ParameterError(name, value, "is not known", f"{hint}choose one of {known}")
+        hint = "" if near is None else f". Did you mean {near!r}?"
+        raise ParameterError(name, value, "is not known", f"choose one of {known}{hint}")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:

@@ -77,7 +77,7 @@ def _fit(X: Any, method: Method, numbered: list[tuple[int, int]]) -> dict[int, R
             seed=seed,
             params={},
             objective=one.inertia,
-            iterations=one.n_iter,
+            iterations=float(one.n_iter),
             seconds=seconds,
         )
     return runs

@@ -2,9 +2,10 @@
 
 A geometry is an object with parameters of its own, such as ``Exact(metric="manhattan")``; its name,
 such as ``"exact"``, is short for the object with its defaults. A subclass of `Geometry` with a
-method `measure` works as well.
+method `measure` works as well: it returns a `Dissimilarity`, such as `Centers`.
 """
 
+from clustertrust.distances.dissimilarity import Centers, Dissimilarity
 from clustertrust.geometry.base import Geometry
 from clustertrust.geometry.centroid import Centroid
 from clustertrust.geometry.exact import Exact
@@ -15,7 +16,9 @@ from clustertrust.geometry.rms import Rms
 from clustertrust.geometry.sampled import Sampled
 
 __all__ = [
+    "Centers",
     "Centroid",
+    "Dissimilarity",
     "Exact",
     "Geometry",
     "Graph",

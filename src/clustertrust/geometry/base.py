@@ -157,6 +157,9 @@ class Geometry(BaseEstimator):
         """Return the geometry for data in blocks."""
         return self
 
+    def check_runs(self, ensemble: Ensemble, n_features: int) -> None:
+        """Raise if it has something for each run that does not fit them; before any pass."""
+
     def warn(self, X: Any, compute: Compute) -> None:
         """Warn of what the user may not expect, such as hours of work."""
 

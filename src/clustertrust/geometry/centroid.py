@@ -34,6 +34,10 @@ class Centroid(Geometry):
     def __init__(self, centers: Any = None) -> None:
         self.centers = centers
 
+    def check_runs(self, ensemble: Ensemble, n_features: int) -> None:
+        """Raise for centres that do not fit the labels or the columns."""
+        self._with_centers(ensemble, n_features)
+
     def measure(self, X: Any, cells: Cells, ensemble: Ensemble, compute: Compute) -> Dissimilarity:
         """Return the distances to the centres."""
         centers = self._centers(ensemble, cells, X.shape[1])
@@ -54,12 +58,16 @@ class Centroid(Geometry):
 
         Row ℓ belongs to label ℓ; centres of labels that do not occur drop out.
         """
-        if self.centers is not None:
-            ensemble = ensemble.with_centers(self.centers)
+        ensemble = self._with_centers(ensemble, d)
         if ensemble.centers is None:
             return None
-        if ensemble.centers[0].shape[1] != d:
-            columns = ensemble.centers[0].shape[1]
-            raise ValueError(f"centers have {columns} columns and X has {d}; they must agree.")
         pairs = zip(ensemble.centers, cells.names, strict=True)
         return np.vstack([centers[names] for centers, names in pairs])
+
+    def _with_centers(self, ensemble: Ensemble, d: int) -> Ensemble:
+        if self.centers is not None:
+            ensemble = ensemble.with_centers(self.centers)
+        if ensemble.centers is not None and ensemble.centers[0].shape[1] != d:
+            columns = ensemble.centers[0].shape[1]
+            raise ValueError(f"centers have {columns} columns and X has {d}; they must agree.")
+        return ensemble

@@ -212,6 +212,7 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     """
     reader = DaskReader(X, labels=ensemble.labels)
     scoring = check_streaming(reader, scoring)
+    scoring.geometry.check_runs(ensemble, reader.n_features)
     model = model_of(sum_up(reader, None, "summing up"), ensemble, scoring)
     return model.confidence(**reader.score_blocks(BlockScorer(model, None)))
 
