@@ -21,7 +21,7 @@ def consensus(labels: np.ndarray) -> np.ndarray:
     matchings = match_runs(cells)
     runs = cells.assigned_runs()
     return count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs).labels[
-        cells.of
+        cells.cell_of
     ]
 
 

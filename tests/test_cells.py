@@ -12,7 +12,7 @@ def test_two_points_share_a_cell_iff_no_run_separates_them(labels):
     cells = meet(labels)
     assigned = np.where(labels < 0, -1, labels)
     never_apart = (assigned[:, None] == assigned[None]).all(axis=2)
-    assert_array_equal(cells.of[:, None] == cells.of[None], never_apart)
+    assert_array_equal(cells.cell_of[:, None] == cells.cell_of[None], never_apart)
 
 
 @few
@@ -23,8 +23,8 @@ def test_meet_is_what_unique_rows_give(labels):
         np.maximum(labels, -1), axis=0, return_index=True, return_counts=True
     )
     assert len(cells.rows) == len(rows)
-    assert_array_equal(cells.counts[cells.of[first]], counts)
-    assert_array_equal(cells.counts, np.bincount(cells.of))
+    assert_array_equal(cells.counts[cells.cell_of[first]], counts)
+    assert_array_equal(cells.counts, np.bincount(cells.cell_of))
 
 
 @few
@@ -32,7 +32,7 @@ def test_meet_is_what_unique_rows_give(labels):
 def test_rows_say_which_cluster_of_each_run_holds_the_cell(labels):
     cells = meet(labels)
     for r, names in enumerate(cells.names):
-        given_back = np.append(names, -1)[cells.rows[cells.of, r]]
+        given_back = np.append(names, -1)[cells.rows[cells.cell_of, r]]
         assert_array_equal(given_back, np.maximum(labels[:, r], -1))
 
 
@@ -44,11 +44,11 @@ def test_every_cluster_is_a_union_of_cells(labels):
     members = cells.members.toarray()
     for r, names in enumerate(cells.names):
         columns = members[:, cells.start[r] : cells.start[r + 1]]
-        assert_array_equal(columns[cells.of], labels[:, [r]] == names)
+        assert_array_equal(columns[cells.cell_of], labels[:, [r]] == names)
         assert_array_equal(
             cells.sizes[cells.start[r] : cells.start[r + 1]], (labels[:, [r]] == names).sum(axis=0)
         )
-    assert_array_equal(cells.assigned_runs()[cells.of], (labels >= 0).sum(axis=1))
+    assert_array_equal(cells.assigned_runs()[cells.cell_of], (labels >= 0).sum(axis=1))
 
 
 @few
@@ -57,7 +57,7 @@ def test_order_lists_the_points_cell_by_cell(labels):
     cells = meet(labels)
     for j in range(len(cells.rows)):
         listed = cells.order[cells.bounds[j] : cells.bounds[j + 1]]
-        assert_array_equal(listed, np.flatnonzero(cells.of == j))
+        assert_array_equal(listed, np.flatnonzero(cells.cell_of == j))
 
 
 @few
@@ -76,7 +76,7 @@ def test_rename_counts_up_by_first_appearance(labels):
 @given(labelings())
 def test_encode_undoes_the_renaming(labels):
     cells = meet(labels)
-    assert_array_equal(cells.encode(labels), cells.rows[cells.of])
+    assert_array_equal(cells.encode(labels), cells.rows[cells.cell_of])
 
 
 def test_encode_gives_minus_1_for_a_label_that_no_training_point_has():
@@ -88,12 +88,12 @@ def test_encode_gives_minus_1_for_a_label_that_no_training_point_has():
 
 def test_points_that_no_run_assigns_are_a_cell_of_their_own():
     cells = meet(np.array([[-1, -1], [0, 0], [-5, -1]]))  # every negative number says the same
-    assert_array_equal(cells.of, [0, 1, 0])
+    assert_array_equal(cells.cell_of, [0, 1, 0])
     assert_array_equal(cells.rows, [[-1, -1], [0, 0]])
 
 
 def test_meet_of_equal_runs_is_the_run():
     run = np.array([4, 4, 9, 2, 9])
     cells = meet(np.column_stack([run, 50 - run, run]))
-    assert_array_equal(cells.of, [0, 0, 1, 2, 1])
+    assert_array_equal(cells.cell_of, [0, 0, 1, 2, 1])
     assert_array_equal(cells.counts, [2, 2, 1])

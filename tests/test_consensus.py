@@ -23,7 +23,13 @@ def vote(labels, *, consensus="medoid", unassigned="skip", reference=None):
         reference = CONSENSUS[consensus](cells, matchings, runs)
     votes = count_votes(cells, matchings, reference, cells.rows, runs)
     names = np.append(cells.names[reference], -1)
-    return reference, names, votes.labels[cells.of], votes.strength[cells.of], votes.votes[cells.of]
+    return (
+        reference,
+        names,
+        votes.labels[cells.cell_of],
+        votes.strength[cells.cell_of],
+        votes.votes[cells.cell_of],
+    )
 
 
 @few

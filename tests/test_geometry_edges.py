@@ -437,7 +437,7 @@ def test_the_told_error_is_that_of_samples_of_this_size(k, d, seed):
     X, _ = make_blobs(2600, d, centers=4, cluster_std=3.0, random_state=seed)
     ensemble = build_ensemble(X, "kmeans-random", n_clusters=k, n_runs=4, random_state=seed)
     cells, exact = meet(ensemble.labels), silhouettes(X, ensemble, geometry="exact")
-    own = cells.rows[cells.of]
+    own = cells.rows[cells.cell_of]
     errors = [SampledMeans(X, cells, seed=100 + at).silhouettes(own)[0] - exact for at in range(12)]
     told = confidence(X, ensemble, geometry="sampled").sampling_error
     assert told == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.3)
@@ -447,7 +447,7 @@ def test_the_told_error_is_the_unbiased_spread_over_samples():
     """With two samples the variance is half of their squared difference, not a quarter."""
     X, ensemble = sampled_case()
     cells = meet(ensemble.labels)
-    own, one = cells.rows[cells.of], SampledMeans(X, cells, seed=3)
+    own, one = cells.rows[cells.cell_of], SampledMeans(X, cells, seed=3)
     other = SampledMeans(X, cells, seed=4)
     apart = one.silhouettes(own, X)[0] - other.silhouettes(own, X)[0]
     told = sampling_error(one, own, points=len(X), times=1)

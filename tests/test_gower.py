@@ -193,7 +193,7 @@ def test_kinds_of_columns():
             "empty": [np.nan] * 3,
         }
     )
-    columns = MixedColumns.of(table)
+    columns = MixedColumns.from_table(table)
     is_category = {
         name: known is not None
         for name, known in zip(columns.names, columns.categories, strict=True)
@@ -205,11 +205,11 @@ def test_kinds_of_columns():
         "truth",
         "maybe",
     ]
-    forced = MixedColumns.of(table, ["whole"])
+    forced = MixedColumns.from_table(table, ["whole"])
     assert forced.categories[5] == (1, 2, 3)
     dates = table.assign(when=pd.to_datetime("2020-01-01"))
     with pytest.raises(ValueError, match="dates in column 'when'"):
-        MixedColumns.of(dates)
+        MixedColumns.from_table(dates)
 
 
 def test_polars_gives_the_same():

@@ -157,7 +157,7 @@ def test_mixtures_take_a_sample_of_many_points_and_say_so():
 
 def test_errors_are_those_of_paired_differences():
     values = np.random.default_rng(0).normal([0.0, 0.5, 0.2, -1.0], 1.0, (50, 4))
-    signal = Signal.of("separation", values)
+    signal = Signal.from_points("separation", values)
     assert_allclose(signal.mean, values.mean(axis=0))
     assert_allclose(signal.errors, sem(values))
     best = int(values.mean(axis=0).argmax())
@@ -170,7 +170,7 @@ def test_points_without_a_value_do_not_count():
     values = np.random.default_rng(0).standard_normal((30, 3))
     holes = values.copy()
     holes[:5, 1] = np.nan
-    found = Signal.of("stability", holes)
+    found = Signal.from_points("stability", holes)
     assert found.mean[1] == pytest.approx(values[5:, 1].mean())
     t = ttest_rel(values[5:, 0], values[5:, 1]).statistic
     assert behind(holes, 0)[1] == pytest.approx(max(t, 0.0))
@@ -178,10 +178,10 @@ def test_points_without_a_value_do_not_count():
 
 def test_what_is_equal_is_not_behind():
     flat = np.ones((10, 3))
-    assert_array_equal(Signal.of("stability", flat).behind, 0)
-    assert_array_equal(Signal.of("stability", flat).ranks, 1)
+    assert_array_equal(Signal.from_points("stability", flat).behind, 0)
+    assert_array_equal(Signal.from_points("stability", flat).ranks, 1)
     lower = flat - (0.0, 0.1, 0.0)
-    assert Signal.of("stability", lower).behind[1] == 1e6  # always, by the same: no error
+    assert Signal.from_points("stability", lower).behind[1] == 1e6  # always, by the same: no error
 
 
 def test_separation_is_the_best_silhouette_of_the_runs():

@@ -110,7 +110,9 @@ def test_both_layouts_hold_the_same_points(n, d):
 def test_sums_by_cell_equal_scipy(n, d, dtype, rtol, threads):
     cells = meet(labelling(n, 4, 3))
     X = data(n, d, dtype)
-    plain = np.array([cdist(X, X[cells.of == j]).sum(axis=1) for j in range(len(cells.counts))])
+    plain = np.array(
+        [cdist(X, X[cells.cell_of == j]).sum(axis=1) for j in range(len(cells.counts))]
+    )
     assert_allclose(sums_by_cell(X, cells, threads), plain[:, cells.order], rtol=rtol)
 
 
@@ -142,7 +144,9 @@ def test_cluster_sums_by_three_ways_equal_scipy(n, R, k, unassigned):
     )
     plain = plain.reshape(-1, len(queries))
     layout = by_point(X[cells.order])
-    by_cell = np.array([matrix[:, cells.of == j].sum(axis=1) for j in range(len(cells.counts))])
+    by_cell = np.array(
+        [matrix[:, cells.cell_of == j].sum(axis=1) for j in range(len(cells.counts))]
+    )
     for kernel in (_numba, _numpy):
         direct = kernel.cluster_distances(
             layout, n, by_feature(queries), cells.bounds, cells.rows, cells.start

@@ -92,13 +92,13 @@ class Cells(Clusters):
     Attributes
     ----------
     rows : (m, R) cluster of each cell in each run, -1 where it is not assigned
-    of : (n,) cell of each point
+    cell_of : (n,) cell of each point
     counts : (m,) points in each cell
     names : one array per run, the label that was given to each cluster
     """
 
     rows: Ints
-    of: Ints
+    cell_of: Ints
     counts: Ints
     names: tuple[Ints, ...]
 
@@ -118,7 +118,7 @@ class Cells(Clusters):
     @cached_property
     def order(self) -> Ints:
         """(n,) the points sorted by cell, those of one cell in the order they came in."""
-        return np.argsort(self.of, kind="stable")
+        return np.argsort(self.cell_of, kind="stable")
 
     @cached_property
     def bounds(self) -> Ints:
@@ -139,6 +139,6 @@ class Cells(Clusters):
 def meet(labels: Ints) -> Cells:
     """Return the coarsest partition that refines every column of `labels` (n, R), in O(nR)."""
     codes, names = rename(labels)
-    of, first = backend().meet(codes)
-    counts = np.bincount(of, minlength=first.size)
-    return Cells(rows=codes[first], of=of, counts=counts, names=names)
+    cell_of, first = backend().meet(codes)
+    counts = np.bincount(cell_of, minlength=first.size)
+    return Cells(rows=codes[first], cell_of=cell_of, counts=counts, names=names)

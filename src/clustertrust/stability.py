@@ -188,5 +188,5 @@ def pairwise_stability(
     hint_at_jaccard(cells, agreement)
     matchings = match_runs(cells)
     return stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned).c[
-        cells.of
+        cells.cell_of
     ]

@@ -117,7 +117,7 @@ def signals(X: NDArray, ensemble: Ensemble) -> tuple[dict[tuple[str, str], NDArr
     cells = meet(ensemble.labels)
     c = {"matching": found.stability}
     for name, overlap in OVERLAPS.items():
-        c[name] = overlap_sums(cells, cells.rows, overlap).sum(axis=1)[cells.of] / (
+        c[name] = overlap_sums(cells, cells.rows, overlap).sum(axis=1)[cells.cell_of] / (
             RUNS * (RUNS - 1)
         )
     scores = {("", "geometry"): found.geometry}

@@ -335,7 +335,7 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
     alone = Ensemble(labels[:, None].astype(np.int32), (given.names,))
     geometry, built = measure(X, alone, meet(alone.labels), scoring.geometry, scoring.compute)
-    by_run, others = built.silhouettes(built.cells.rows[built.cells.of])
+    by_run, others = built.silhouettes(built.cells.rows[built.cells.cell_of])
     s, nearest = by_run[:, 0], others[:, 0]
     std = np.where(np.isnan(s), np.nan, 0.0)
     g = NORMALIZATIONS[scoring.normalization](s, std)

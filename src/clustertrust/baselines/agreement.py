@@ -26,7 +26,9 @@ def _consensus(labels: Any) -> Votes:
     cells = meet(labels)
     matchings, runs = match_runs(cells), cells.assigned_runs()
     by_cell = count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs)
-    return Votes(by_cell.labels[cells.of], by_cell.votes[cells.of], by_cell.strength[cells.of])
+    return Votes(
+        by_cell.labels[cells.cell_of], by_cell.votes[cells.cell_of], by_cell.strength[cells.cell_of]
+    )
 
 
 def consensus_agreement(labels: Any) -> Floats:

@@ -80,7 +80,7 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     for r in range(cells.n_runs):
         for cluster in range(cells.n_clusters[r]):
             inside = cells.rows[:, r] == cluster
-            members = np.flatnonzero(inside[cells.of])
+            members = np.flatnonzero(inside[cells.cell_of])
             if inside.tobytes() not in by_cluster:
                 by_cluster[inside.tobytes()] = _typicality(X[members], n_neighbors)
             values[members, r] = by_cluster[inside.tobytes()]

@@ -51,9 +51,9 @@ def scores_of_prefixes(
         cells = meet(np.ascontiguousarray(ensemble.labels[:, :r]))
         model = Model(scoring, ensemble, cells, match_runs(cells), reference=0)
         by_cell = model.stability(cells.rows)
-        counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.of])
-        errors = standard_errors(cells.of, by_cell, counted, scoring)
-        yield scoring.fusion(by_cell.c[cells.of], geometry), errors
+        counted, *_, geometry = model.component(s[:, :r], cells.rows[cells.cell_of])
+        errors = standard_errors(cells.cell_of, by_cell, counted, scoring)
+        yield scoring.fusion(by_cell.c[cells.cell_of], geometry), errors
 
 
 def prefixes(R: int) -> list[int]:

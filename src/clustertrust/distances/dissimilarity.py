@@ -308,7 +308,7 @@ def _cell_sums(X: Any, cells: Cells) -> Any:
     """(m, d) sum of the points of each cell."""
     n = X.shape[0]
     indicator = sparse.csr_array(
-        (np.ones(n), (cells.of, np.arange(n))), shape=(len(cells.counts), n)
+        (np.ones(n), (cells.cell_of, np.arange(n))), shape=(len(cells.counts), n)
     )
     return indicator @ X
 
@@ -320,9 +320,9 @@ def _cell_means(X: Array, cells: Cells) -> Floats:
     Sums of the points themselves would lose digits where these lie far from the origin.
     """
     member = np.empty(len(cells.counts), dtype=np.int64)
-    member[cells.of] = np.arange(len(cells.of))
+    member[cells.cell_of] = np.arange(len(cells.cell_of))
     base = np.asarray(X[member], dtype=np.float64)
-    differences = base[cells.of]
+    differences = base[cells.cell_of]
     np.subtract(X, differences, out=differences)
     return np.asarray(base + _cell_sums(differences, cells) / cells.counts[:, None])
 
@@ -351,12 +351,14 @@ def cluster_moments(X: Any, cells: Cells) -> tuple[Floats, Floats]:
     if sparse.issparse(X):
         means = cluster_means(X, cells)
         squared_norms = row_norms(means, squared=True)
-        squares = np.bincount(cells.of, weights=row_norms(X, squared=True))
+        squares = np.bincount(cells.cell_of, weights=row_norms(X, squared=True))
         variances = cells.members.T @ squares / cells.sizes - squared_norms
         return means, np.where(variances > ROUNDING * squared_norms, variances, 0.0)
     cell_means = _cell_means(X, cells)
     means = _unite(cell_means, cells)
-    inside = np.bincount(cells.of, weights=row_norms(X - cell_means[cells.of], squared=True))
+    inside = np.bincount(
+        cells.cell_of, weights=row_norms(X - cell_means[cells.cell_of], squared=True)
+    )
     cell, column = cells.members.nonzero()
     apart = cells.counts[cell] * row_norms(cell_means[cell] - means[column], squared=True)
     between = np.bincount(column, weights=apart, minlength=cells.sizes.size)

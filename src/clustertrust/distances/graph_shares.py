@@ -86,7 +86,7 @@ class GraphShares(Dissimilarity):
 
     def _groups(self) -> Iterator[slice]:
         """Cut the runs into groups: a number for each point and cluster fits into the budget."""
-        start, n = self.cells.start, len(self.cells.of)
+        start, n = self.cells.start, len(self.cells.cell_of)
         most = max(1, memory_budget() // (16 * n))
         low = 0
         while low < self.cells.n_runs:
@@ -126,7 +126,7 @@ class GraphShares(Dissimilarity):
             dtype=np.int64,
         )
         _, once = np.unique(column, return_index=True)
-        ends = members[:, once][self.cells.of]
+        ends = members[:, once][self.cells.cell_of]
         for _ in range(self.n_steps - 1):
             ends = self._step(ends)
         return ends, column

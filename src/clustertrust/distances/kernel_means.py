@@ -71,7 +71,7 @@ class KernelMeans(Dissimilarity):
     @property
     def _rank(self) -> int:
         """Which neighbour of a point is its scale's."""
-        return min(SCALE_NEIGHBOR, len(self.cells.of) - 1)
+        return min(SCALE_NEIGHBOR, len(self.cells.cell_of) - 1)
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances from unseen points."""
@@ -165,7 +165,7 @@ class KernelMeans(Dissimilarity):
         cells = self.cells
 
         def totals(rows: slice, means: Floats) -> Floats:
-            labels = cells.rows[cells.of[rows]]
+            labels = cells.rows[cells.cell_of[rows]]
             point, run = np.nonzero(labels >= 0)
             column = cells.start[run] + labels[point, run]
             return np.bincount(

@@ -199,7 +199,7 @@ def _check_rows(X: Any) -> None:
 class _Scales:
     """The scales of the training points: (n,), and the smallest that a point may have."""
 
-    of: Floats
+    scale: Floats
     floor: float
 
     @classmethod
@@ -216,8 +216,8 @@ class _Scales:
 
         The largest weight of a row is 1 before the rest is computed, so that no row vanishes.
         """
-        start = self.of if own else np.maximum(_to_seventh(links), self.floor)
-        exponents = links.values / start[links.source] * (links.values / self.of[links.target])
+        start = self.scale if own else np.maximum(_to_seventh(links), self.floor)
+        exponents = links.values / start[links.source] * (links.values / self.scale[links.target])
         least = np.full(links.shape[0], np.inf)
         np.minimum.at(least, links.source, exponents)
         weights = np.exp(least[links.source] - exponents)

@@ -48,7 +48,7 @@ class MixedColumns:
     categories: tuple[tuple[Any, ...] | None, ...]
 
     @classmethod
-    def of(cls, X: Any, categorical: Sequence[Any] | None = None) -> MixedColumns:
+    def from_table(cls, X: Any, categorical: Sequence[Any] | None = None) -> MixedColumns:
         """Read the columns of a table; those in `categorical` are categories whatever they hold."""
         names, columns = read_columns(X)
         forced = _check_categorical(categorical, names)
@@ -233,5 +233,5 @@ def as_mixed(X: Any, params: dict[str, Any] | None) -> tuple[MixedColumns, Array
             f"metric_params has {unknown[0]!r}, which metric='gower' does not take; it takes "
             "'categorical', a list of columns."
         )
-    columns = MixedColumns.of(X, params.get("categorical"))
+    columns = MixedColumns.from_table(X, params.get("categorical"))
     return columns, columns.encode(X)

@@ -33,12 +33,12 @@ class Pairwise(Dissimilarity):
             X.shape[0],
             lambda rows: self._matrix_means(self._distances(X[rows])),
             reduce,
-            24 * len(self.cells.of),
+            24 * len(self.cells.cell_of),
         )
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances among the training points."""
-        n = len(self.cells.of)
+        n = len(self.cells.cell_of)
         return self._split(
             n, lambda rows: self._matrix_means(self._own_distances(rows)), reduce, 24 * n
         )

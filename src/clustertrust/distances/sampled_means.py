@@ -39,13 +39,13 @@ class SampledMeans(Dissimilarity):
     ) -> None:
         super().__init__(cells, n_jobs)
         self.X, self.members, self.seed = X, members, seed
-        n = len(cells.of)
+        n = len(cells.cell_of)
         self.taken = np.minimum(
             cells.counts, np.maximum(2, np.ceil(members * cells.counts / n).astype(np.int64))
         )
         shuffled = np.random.default_rng(seed).permutation(n)
         # Cells one after the other, random inside
-        by_cell = shuffled[np.argsort(cells.of[shuffled], kind="stable")]
+        by_cell = shuffled[np.argsort(cells.cell_of[shuffled], kind="stable")]
         place_in_cell = np.arange(n) - np.repeat(cells.bounds[:-1], cells.counts)
         self.drawn = by_cell[place_in_cell < np.repeat(self.taken, cells.counts)]
         self.is_drawn = np.zeros(n, dtype=bool)
@@ -58,7 +58,7 @@ class SampledMeans(Dissimilarity):
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Distances of the training points; of its own cell a point sees the others alone."""
-        return self._map(self.X, reduce, self.cells.of)
+        return self._map(self.X, reduce, self.cells.cell_of)
 
     def _map(self, X: Array, reduce: Reduce[Result], of: Ints | None) -> Iterator[Result]:
         cells: Cells = self.cells

@@ -76,7 +76,7 @@ def sums_by_cell(X: Array, cells: Cells, threads: int) -> Floats:
     kernel: Any = backend()
     points = X[cells.order]
     rows, columns = by_point(points), by_feature(points)
-    cell = cells.of[cells.order]
+    cell = cells.cell_of[cells.order]
     per_block = -(-len(rows) // _BLOCKS)
     out = np.zeros((len(cells.counts), len(X)))
 

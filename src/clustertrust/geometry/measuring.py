@@ -138,4 +138,4 @@ def silhouettes(
     points = own.check_points(to_host(X), len(ensemble.labels))
     _, measured = measure(points, ensemble, meet(ensemble.labels), own, compute)
     warn_of_single_clusters(measured.cells)
-    return measured.silhouettes(measured.cells.rows[measured.cells.of])[0]
+    return measured.silhouettes(measured.cells.rows[measured.cells.cell_of])[0]

@@ -188,7 +188,7 @@ def _mean_silhouettes(plans: Sequence[Settings], X: Array, rng: np.random.Genera
     cells = meet(ensemble.labels)
     scoring = plans[0].scoring
     _, dissimilarity = measure(X, ensemble, cells, scoring.geometry, scoring.compute)
-    s = dissimilarity.silhouettes(cells.rows[cells.of], None)[0]
+    s = dissimilarity.silhouettes(cells.rows[cells.cell_of], None)[0]
     return np.array([mean_score(run) for run in s.T])
 
 

@@ -48,7 +48,7 @@ def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterat
     No run is fitted or matched again. Persistence p, if the score uses it, is held fixed.
     """
     cells = model.cells
-    by_cell, of = model.stability(cells.rows), cells.of
+    by_cell, of = model.stability(cells.rows), cells.cell_of
     fuse, normalize = model.scoring.fusion, NORMALIZATIONS[model.scoring.normalization]
     for r in range(s.shape[1]):
         left = pairs(by_cell.runs - by_cell.counted[:, r])
@@ -73,7 +73,7 @@ def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     model = build_model(X, ensemble, settings.scoring)
     silhouettes = model.silhouettes()
     scored = model.confidence(model.training_fields(X, silhouettes))
-    s = model.component(silhouettes[0], model.cells.rows[model.cells.of])[0]
+    s = model.component(silhouettes[0], model.cells.rows[model.cells.cell_of])[0]
     best = int(np.argmax([mean_score(run) for run in s.T]))
     without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
     by_cluster = mean_by_cluster(scored.scores, scored.labels)

@@ -38,7 +38,7 @@ class Signal:
     behind: Floats
 
     @classmethod
-    def of(cls, name: str, contributions: Floats) -> Signal:
+    def from_points(cls, name: str, contributions: Floats) -> Signal:
         """Make a signal of one number per point and k, (n, q); NaN where a point has none."""
         values, errors = _mean_and_error(contributions)
         return cls(name, values, errors, behind(contributions, int(values.argmax())))
@@ -108,13 +108,13 @@ def find_signals(
 
     `separation` and `stability` are (n, q): silhouettes of the best run, and agreement of the runs.
     """
-    signals = {"separation": Signal.of("separation", separation)}
+    signals = {"separation": Signal.from_points("separation", separation)}
     left_out: dict[str, str] = {}
     if mixtures is not None:
         likelihood = np.column_stack([mixture.per_point for mixture in mixtures])
-        signals["likelihood"] = Signal.of("likelihood", likelihood)
+        signals["likelihood"] = Signal.from_points("likelihood", likelihood)
     if np.nanmin(stability, initial=1.0) == 1.0:
         left_out["stability"] = "all runs agree at every k"
     else:
-        signals["stability"] = Signal.of("stability", stability)
+        signals["stability"] = Signal.from_points("stability", stability)
     return signals, left_out

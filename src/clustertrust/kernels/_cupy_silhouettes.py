@@ -117,7 +117,7 @@ def exact_silhouettes(
     judge = _Judge(cells, card, Rules(new is None, new is None, False), _Results(n, R))
     place = cp.asarray(cells.order if new is None else np.arange(n), dtype=cp.int64)
     if own is None:
-        labels = card.rows[card.of]
+        labels = card.rows[card.cell_of]
     else:
         labels = cp.asarray(own, dtype=cp.int32)[place]
     blocks = _blocks(n, card.m)

@@ -78,10 +78,10 @@ def sum_pairs(
             rows.x,
             np.int64(rows.ld),
             np.int64(rows.n),
-            cells.of if symmetric else _cupy.NONE,
+            cells.cell_of if symmetric else _cupy.NONE,
             scales[0],
         ),
-        *(cols.x, np.int64(cols.ld), np.int64(cols.n), cells.of, scales[1]),
+        *(cols.x, np.int64(cols.ld), np.int64(cols.n), cells.cell_of, scales[1]),
         *(np.int32(symmetric), np.int32(SPAN), np.float64(scale)),
         *(
             real.type(kind.gamma),
@@ -102,7 +102,7 @@ class OnCard:
     """
 
     m: int
-    of: Any
+    cell_of: Any
     rows: Any
     start: Any
     sizes: Any
@@ -114,7 +114,7 @@ class OnCard:
         cp = _cupy.cupy()
         return cls(
             m=len(cells.counts),
-            of=cp.asarray(cells.of[cells.order].astype(np.int32)),
+            cell_of=cp.asarray(cells.cell_of[cells.order].astype(np.int32)),
             rows=cp.asarray(np.ascontiguousarray(cells.rows, dtype=np.int32)),
             start=cp.asarray(cells.start.astype(np.int32)),
             sizes=cp.asarray(cells.sizes.astype(np.float64)),

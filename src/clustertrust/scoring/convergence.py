@@ -68,7 +68,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
         if batch:
             added = assemble(batch)
             _, built = measure(X, added, meet(added.labels), scoring.geometry, scoring.compute)
-            new = built.silhouettes(built.cells.rows[built.cells.of])
+            new = built.silhouettes(built.cells.rows[built.cells.cell_of])
             s, nearest = np.hstack([s, new[0]]), np.hstack([nearest, new[1]])
             runs += batch
         if len(runs) >= 2:

@@ -91,7 +91,7 @@ class Model:
     def refined(self, X: Any) -> Model:
         """Return the model with mixtures for persistence, fitted to the training points X."""
         cells = self.cells
-        labels = self.votes(cells.rows).labels[cells.of]
+        labels = self.votes(cells.rows).labels[cells.cell_of]
         return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
 
     def persistence(self, X: Any, labels: Ints) -> Floats | None:
@@ -113,7 +113,7 @@ class Model:
     ) -> Silhouettes:
         """Return silhouettes of points X in clusters `rows` (n, R); None: the training points."""
         assert self.dissimilarity is not None
-        rows = self.cells.rows[self.cells.of] if rows is None else rows
+        rows = self.cells.rows[self.cells.cell_of] if rows is None else rows
         return self.dissimilarity.silhouettes(rows, X, training=training)
 
     def view(self) -> View | None:
@@ -121,7 +121,7 @@ class Model:
         by = self.dissimilarity
         if not isinstance(by, Pairwise) or not by.metric.is_coordinate_free:
             return None
-        n = len(self.cells.of)
+        n = len(self.cells.cell_of)
         landmarks = landmark_positions(n)
         distances = by.to_points(landmarks)
         return None if distances is None else distance_view(distances, landmarks)
@@ -147,13 +147,17 @@ class Model:
         points that are noise in all of them if the runs are all the same.
         """
         cells = self.cells
-        found: dict[str, Any] = self.fields(cells.rows, cells.of, known or self.silhouettes(), X)
+        found: dict[str, Any] = self.fields(
+            cells.rows, cells.cell_of, known or self.silhouettes(), X
+        )
         if not quiet:
             identical = all_identical(self.ensemble.labels.T)
             if not (identical and built):
                 _warn_of_missing(found["scores"], identical=identical)
             if self.dissimilarity is not None:
-                found["sampling_error"] = sampling_error(self.dissimilarity, cells.rows[cells.of])
+                found["sampling_error"] = sampling_error(
+                    self.dissimilarity, cells.rows[cells.cell_of]
+                )
         return found
 
     def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
