@@ -5,8 +5,6 @@ Nothing is imported before Ctrl-C is handled.
 
 from __future__ import annotations
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line."""

@@ -12,16 +12,6 @@ import numpy as np
 from clustertrust._errors import ParameterError
 from clustertrust._validation import check_choice
 
-__all__ = [
-    "DEVICES",
-    "GPU",
-    "check_device",
-    "is_on_gpu",
-    "refuse_gpu",
-    "resolve_device",
-    "to_host",
-]
-
 # On a GPU distances are computed in single precision, unless double is asked for.
 GPU = ("cuda", "cuda-double")
 DEVICES = ("auto", "cpu", *GPU)

@@ -11,20 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "InputError",
-    "Message",
-    "ParameterError",
-    "ParameterTypeError",
-    "ParameterWarning",
-    "Wording",
-    "as_python",
-    "literal",
-    "message_of",
-    "rendered",
-    "worded",
-]
-
 # (parameter, its value as Python writes it, or None for the name alone) → the words for it
 Wording = Callable[[str, str | None], str]
 

@@ -6,8 +6,6 @@ import os
 import signal
 from typing import Any
 
-__all__ = ["INTERRUPTED", "STOPPED", "leave_at_once", "loaded"]
-
 STOPPED = "Stopped; nothing is half-written."
 INTERRUPTED = 130  # 128 + the signal, as shells have it
 

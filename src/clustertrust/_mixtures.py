@@ -25,17 +25,6 @@ from scipy.special import gammaln
 from clustertrust._parallel import blocks
 from clustertrust._types import Floats, Ints
 
-__all__ = [
-    "COVARIANCES",
-    "Components",
-    "Moments",
-    "PointsByDifference",
-    "PointsByTerm",
-    "common_covariance",
-    "memberships",
-    "row_blocks",
-]
-
 LEAST = np.finfo(np.float64).tiny
 
 

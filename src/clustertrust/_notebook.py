@@ -18,8 +18,6 @@ from clustertrust.reasons import above, first_threshold
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
 
-__all__ = ["ScoresInNotebook", "confidence_html"]
-
 MOST_CLUSTERS = 12
 BINS, WIDTH, HEIGHT = 25, 260, 70
 

@@ -6,23 +6,6 @@ darkened, so that it shows on white), numbers take viridis.
 
 from __future__ import annotations
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "CATEGORIES",
-    "DARK",
-    "GREEN",
-    "GREY",
-    "LIGHT",
-    "MISSING",
-    "NUMBERS",
-    "ORANGE",
-    "PINK",
-    "SKY",
-    "VERMILION",
-    "css_variables",
-]
-
 BLUE, SKY, VERMILION, ORANGE = "#0072B2", "#56B4E9", "#D55E00", "#E69F00"
 GREEN, PINK, YELLOW, GREY = "#009E73", "#CC79A7", "#C8B400", "#4D4D4D"
 MISSING, BLACK = "#999999", "#000000"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["percents"]
-
 
 def percents(shares: Sequence[float]) -> list[str]:
     """Return shares of one whole as percentages that add up: "67%", "17%", "16%".

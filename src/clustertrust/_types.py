@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyFloats", "Array", "Arrays", "Bools", "Floats", "Ints", "Result"]
-
 Array = NDArray[Any]
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

@@ -16,18 +16,6 @@ from scipy import sparse
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
 
-__all__ = [
-    "View",
-    "data_view",
-    "distance_view",
-    "given_view",
-    "landmark_positions",
-    "principal_components",
-    "principal_view",
-    "round_range",
-]
-
-
 # Extra directions and iterations, which make the first two accurate
 _MORE, _STEPS = 10, 7
 # Points whose distances place all others in a picture

@@ -15,8 +15,6 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.ensemble.runs import Runs
 from clustertrust.streaming.dask_passes import build_on_dask
 
-__all__ = ["build_ensemble"]
-
 
 def build_ensemble(
     X: Any,

@@ -23,16 +23,6 @@ from clustertrust.geometry.auto import Auto
 from clustertrust.geometry.graph import Graph
 from clustertrust.results import Confidence
 
-__all__ = [
-    "NEIGHBORS",
-    "RESOLUTIONS",
-    "CellData",
-    "cells_of",
-    "described",
-    "placed",
-    "with_variation",
-]
-
 # What the runs of Leiden draw from by default, measured by experiments/research/leiden/run.py
 RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 

@@ -18,8 +18,7 @@ from scipy import sparse
 from clustertrust._types import Floats, Ints
 from clustertrust.kernels import backend
 
-__all__ = ["Cells", "Clusters", "meet", "rename"]
-
+__all__ = ["Cells", "meet"]
 
 _LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger ones by hashing
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["COLUMNS", "FIELDS", "Column"]
-
 
 @dataclass(frozen=True)
 class Column:

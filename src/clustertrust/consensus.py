@@ -11,8 +11,6 @@ from clustertrust._types import Bools, Floats, Ints
 from clustertrust.cells import Cells, Clusters
 from clustertrust.matching import Matchings
 
-__all__ = ["CONSENSUS", "Votes", "best_reference", "count_votes", "medoid", "most_central"]
-
 
 @dataclass(frozen=True)
 class Votes:

@@ -47,9 +47,6 @@ from clustertrust.streaming.passes import BlockReader, reader_of
 from clustertrust.streaming.stream import BlockScorer, collect, fit_stream
 from clustertrust.tables import warn_of_columns, warn_of_distances
 
-__all__ = ["CAKE", "EXPECTED_FAILED_CHECKS", "EXPECTED_FAILED_CHECKS_ON_DISTANCES", "confidence"]
-
-
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
 RESULTS = tuple(
     f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}

@@ -15,18 +15,6 @@ from clustertrust._types import Floats
 from clustertrust._validation import check_choice
 from clustertrust.records import register
 
-__all__ = [
-    "FUSIONS",
-    "Fusion",
-    "Harmonic",
-    "Product",
-    "Refined",
-    "as_fusion",
-    "harmonic",
-    "product",
-    "refined",
-]
-
 
 def product(c: Floats, g: Floats) -> Floats:
     """The product c g, Eq. (8a)."""

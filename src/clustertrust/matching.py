@@ -14,8 +14,6 @@ from clustertrust._validation import check_label_vector, check_same_length, with
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
-__all__ = ["Matchings", "align_labels", "best_match", "contingency_tables", "match_runs"]
-
 _TABLE_BYTES = 2**26  # contingency tables held at once
 
 

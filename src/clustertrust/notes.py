@@ -11,8 +11,6 @@ import pandas as pd
 
 from clustertrust._errors import Message, literal
 
-__all__ = ["ALIKE", "is_stable", "noise_text", "note_on_noise", "note_on_runs", "notes_on"]
-
 ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
 ROUNDING = 1e-9
 

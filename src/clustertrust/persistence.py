@@ -36,14 +36,7 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix
 from clustertrust.ensemble.labels import read_labels
 
-__all__ = [
-    "Refinement",
-    "check_dense",
-    "noise_weight",
-    "persistence",
-    "refine",
-]
-
+__all__ = ["persistence"]
 
 # EM steps: enough for borders to follow the spreads, too few for clusters to drift away
 STEPS = 5

@@ -18,23 +18,7 @@ from numpy.typing import NDArray
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust._validation import check_same_length
 
-__all__ = [
-    "INSIDE",
-    "NEAR",
-    "NEARLY_ALL",
-    "REASONS",
-    "SENTENCES",
-    "STABLE",
-    "THRESHOLD",
-    "above",
-    "doubts",
-    "first_threshold",
-    "lies_near",
-    "margins",
-    "reasons",
-    "threshold_or_first",
-]
-
+__all__ = ["first_threshold"]
 
 # The threshold where no point has a score; otherwise it starts at `first_threshold`.
 THRESHOLD = 0.5

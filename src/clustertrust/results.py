@@ -30,9 +30,6 @@ from clustertrust.records import Record
 from clustertrust.report import PageOptions, write_report
 from clustertrust.summary import summarize
 
-__all__ = ["Confidence", "Explanation"]
-
-
 # What stability is, by agreement; {} is what was counted.
 _STABILITY = {
     "given": "share of {} that agree with the given label",

@@ -23,20 +23,6 @@ from clustertrust.reasons import REASONS, above, threshold_or_first
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
 
-__all__ = [
-    "Summary",
-    "Tally",
-    "ambiguous_points",
-    "by_cluster",
-    "by_reason",
-    "headline",
-    "not_kept",
-    "quantiles",
-    "runs_of",
-    "summarize",
-    "summary_of",
-]
-
 QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
 AMBIGUOUS = 5  # points listed
 BINS = 10_000  # for the quantiles of scores that come in blocks

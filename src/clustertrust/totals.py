@@ -21,8 +21,6 @@ from clustertrust.cells import Cells, Clusters, meet
 from clustertrust.distances.dissimilarity import ROUNDING, cluster_moments
 from clustertrust.records import Record
 
-__all__ = ["Totals", "sum_in_pairs", "total", "total_of_labels"]
-
 
 @dataclass(frozen=True)
 class Totals(Clusters, Record):

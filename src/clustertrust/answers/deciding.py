@@ -26,8 +26,6 @@ from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
-__all__ = ["Decision", "decide"]
-
 SPENT = 4  # one in so many random answers teaches the model, or names the clusters
 ENOUGH = 2.5  # times the fewest answers that could certify anything must be left to test
 NAMING = 5  # answers a cluster that name it, where they are not more than one in `SPENT`

@@ -8,8 +8,6 @@ from scipy.stats import chi2
 from clustertrust._errors import InputError
 from clustertrust._types import Floats, Ints
 
-__all__ = ["check_drawn", "draw_p_value"]
-
 BANDS = 5  # of the scores, equally many points in each
 FEWEST = 10  # points, below which the law of χ² does not hold and nothing is refused
 RARE = 0.001  # share of honest draws that may be refused

@@ -12,8 +12,6 @@ from clustertrust._types import Floats, Ints
 from clustertrust.answers.scored import COMPONENTS, Scored
 from clustertrust.records import Record
 
-__all__ = ["Features", "Scales", "features_of", "measure_scales", "split_by_label"]
-
 EDGE = 0.02  # scores are at least this far from 0 and 1 before the logit is taken
 
 

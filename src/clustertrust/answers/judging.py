@@ -20,8 +20,6 @@ from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
 from clustertrust.records import Record
 
-__all__ = ["Answers", "Judged", "check_answers", "judge_by_others"]
-
 
 @dataclass(frozen=True)
 class Judged(Record):

@@ -27,8 +27,6 @@ from clustertrust.calibration.checks import check_positions, check_rate
 from clustertrust.calibration.evidence import highest_share
 from clustertrust.records import Record, load_record, save_record
 
-__all__ = ["LearnedConfidence", "learn", "learn_from"]
-
 AT_ONCE = 2**22  # numbers in a temporary array
 MEMBERS = 400  # of a cluster, whose effects stand for all of its points in `by_cluster`
 

@@ -26,8 +26,6 @@ from scipy.special import expit
 from clustertrust._types import Floats, Ints
 from clustertrust.answers.features import Features
 
-__all__ = ["STRENGTHS", "Posterior", "average", "covariance", "fit_posterior", "prior_mean"]
-
 # The prior, chosen on development data; see experiments/research/answers/run.py.
 LEVEL, LEVEL_SD = 0.5, 1.5
 SLOPE, SLOPE_SD = 1.5, 0.75

@@ -16,8 +16,6 @@ from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.teaching import most_instructive
 
-__all__ = ["Questions", "ask", "instructive_points"]
-
 RANDOM_SHARE = 2 / 3  # of the questions, drawn at random: 40 of 60
 CANDIDATES = 400  # points among which those are chosen that teach most
 

@@ -23,8 +23,6 @@ from clustertrust.ensemble.record import plain_names
 from clustertrust.records import Record, check_fields
 from clustertrust.results import Confidence
 
-__all__ = ["COMPONENTS", "UNKNOWN", "Scored", "scored"]
-
 # Components of a score beside it: the column, and whether it is a share whose logit is taken.
 COMPONENTS = {
     "stability": True,

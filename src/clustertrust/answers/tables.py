@@ -21,8 +21,6 @@ from clustertrust.answers.judging import Answers
 from clustertrust.answers.questions import Questions
 from clustertrust.answers.scored import Scored
 
-__all__ = ["KINDS", "RESERVED", "SHOWN", "answers_table", "questions_table"]
-
 RESERVED = (
     *("row", "answer", "should_be", "label", "rival", "score", "reason"),
     *("asked", "inclusion", "round"),

@@ -8,8 +8,6 @@ from clustertrust._types import Floats, Ints
 from clustertrust.answers.features import Features
 from clustertrust.answers.posterior import covariance
 
-__all__ = ["most_instructive"]
-
 STRENGTH = 2.0  # of the effects that are to be found out
 
 

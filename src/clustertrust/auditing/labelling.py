@@ -38,8 +38,6 @@ from clustertrust.persistence import refine
 from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Scoring
 
-__all__ = ["audit"]
-
 N_RUNS = 40
 EVERY = 4  # one run in so many is the clusterer's, the others propagate labels
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.

@@ -14,8 +14,6 @@ from clustertrust.distances.links import nearest_linked
 from clustertrust.distances.neighbors import Neighbors, drop_self, smallest
 from clustertrust.geometry.base import Compute, Geometry
 
-__all__ = ["Neighbourhood", "nearest_labelled", "propagate"]
-
 
 @dataclass(frozen=True)
 class Neighbourhood:

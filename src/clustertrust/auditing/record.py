@@ -14,8 +14,6 @@ from clustertrust.auditing.verdicts import VERDICTS, Verdict, verdicts_of
 from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
-__all__ = ["Audit"]
-
 
 @dataclass(frozen=True, repr=False)
 class Audit(Confidence):

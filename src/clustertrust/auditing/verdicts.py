@@ -22,8 +22,6 @@ from sklearn.decomposition import PCA
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Bools, Floats, Ints
 
-__all__ = ["VERDICTS", "Sample", "Verdict", "halves", "judge_run", "verdicts_of", "wilson_interval"]
-
 Cut = Callable[[Ints], list[Ints]]  # positions of points → ways to part them, labels 0 and 1
 
 VERDICTS = ("kept together", "split", "merged", "dissolved")

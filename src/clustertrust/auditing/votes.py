@@ -11,8 +11,6 @@ import pandas as pd
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match
 
-__all__ = ["Ballot", "count", "match_to_given", "smoothed", "standard_errors"]
-
 
 def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
     """Rename the clusters of a run as the given ones, by the best matching of labels, Eq. (5).

@@ -15,8 +15,6 @@ from clustertrust.ensemble import as_ensemble
 from clustertrust.matching import align_labels, match_runs
 from clustertrust.stability import pairwise_stability
 
-__all__ = ["bootstrap_stability", "consensus_agreement", "entropy_agreement", "subsample_stability"]
-
 
 def _consensus(labels: Any) -> Votes:
     """Return the votes on each point in the names of the medoid run.

@@ -10,8 +10,6 @@ from scipy import sparse
 from clustertrust._types import Floats
 from clustertrust._validation import check_count, check_matrix
 
-__all__ = ["check_clusters", "check_seed", "dense_matrix"]
-
 
 def check_seed(random_state: Any) -> int | None:
     """Return a seed, or None."""

@@ -12,8 +12,6 @@ from clustertrust._validation import check_count, check_matrix
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
-__all__ = ["local_outlier_confidence", "outlier_confidence"]
-
 _SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
 _OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
 

@@ -25,17 +25,6 @@ from clustertrust._validation import (
 )
 from clustertrust.baselines.checks import check_clusters, check_seed, dense_matrix
 
-__all__ = [
-    "COVARIANCES",
-    "SIGNALS",
-    "fuzzy_confidence",
-    "fuzzy_memberships",
-    "gmm_confidence",
-    "gmm_memberships",
-    "membership_confidence",
-    "one_minus_entropy",
-]
-
 COVARIANCES = ("diag", "full", "spherical", "tied")
 # Memberships below this count as this in an entropy, distances below it in fuzzy c-means.
 _SMALLEST = 1e-12

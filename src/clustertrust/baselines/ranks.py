@@ -13,8 +13,6 @@ from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_matrix
 from clustertrust.baselines.checks import check_seed
 
-__all__ = ["random_confidence", "rank_average"]
-
 
 def random_confidence(X: Any, *, random_state: int | None = None) -> Floats:
     """Return uniform random numbers, which any other signal has to beat.

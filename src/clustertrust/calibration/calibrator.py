@@ -17,8 +17,6 @@ from clustertrust._types import Floats
 from clustertrust._validation import check_choice, check_same_length, check_scores, warn_user
 from clustertrust.calibration.checks import check_correct, check_weights
 
-__all__ = ["METHODS", "Calibrator"]
-
 ProbabilityOf = Callable[[Floats], Floats]
 
 ENOUGH = 200  # from this many labels on, "auto" is isotonic
@@ -33,6 +31,7 @@ class Sigmoid:
     b: float
 
     def __call__(self, s: Floats) -> Floats:
+        """Return the probabilities of these scores."""
         return np.asarray(expit(self.a + self.b * s))
 
 
@@ -44,6 +43,7 @@ class Steps:
     p: Floats
 
     def __call__(self, s: Floats) -> Floats:
+        """Return the probabilities of these scores."""
         return np.interp(s, self.s, self.p)
 
 

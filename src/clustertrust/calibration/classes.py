@@ -14,8 +14,6 @@ from clustertrust._validation import check_choice, check_label_vector, check_sam
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
 
-__all__ = ["MAPPINGS", "ClusterMap", "map_clusters"]
-
 
 def majority(table: Ints) -> Ints:
     """Return the most common class of each cluster, the first seen on ties; clusters may share."""

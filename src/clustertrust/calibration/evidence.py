@@ -17,16 +17,6 @@ from scipy.stats import binom, hypergeom
 
 from clustertrust._types import Bools, Floats, Ints
 
-__all__ = [
-    "binomial_p",
-    "highest_share",
-    "hypergeometric_p",
-    "in_sequence",
-    "too_many",
-    "weighted_p",
-]
-
-
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
 TILTS = np.geomspace(0.02, 60.0, 64)
 BLOCK = 2**20  # numbers in a temporary array

@@ -20,9 +20,6 @@ from clustertrust._validation import (
 )
 from clustertrust.calibration.checks import check_correct
 
-__all__ = ["STRATEGIES", "Reliability", "brier_score", "expected_calibration_error", "reliability"]
-
-
 LEVEL = 0.95  # of the intervals in a diagram
 
 

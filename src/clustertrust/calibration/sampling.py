@@ -12,9 +12,6 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_choice, check_count, check_scores
 from clustertrust.calibration.checks import check_positions
 
-__all__ = ["DESIGNS", "PURPOSES", "Sample", "suggest"]
-
-
 PURPOSES = ("review", "threshold")
 DESIGNS = ("random", "stratified")
 BANDS = 5  # of a stratified sample

@@ -11,8 +11,6 @@ from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_label_vector, check_same_length, check_scores, warn_user
 from clustertrust.selection import select_above, select_top
 
-__all__ = ["pseudo_labels", "sample_weight"]
-
 
 def pseudo_labels(
     labels: Any,

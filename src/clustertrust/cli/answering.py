@@ -25,8 +25,6 @@ from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
 from clustertrust.files.layout import Dialect
 
-__all__ = ["ask_questions", "decide_rows"]
-
 LISTED = 12  # clusters in a printed table
 # Columns of the page, which a second review does not show.
 DECIDED = ("kept", "corrected", "answer")

@@ -17,8 +17,6 @@ from clustertrust.cli.printing import is_interactive
 from clustertrust.cli.request import ScoreRequest
 from clustertrust.files import format_of
 
-__all__ = ["for_cells", "graph_of", "is_h5ad", "runs_of", "score_graph"]
-
 
 def is_h5ad(data: str, columns: ReadOptions) -> bool:
     """Return whether the file is AnnData."""

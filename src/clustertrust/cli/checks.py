@@ -14,8 +14,6 @@ from clustertrust.ensemble.clusterers import CLUSTERERS
 from clustertrust.files import FORMATS, format_of
 from clustertrust.files.formats import need
 
-__all__ = ["check_clusters_distances", "check_method", "check_tools"]
-
 
 def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> None:
     """Raise for a file whose format is unknown, unsuitable, or needs a missing package."""

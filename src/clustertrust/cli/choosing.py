@@ -33,8 +33,6 @@ from clustertrust.files import FORMATS, format_of, write_table
 from clustertrust.files.formats import need
 from clustertrust.null.families import VERDICT
 
-__all__ = ["check_choosing_method", "check_null", "check_table", "choose"]
-
 
 def check_null(method: CakeOptions, null: bool, *, typed: bool) -> bool:
     """Return whether there are surrogates to compare with: not without points with coordinates."""

@@ -24,8 +24,6 @@ from clustertrust.cli.request import (
 )
 from clustertrust.cli.wording import current_wording
 
-__all__ = ["COMMANDS"]
-
 
 @click.command(
     cls=Sections,

@@ -12,8 +12,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-__all__ = ["argument", "debug_option", "flag", "option", "several", "takes"]
-
 Declare = Callable[[Callable[..., Any]], Callable[..., Any]]
 DEFAULTS = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 

@@ -14,8 +14,6 @@ from clustertrust.cli.writing import votes_of
 from clustertrust.files import write_table
 from clustertrust.summary import headline, summary_of
 
-__all__ = ["demo"]
-
 
 def demo(folder: str | None) -> None:
     """Score Iris, and explain the least sure point."""

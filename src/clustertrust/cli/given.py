@@ -19,8 +19,6 @@ from clustertrust.cli.wording import current_wording
 from clustertrust.files import Reading, read_table
 from clustertrust.files.columns import listed
 
-__all__ = ["score_given", "without_labels"]
-
 
 def without_labels(request: ScoreRequest) -> tuple[ReadOptions, pd.DataFrame | None]:
     """Return how to read the data, and their column of labels, which is no feature; else None.

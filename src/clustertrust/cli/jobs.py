@@ -50,8 +50,6 @@ from clustertrust.notes import note_on_noise
 from clustertrust.summary import headline, summary_of
 from clustertrust.tables import TablePlan
 
-__all__ = ["predict", "score"]
-
 
 def score(request: ScoreRequest) -> None:
     """Score points, or given partitions, or audit one labelling."""

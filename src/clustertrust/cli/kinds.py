@@ -9,22 +9,6 @@ from typing import Any
 
 import click
 
-__all__ = [
-    "INPUT",
-    "OUTPUT",
-    "STORED",
-    "TABLES",
-    "TABLE_OR_FOLDER",
-    "Between",
-    "ClusterNumber",
-    "Numbers",
-    "Resample",
-    "Runs",
-    "TableChoice",
-    "TableOption",
-]
-
-
 # The library's tables of names, which cannot be imported here: that takes a second, and help and
 # shell completion should not. A test compares them.
 TABLES = {

@@ -57,8 +57,6 @@ from clustertrust.summary import Tally, headline
 from clustertrust.tables import TablePlan
 from clustertrust.tables.plan import MISSING_VALUES
 
-__all__ = ["large_source", "score_large"]
-
 
 def large_source(request: ScoreRequest) -> PlannedTable | None:
     """Open the table in blocks if DATA is a folder, too large, or for a scheduler; else None."""

@@ -15,8 +15,6 @@ from clustertrust.cli.declaring import flag, option, several
 from clustertrust.cli.kinds import ClusterNumber, Resample, Runs, TableChoice, TableOption
 from clustertrust.cli.terminal import Examples
 
-__all__ = ["CakeOptions", "ProfileOptions", "ReadOptions", "Sections"]
-
 
 class Sections(Examples):
     """A command whose help lists its options under headings; those without one come first."""

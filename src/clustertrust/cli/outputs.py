@@ -17,8 +17,6 @@ from pathlib import Path
 
 import click
 
-__all__ = ["PAGES", "check_outputs", "check_suffix", "staged"]
-
 PICTURES = (".png", ".svg", ".pdf")
 LAST = "--out"  # renamed last: if it is new, so are the others
 PAGES = (".html", ".htm")

@@ -17,8 +17,6 @@ from clustertrust.files.tables import open_source
 from clustertrust.tables import ColumnPlan, TablePlan, look
 from clustertrust.tables.kinds import COUNTING
 
-__all__ = ["Encoded", "PlannedTable", "plan_blocks", "refuse_encoding"]
-
 SAMPLE = 5000  # rows at the start of a table that its plan is made from
 
 

@@ -21,18 +21,6 @@ from clustertrust.files.columns import check_there, listed
 from clustertrust.tables import ColumnChoices, ColumnPlan, TablePlan, look
 from clustertrust.tables.values import as_categories, in_order
 
-__all__ = [
-    "FittedTable",
-    "TablePlanError",
-    "check_plan",
-    "for_metric",
-    "given_plan",
-    "is_unnamed",
-    "plan_table",
-    "read_plan",
-    "wishes_of",
-]
-
 
 class TablePlanError(ValueError):
     """All that stands against clustering a table.

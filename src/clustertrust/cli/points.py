@@ -25,8 +25,6 @@ from clustertrust.files.layout import Dialect
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 
-__all__ = ["ROW", "Points", "check_free", "on_all_rows", "read_file", "read_points", "reading_of"]
-
 ROW = "row"  # name of the index, if nothing else names the rows
 ID = "id"  # name of names of the rows that have none
 

@@ -25,9 +25,6 @@ from clustertrust.files.sources import Block, Source
 from clustertrust.streaming.passes import reader_of
 from clustertrust.tables import TablePlan
 
-__all__ = ["Ways", "prepared"]
-
-
 FIRST = 5000  # rows that robust scales are measured on
 
 

@@ -25,23 +25,6 @@ from clustertrust.files.layout import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 
-__all__ = [
-    "as_json",
-    "name_of",
-    "plan_of",
-    "planned_settings",
-    "print_files",
-    "print_json",
-    "print_summary",
-    "print_table",
-    "records",
-    "say",
-    "score_settings",
-    "summary_fields",
-    "unscored",
-    "with_options",
-]
-
 
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the scores again, as JSON."""

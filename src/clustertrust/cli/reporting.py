@@ -18,8 +18,6 @@ from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
 
-__all__ = ["report"]
-
 
 def report(request: ReportRequest) -> None:
     """Make a page from scores and the data they belong to."""

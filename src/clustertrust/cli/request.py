@@ -26,16 +26,6 @@ from clustertrust.cli.kinds import (
 from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
 from clustertrust.cli.outputs import check_outputs
 
-__all__ = [
-    "AskRequest",
-    "ChooseRequest",
-    "DecideRequest",
-    "PredictRequest",
-    "ReportRequest",
-    "Request",
-    "ScoreRequest",
-]
-
 SHARE = Between(0, 1, min_open=True, max_open=True)
 
 

@@ -12,18 +12,6 @@ from numpy.typing import NDArray
 from clustertrust._types import Floats
 from clustertrust.tables import TablePlan, measures
 
-__all__ = [
-    "Moments",
-    "Preparation",
-    "fit_preparation",
-    "measured",
-    "moments_of",
-    "total_of",
-    "with_categories",
-    "with_measures",
-    "with_ranges",
-]
-
 
 @dataclass(frozen=True)
 class Preparation:

@@ -12,8 +12,6 @@ from clustertrust.cli.planning import read_plan
 from clustertrust.cli.points import Points
 from clustertrust.cli.wording import current_wording
 
-__all__ = ["BESIDE", "as_scored", "as_typed_again", "how_read", "plan_beside", "with_plan_beside"]
-
 BESIDE = "plan"  # among the outputs
 
 

@@ -19,14 +19,6 @@ from clustertrust.cli.request import ChooseRequest, ScoreRequest
 from clustertrust.files.columns import listed
 from clustertrust.files.formats import FORMATS, format_of
 
-__all__ = [
-    "check_square_options",
-    "for_distances",
-    "for_gower",
-    "read_new_distances",
-    "read_square",
-]
-
 DEFAULT = ("kmedoids",)
 SURE = 2  # likeness to distances of a table that holds nothing else
 

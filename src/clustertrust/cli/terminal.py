@@ -15,8 +15,6 @@ from itertools import groupby
 
 import click
 
-__all__ = ["Examples", "echo", "fit"]
-
 COMMAND = re.compile(r"(?:\s*|\w+: )(?:clustertrust|eval) ")
 
 

@@ -9,8 +9,6 @@ import click
 
 from clustertrust._errors import as_python
 
-__all__ = ["CliWording", "current_wording"]
-
 
 class CliWording:
     """Writes a parameter as the option of a command: `fusion='sum'` as ``--fusion sum``.

@@ -19,20 +19,6 @@ from clustertrust.cli.scaling import Preparation
 from clustertrust.files import format_of, write_table
 from clustertrust.tables import TablePlan
 
-__all__ = [
-    "draw_scores",
-    "kept_of",
-    "own_columns",
-    "save",
-    "save_figure",
-    "values_shown",
-    "view_of",
-    "votes_of",
-    "write_page",
-    "write_plan",
-    "write_scores",
-]
-
 KEY = "cake"  # prefix of result names in AnnData files
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.text import Annotation
 
-__all__ = ["ConfidenceDisplay", "Display"]
-
 _NOTE = "clustertrust-note"
 
 

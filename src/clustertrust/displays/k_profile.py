@@ -13,8 +13,6 @@ from clustertrust._types import Floats, Ints
 from clustertrust.displays.base import Display
 from clustertrust.k_profile.record import KProfile
 
-__all__ = ["KProfileDisplay"]
-
 STYLES = {
     "prior": ("--", MISSING),
     "separation": ("s-", BLUE),

@@ -11,8 +11,6 @@ from clustertrust._validation import check_count
 from clustertrust.displays.base import ConfidenceDisplay
 from clustertrust.displays.shared import RASTER_POINTS, SCORE_COLORS, scale_top
 
-__all__ = ["MAX_POINTS", "PointsDisplay"]
-
 # Above this, points are drawn at random
 MAX_POINTS = 100_000
 

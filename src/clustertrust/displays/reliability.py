@@ -12,8 +12,6 @@ from clustertrust.calibration import Calibrator, Reliability, reliability
 from clustertrust.displays.base import Display
 from clustertrust.displays.shared import MISSING_COLOR
 
-__all__ = ["ReliabilityDisplay"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReliabilityDisplay(Display):

@@ -31,16 +31,6 @@ from clustertrust.distances.tiles import by_feature, by_point, in_fours, sums_by
 from clustertrust.kernels import backend
 from clustertrust.kernels.rules import Rules
 
-__all__ = [
-    "Centers",
-    "Cosine",
-    "Dissimilarity",
-    "Euclidean",
-    "cluster_means",
-    "cluster_moments",
-    "squared_distances",
-]
-
 # (positions of b points, means (K, b)) → what is kept of them
 Reduce = Callable[[Any, Floats], Result]
 

@@ -17,8 +17,6 @@ from clustertrust.distances.links import Walk
 from clustertrust.kernels import backend
 from clustertrust.kernels.rules import Rules
 
-__all__ = ["N_NEIGHBORS", "N_STEPS", "GraphShares"]
-
 # Chosen by argument and measured beside others (experiments/research/graph): one step looks only
 # at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15

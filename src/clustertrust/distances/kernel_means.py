@@ -18,8 +18,6 @@ from clustertrust.distances.metrics import is_name
 from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors
 from clustertrust.distances.precomputed import check_entries
 
-__all__ = ["KernelMeans"]
-
 
 class KernelMeans(Dissimilarity):
     """Squared distance to the mean of each cluster in the space of a kernel, Eq. (9), O(n² d).

@@ -18,8 +18,6 @@ from clustertrust.distances.metrics import EUCLIDEAN, Metric
 from clustertrust.distances.neighbors import SCALE_NEIGHBOR, Neighbors, drop_self
 from clustertrust.distances.precomputed import check_entries
 
-__all__ = ["DistanceWalk", "NearestWalk", "Walk", "WeightWalk", "as_distances", "nearest_linked"]
-
 
 class Walk(Protocol):
     """A random walk on the training points.

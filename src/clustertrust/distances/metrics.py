@@ -24,15 +24,6 @@ CLOSED = ("sqeuclidean", "cosine")
 # Metrics that take a parameter from the data.
 FROM_DATA = {"mahalanobis": "VI", "seuclidean": "V"}
 
-__all__ = [
-    "EUCLIDEAN",
-    "Metric",
-    "as_metric",
-    "as_truths",
-    "fixed_parameters",
-    "is_name",
-]
-
 
 def is_name(value: Any, name: str) -> bool:
     """Return whether a metric or kernel, which may be a callable, is this name."""

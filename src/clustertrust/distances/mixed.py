@@ -26,8 +26,6 @@ from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats
 from clustertrust._validation import is_frame
 
-__all__ = ["MixedColumns", "as_mixed", "check_table"]
-
 UNSEEN = -1.0  # the code of a category that the training data do not have: at least 1 from all
 
 

@@ -20,8 +20,6 @@ from clustertrust._types import Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["SCALE_NEIGHBOR", "Neighbors", "drop_self", "smallest"]
-
 # The scale of a point in the self-tuning kernel is its distance to this neighbor.
 SCALE_NEIGHBOR = 7
 # Beyond these a tree looks at nearly all points, as scikit-learn has it.

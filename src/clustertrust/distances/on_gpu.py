@@ -12,8 +12,6 @@ from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Centers, Euclidean
 from clustertrust.distances.kernel_means import KernelMeans
 
-__all__ = ["CentersOnGpu", "EuclideanOnGpu", "KernelMeansOnGpu"]
-
 
 def _card(part: str) -> Any:
     return importlib.import_module(f"clustertrust.kernels._cupy_{part}")

@@ -13,8 +13,6 @@ from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.metrics import Metric
 from clustertrust.distances.precomputed import check_entries
 
-__all__ = ["Pairwise"]
-
 
 class Pairwise(Dissimilarity):
     """Mean distance to the members of each cluster: one pass over the pairs serves all runs.

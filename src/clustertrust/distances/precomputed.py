@@ -18,17 +18,6 @@ from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
 from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
 
-__all__ = [
-    "among",
-    "check_distances",
-    "check_entries",
-    "check_graph",
-    "check_new_distances",
-    "check_precomputed",
-    "check_precomputed_rows",
-    "nearest_column",
-]
-
 TILE = 1024  # rows and columns that are compared at a time
 
 

@@ -14,9 +14,6 @@ from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
 
-__all__ = ["MEMBERS", "SampledMeans"]
-
-
 MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each cell
 
 

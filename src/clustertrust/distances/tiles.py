@@ -12,9 +12,6 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.kernels import backend
 
-__all__ = ["by_feature", "by_point", "in_fours", "rounds", "sums_by_cell"]
-
-
 # of points: enough to keep many threads busy, few enough that the barriers between rounds cost
 # nothing
 _BLOCKS = 32

@@ -13,8 +13,6 @@ from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all, spawn_seed
 from clustertrust.ensemble.record import Ensemble, assemble
 from clustertrust.storage import hash_data
 
-__all__ = ["build_runs", "check_enough"]
-
 
 def _as_json(random_state: Any) -> Any:
     """Return a random state as JSON, to recognise it later."""

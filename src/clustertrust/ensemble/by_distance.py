@@ -16,8 +16,6 @@ from clustertrust.distances.metrics import Metric, is_name
 from clustertrust.distances.precomputed import among
 from clustertrust.ensemble.placing import Nearest, NearestTrainingPoint, Placer, PrecomputedNearest
 
-__all__ = ["DistanceData", "cached_distances", "check_memory", "is_piecewise", "wants_distances"]
-
 GIVEN = Metric("precomputed")
 
 

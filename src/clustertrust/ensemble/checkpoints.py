@@ -11,8 +11,6 @@ from clustertrust.ensemble.fitting import Run, with_data
 from clustertrust.records import load_record, save_record
 from clustertrust.storage import leftovers, write_text
 
-__all__ = ["Checkpoint"]
-
 _NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint
 
 

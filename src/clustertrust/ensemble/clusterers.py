@@ -32,16 +32,6 @@ from clustertrust.ensemble.leiden import Leiden
 from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import Nearest, Placer, Predict
 
-__all__ = [
-    "CLUSTERERS",
-    "Clusterer",
-    "EstimatorClusterer",
-    "FittedRun",
-    "ShuffledBirch",
-    "clusterer_of",
-    "last_step",
-]
-
 
 class ShuffledBirch(ClusterMixin, BaseEstimator):
     """BIRCH on rows in random order.

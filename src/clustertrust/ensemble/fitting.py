@@ -26,21 +26,6 @@ from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
-__all__ = [
-    "DEFAULT_CLUSTERS",
-    "Drawing",
-    "Method",
-    "Run",
-    "RunWarning",
-    "cluster_parameter",
-    "draw_params",
-    "fit_run",
-    "is_random",
-    "parameter",
-    "prepare",
-    "with_data",
-]
-
 DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
 
 

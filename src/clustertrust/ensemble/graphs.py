@@ -14,8 +14,6 @@ from clustertrust._validation import check_count
 from clustertrust.distances.metrics import Metric
 from clustertrust.distances.neighbors import drop_self
 
-__all__ = ["NeighborSpectral", "neighbor_links"]
-
 
 def neighbor_links(X: Any, k: int, metric: Metric) -> sparse.csr_array:
     """Return which points are among the k nearest of each other point, (n, n) of 0 and 1.

@@ -19,8 +19,6 @@ from clustertrust._validation import (
     read_label_vector,
 )
 
-__all__ = ["check_noise", "in_order_of", "read_labels"]
-
 
 def read_labels(
     labels: Any, noise: Any = "auto"

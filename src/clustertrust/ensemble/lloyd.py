@@ -26,8 +26,6 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
-__all__ = ["PreparedData", "prepare_data"]
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:

@@ -14,8 +14,6 @@ from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Drawing, Method, Run
 from clustertrust.ensemble.placing import Nearest
 
-__all__ = ["fit_on_gpu", "suits_gpu"]
-
 
 def suits_gpu(X: Any, methods: Sequence[Method], drawing: Drawing) -> bool:
     """Whether all runs are plain k-means on all points of dense data, as the GPU's kernels are."""

@@ -19,16 +19,6 @@ from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 from clustertrust.records import Record, check_fields, check_finite, register
 
-__all__ = [
-    "STORED_MODELS",
-    "Nearest",
-    "NearestTrainingPoint",
-    "Placer",
-    "PrecomputedNearest",
-    "Predict",
-    "place",
-]
-
 
 @runtime_checkable
 class Placer(Protocol):

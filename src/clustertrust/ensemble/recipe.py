@@ -58,8 +58,6 @@ from clustertrust.ensemble.on_gpu import fit_on_gpu, suits_gpu
 from clustertrust.ensemble.runs import Runs, as_runs
 from clustertrust.kernels import backend
 
-__all__ = ["Recipe", "all_identical", "draw_seeds", "run_all", "spawn_seeds"]
-
 DEFAULTS: dict[str, Any] = {
     "clusterer": "kmeans",
     "n_clusters": None,

@@ -21,8 +21,6 @@ from clustertrust.matching import contingency_tables
 from clustertrust.records import Record, load_record, save_record
 from clustertrust.totals import total_of_labels
 
-__all__ = ["Ensemble", "as_ensemble", "assemble", "plain_names"]
-
 _A_COLUMN = np.empty(0, dtype=np.int32)  # stands for the labels of a run
 
 

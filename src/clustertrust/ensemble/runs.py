@@ -11,8 +11,6 @@ from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._validation import MOST, check_choice, check_count
 from clustertrust.records import register
 
-__all__ = ["LEFT_OUT", "ON_FAILURE", "Runs", "as_runs"]
-
 LEFT_OUT = ("predict", "skip")
 ON_FAILURE = ("drop", "raise")
 

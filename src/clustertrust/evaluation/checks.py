@@ -15,8 +15,6 @@ from clustertrust._validation import (
     check_scores,
 )
 
-__all__ = ["check_pair", "check_sizes", "check_triple", "check_truth"]
-
 
 def check_truth(truth: Any) -> Ints:
     """(n,) classes as 0, 1, …, by first appearance; whatever is not missing is a class."""

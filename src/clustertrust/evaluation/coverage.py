@@ -15,14 +15,6 @@ from clustertrust.evaluation.labelling import accuracy, correctness
 from clustertrust.evaluation.ranking import surest_first
 from clustertrust.evaluation.records import Curve
 
-__all__ = [
-    "ALIGNMENTS",
-    "COVERAGES",
-    "QUALITY_COVERAGES",
-    "coverage_accuracy_curve",
-    "score_quality",
-]
-
 QUALITY_COVERAGES = np.arange(8, 19) / 20  # 0.40, 0.45, …, 0.90
 COVERAGES = np.arange(1, 11) / 10
 

@@ -24,14 +24,6 @@ from clustertrust.evaluation.checks import check_truth
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import align_labels
 
-__all__ = [
-    "AGREEMENTS_WITH_TRUTH",
-    "accuracy",
-    "agreement_with_truth",
-    "correctness",
-    "subset_silhouette",
-]
-
 
 def correctness(labels: ArrayLike, truth: ArrayLike) -> Bools:
     """Return whether π*(label) = class, π* the one best matching of clusters with classes, Eq. (5).

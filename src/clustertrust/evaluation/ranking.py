@@ -16,19 +16,6 @@ from clustertrust._validation import MOST, check_choice, check_count, check_numb
 from clustertrust.evaluation.checks import check_pair, check_sizes
 from clustertrust.evaluation.records import Curve
 
-__all__ = [
-    "POSITIVES",
-    "TIES",
-    "accuracy_by_bin",
-    "auprc",
-    "aurc",
-    "auroc",
-    "error_precision",
-    "percentile_correlation",
-    "risk_coverage_curve",
-    "surest_first",
-]
-
 
 def _ranks(scores: Any, correct: Any) -> tuple[Ints, Bools]:
     """Return the scores as ranks, equal where they tie: scikit-learn takes no infinite scores."""

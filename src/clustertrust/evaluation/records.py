@@ -11,8 +11,6 @@ from scipy.stats import t as student
 from clustertrust._types import Floats
 from clustertrust._validation import check_floats, check_number
 
-__all__ = ["Curve", "Interval", "student_interval"]
-
 
 @dataclass(frozen=True)
 class Curve:

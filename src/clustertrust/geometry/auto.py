@@ -11,8 +11,6 @@ from clustertrust.geometry.exact import Exact
 from clustertrust.geometry.graph import Graph
 from clustertrust.geometry.rms import Rms
 
-__all__ = ["Auto"]
-
 # Exact silhouettes up to this many points, while n² d is at most this; the latter on a GPU.
 EXACT_POINTS = 50_000
 EXACT_WORK = 5e11

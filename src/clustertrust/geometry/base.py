@@ -19,8 +19,6 @@ from clustertrust.distances.mixed import as_mixed
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.records import register
 
-__all__ = ["Compute", "Geometry", "MetricGeometry"]
-
 # Metrics that square differences of coordinates, which then must not overflow.
 SQUARING = (
     "euclidean",

@@ -14,8 +14,6 @@ from clustertrust.distances.on_gpu import CentersOnGpu
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry
 
-__all__ = ["Centroid"]
-
 
 class Centroid(Geometry):
     """Silhouettes by distances to the centres of clusters, O(n k d). Works in blocks.

@@ -8,8 +8,6 @@ import numpy as np
 
 from clustertrust._types import Floats
 
-__all__ = ["NORMALIZATIONS", "affine", "clip", "mean_and_std"]
-
 
 def mean_and_std(s: Floats) -> tuple[Floats, Floats]:
     """μ and σ over the runs that count, Eq. (2).

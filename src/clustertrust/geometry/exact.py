@@ -16,8 +16,6 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, MetricGeometry
 from clustertrust.geometry.rms import mean_squares
 
-__all__ = ["Exact"]
-
 # About n² d per second and thread on today's machines (benchmarks/fashion.py).
 PACE = 1e10
 # Seconds; above this a warning names cheaper geometries.

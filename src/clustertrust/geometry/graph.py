@@ -16,8 +16,6 @@ from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, MetricGeometry
 
-__all__ = ["Graph"]
-
 
 class Graph(MetricGeometry):
     """Silhouettes by shares of short random walks along nearest neighbours that end in a cluster.

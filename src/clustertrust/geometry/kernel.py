@@ -15,8 +15,6 @@ from clustertrust.distances.on_gpu import KernelMeansOnGpu
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry
 
-__all__ = ["KERNELS", "Kernel"]
-
 # The named kernels, with the parameters that each takes.
 KERNELS: dict[str, tuple[str, ...]] = {
     "linear": (),

@@ -24,15 +24,6 @@ from clustertrust.geometry.kernel import Kernel
 from clustertrust.geometry.rms import Rms
 from clustertrust.geometry.sampled import Sampled
 
-__all__ = [
-    "GEOMETRIES",
-    "as_geometry",
-    "measure",
-    "sampling_error",
-    "silhouettes",
-    "warn_of_single_clusters",
-]
-
 # A name is the object with its defaults. A class of your own can be added under a name.
 GEOMETRIES: dict[str, type[Geometry]] = {
     kind.name: kind for kind in (Auto, Centroid, Exact, Graph, Kernel, Rms, Sampled)

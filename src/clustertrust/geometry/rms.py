@@ -12,8 +12,6 @@ from clustertrust.distances.on_gpu import CentersOnGpu
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry
 
-__all__ = ["Rms", "mean_squares"]
-
 
 def mean_squares(X: Any, cells: Cells, compute: Compute, *, root: bool) -> Centers:
     """Mean squared distance to the members, |x - mean|² + variance; the `root` of it if asked."""

@@ -14,8 +14,6 @@ from clustertrust.distances.sampled_means import MEMBERS, SampledMeans
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, Geometry
 
-__all__ = ["Sampled"]
-
 
 class Sampled(Geometry):
     """Silhouettes by mean distances to a sample of the members of clusters.

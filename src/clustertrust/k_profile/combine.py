@@ -22,8 +22,6 @@ import numpy as np
 from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.signals import Signal
 
-__all__ = ["COVERAGE", "MASS", "WEIGHTS", "plausible", "probabilities", "supports"]
-
 # The exponents of largest likelihood on development sets with known k, by the signals that apply,
 # and the mass of plausible sets, with the share of the 40 generated ones among them in which they
 # held the right k: `python -m experiments.research.k.run weights` finds all three.

@@ -35,8 +35,6 @@ from clustertrust._mixtures import (
 from clustertrust._parallel import one_thread
 from clustertrust._types import Array, Floats, Ints
 
-__all__ = ["MOST_AXES", "Explained", "Plane", "explain", "explain_all", "reduce"]
-
 MOST_AXES = 10  # principal axes that mixtures are fitted in
 STEPS = 30  # EM steps at most
 ENOUGH = 0.5  # gain of the whole log likelihood, in nats, below which EM stops

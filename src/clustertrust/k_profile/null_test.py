@@ -26,8 +26,6 @@ from clustertrust.null.reference import p_value
 from clustertrust.null.surrogates import Surrogates, mean_score, score_surrogates, seeded
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["EFFORTS", "Comparison", "NullTest", "any_k_p_value"]
-
 # Of a quick comparison: points, and numbers of clusters
 QUICK_POINTS, QUICK_KS = 400, 4
 # First number of the spawn keys here; those of the null reference are below

@@ -14,8 +14,6 @@ from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
 
-__all__ = ["QUANTILES", "Row", "score_one_k"]
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

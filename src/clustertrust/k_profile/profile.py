@@ -25,7 +25,7 @@ from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.null_test import EFFORTS, Comparison
-from clustertrust.k_profile.one_k import QUANTILES, Row, score_one_k
+from clustertrust.k_profile.one_k import Row, score_one_k
 from clustertrust.k_profile.record import KProfile
 from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
 from clustertrust.null.families import VERDICT, check_families
@@ -38,8 +38,6 @@ from clustertrust.null.surrogates import (
     seeded,
 )
 from clustertrust.scoring.settings import Settings
-
-__all__ = ["QUANTILES", "RUNS", "KProfile", "choose_k"]
 
 RUNS = 10  # of each ensemble, where no template is given
 MOST_POINTS = 1000  # that mixtures are fitted to

@@ -15,8 +15,6 @@ from clustertrust.k_profile.null_test import NullTest
 from clustertrust.k_profile.one_k import QUANTILES
 from clustertrust.k_profile.signals import Signal
 
-__all__ = ["KProfile"]
-
 
 @dataclass(frozen=True)
 class KProfile:

@@ -15,8 +15,6 @@ from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["Signal", "behind", "explain_partitions", "find_signals", "why_no_mixture"]
-
 MOST_ERRORS = 1e6  # for differences without any spread
 
 

@@ -16,21 +16,6 @@ import numpy as np
 
 from clustertrust._types import Array, Floats, Ints
 
-__all__ = [
-    "Layout",
-    "budget",
-    "compiled",
-    "cupy",
-    "function_of",
-    "lay_out",
-    "middle_of",
-    "real_type",
-    "round_up",
-    "shared_limit",
-    "usable",
-]
-
-
 TILE = 128  # points a tile of pairs
 SHARE = 0.7  # of the free memory of the card that sums may take
 NONE = np.uint64(0)  # a null pointer

@@ -10,8 +10,6 @@ import numpy as np
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.kernels import _cupy
 
-__all__ = ["KMeansRun", "kmeans_runs"]
-
 
 @dataclass(frozen=True)
 class KMeansRun:

@@ -16,8 +16,6 @@ from clustertrust.kernels import _cupy
 from clustertrust.kernels._cupy_sums import KernelPairs, Kind, OnCard, sum_pairs
 from clustertrust.kernels.rules import Rules
 
-__all__ = ["center_silhouettes", "exact_silhouettes", "kernel_silhouettes"]
-
 
 def _groups(start: Ints) -> tuple[list[int], int, int]:
     """First runs of groups whose clusters fit into shared memory, points a block, and the largest

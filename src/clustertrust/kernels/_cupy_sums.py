@@ -13,9 +13,6 @@ import numpy as np
 from clustertrust._types import Array, Floats
 from clustertrust.kernels import _cupy
 
-__all__ = ["KernelPairs", "Kind", "OnCard", "fixed_scale", "sum_pairs", "sums_by_cell"]
-
-
 SPAN = 64  # tiles of columns that a block goes through
 KINDS = {"euclidean": 0, "self-tuning": 1, "rbf": 2, "polynomial": 3}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Rules"]
-
 
 class Rules(NamedTuple):
     """What all silhouettes of one call have in common.

@@ -19,8 +19,6 @@ from scipy.spatial import ConvexHull
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import check_choice
 
-__all__ = ["DEFAULT", "FAMILIES", "VERDICT", "Draw", "build_draws", "check_families"]
-
 Draw = Callable[[np.random.Generator], Array]
 # Corrections of the sides of a box, and how close its spread must get to that of the data
 ROUNDS, NEAR = 8, 1e-3

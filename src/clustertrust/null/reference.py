@@ -27,7 +27,7 @@ from clustertrust._types import Arrays, Floats, Ints
 from clustertrust._validation import MOST, check_count, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
-from clustertrust.null.families import DEFAULT, FAMILIES, VERDICT, build_draws, check_families
+from clustertrust.null.families import DEFAULT, VERDICT, build_draws, check_families
 from clustertrust.null.surrogates import (
     Surrogates,
     build_seeded,
@@ -44,8 +44,6 @@ from clustertrust.results import Confidence
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
-
-__all__ = ["FAMILIES", "VERDICT", "NullReference", "null_reference"]
 
 
 def p_value(value: float | Floats, null: Floats) -> Any:

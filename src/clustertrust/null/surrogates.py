@@ -31,21 +31,6 @@ from clustertrust.results import frame_of
 from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 
-__all__ = [
-    "Surrogate",
-    "Surrogates",
-    "build_seeded",
-    "check_has_coordinates",
-    "check_template",
-    "draw_entropy",
-    "draw_sample",
-    "far_out",
-    "mean_by_cluster",
-    "mean_score",
-    "score_surrogates",
-    "seeded",
-]
-
 # For points far out: smallest data set, neighbors, radii
 FEWEST, NEIGHBORS, FAR = 20, 7, 2.0
 # First number of the spawn key of the sample; those of families follow. Runs have keys of length 1.

@@ -24,8 +24,6 @@ from clustertrust._validation import (
 )
 from clustertrust.columns import COLUMNS
 
-__all__ = ["ClusterNames", "ScoreTable", "read_data", "read_scores", "read_votes"]
-
 Named = tuple[Ints, list[Hashable]]
 
 LARGEST_NUMBER = 1e6  # far above any share, silhouette or standard error

@@ -25,21 +25,6 @@ from clustertrust.reasons import (
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
 
-__all__ = [
-    "LOWEST",
-    "check_original",
-    "check_unasked",
-    "choose_columns",
-    "group_means",
-    "pack_original",
-    "pack_reasons",
-    "pack_values",
-    "pack_view",
-    "pack_votes",
-    "sample",
-]
-
-
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
 MOST_ORIGINAL = 50  # columns of the user's own table, all points,

@@ -12,8 +12,6 @@ import pandas as pd
 
 from clustertrust._types import Array, Ints
 
-__all__ = ["pack", "pack_codes", "pack_index", "unpack", "unpack_index"]
-
 
 def pack(array: Array, dtype: str) -> dict[str, Any]:
     """Return an array as a JSON-able dict of type `dtype` (such as "f4"), little-endian."""

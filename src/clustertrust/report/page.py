@@ -12,8 +12,6 @@ from typing import Any
 from clustertrust._palette import css_variables
 from clustertrust.reasons import INSIDE, STABLE
 
-__all__ = ["render"]
-
 # In the order in which they use each other; together they are one script.
 SCRIPTS = (
     "data.js",

@@ -16,8 +16,6 @@ import pandas as pd
 
 from clustertrust._types import Ints
 
-__all__ = ["pack_pictures", "picture_column"]
-
 # By suffix: what kind it is, and how such files begin.
 KINDS = {
     ".png": ("image/png", b"\x89PNG\r\n\x1a\n"),

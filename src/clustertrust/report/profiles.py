@@ -12,8 +12,6 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 
-__all__ = ["cluster_profiles", "effect_sizes", "share_differences"]
-
 MOST_COLUMNS = 8  # listed for a cluster
 MOST_CATEGORIES = 5
 LARGEST_EFFECT = 99.0  # a column that is constant within both parts would have an infinite one

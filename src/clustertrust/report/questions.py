@@ -17,15 +17,6 @@ import pandas as pd
 from clustertrust._types import Floats, Ints
 from clustertrust.report.packing import pack, pack_index
 
-__all__ = [
-    "MOST_RANDOM",
-    "MOST_UNCERTAIN",
-    "fingerprint",
-    "pack_questions",
-    "pack_row_numbers",
-    "question_order",
-]
-
 MOST_RANDOM = 1000  # of the random order, more than a person answers
 MOST_UNCERTAIN = 400
 # What the page plans at first. With 59 random answers, all right, at most 5 % are wrong with 95 %

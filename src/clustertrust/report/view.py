@@ -12,8 +12,6 @@ import pandas as pd
 from clustertrust._types import Ints
 from clustertrust._views import View, data_view, given_view
 
-__all__ = ["choose_view"]
-
 
 def choose_view(
     X: Any, columns: list[str] | None, embedding: Any, table: pd.DataFrame, codes: Ints

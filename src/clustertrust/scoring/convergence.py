@@ -18,8 +18,6 @@ from clustertrust.geometry.measuring import measure
 from clustertrust.scoring.model import Silhouettes, match_ensemble
 from clustertrust.scoring.settings import Settings
 
-__all__ = ["BATCH_RUNS", "CONVERGED", "FEWEST_RUNS", "MOST_RUNS", "build_until_converged"]
-
 FEWEST_RUNS, BATCH_RUNS, MOST_RUNS = 20, 10, 200
 # Largest error of a score, as a share of the spread between points: scores have no fixed scale
 # (those of kernel silhouettes are all small), and it is their order that counts.

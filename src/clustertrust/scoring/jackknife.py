@@ -10,8 +10,6 @@ from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, pairs
 
-__all__ = ["standard_errors"]
-
 
 def standard_errors(
     of: Ints, stability: Stability, s: Floats, scoring: Scoring, p: Floats | None = None

@@ -29,9 +29,6 @@ from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-__all__ = ["Model", "Silhouettes", "build_model", "match_ensemble", "with_geometry"]
-
-
 Silhouettes = tuple[
     Floats, Ints
 ]  # (n, R) silhouettes, and the nearest other cluster of each point in each run

@@ -22,8 +22,6 @@ from clustertrust.geometry.measuring import as_geometry
 from clustertrust.persistence import check_dense
 from clustertrust.stability import AGREEMENTS, UNASSIGNED
 
-__all__ = ["Scoring", "Settings"]
-
 
 @dataclass(frozen=True)
 class Scoring:

@@ -36,8 +36,6 @@ from clustertrust.streaming.stream import (
 )
 from clustertrust.totals import Totals, sum_in_pairs
 
-__all__ = ["DaskReader", "build_on_dask", "score_on_dask"]
-
 _AT_ONCE = 64  # results that are on their way to this process
 
 

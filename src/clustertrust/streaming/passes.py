@@ -21,15 +21,6 @@ from clustertrust._types import Array, Result
 from clustertrust.files.sources import Block, Source
 from clustertrust.totals import Totals, sum_in_pairs
 
-__all__ = [
-    "BlockReader",
-    "LocalReader",
-    "SampledRows",
-    "reader_of",
-    "rows_of_block",
-    "sample_rows",
-]
-
 
 class BlockReader(ABC):
     """Reads a table block by block, as often as it is asked to.

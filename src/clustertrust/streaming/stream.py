@@ -35,22 +35,6 @@ from clustertrust.stability import hint_at_jaccard
 from clustertrust.streaming.passes import BlockReader, SampledRows, sample_rows
 from clustertrust.totals import Totals, total
 
-__all__ = [
-    "SAMPLE_POINTS",
-    "BlockScorer",
-    "Built",
-    "Streamed",
-    "build_stream",
-    "check_left_out",
-    "check_streaming",
-    "collect",
-    "fit_stream",
-    "model_of",
-    "sum_up",
-    "summed_model",
-]
-
-
 SAMPLE_POINTS = 100_000  # on which the runs are fitted
 MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
 SHIFT_TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans

@@ -7,8 +7,6 @@ from typing import Any
 
 import numba
 
-__all__ = ["TILE", "compiled", "strictly"]
-
 # Views of rows, as in the kernels, have indices that cannot be negative; with sums of indices in
 # their place Numba would check for that in the innermost loops, which keeps them out of the vector
 # registers.
