@@ -22,7 +22,7 @@ from clustertrust.cli.printing import name_of, print_json, print_table
 from clustertrust.cli.terminal import echo
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
-from clustertrust.files.layout import Dialect
+from clustertrust.files.reading import Dialect
 
 __all__ = ["Asking", "Deciding", "ask_questions", "decide_rows"]
 

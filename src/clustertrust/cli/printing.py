@@ -20,7 +20,7 @@ from clustertrust.cli.options import BUILDING, SCORING, WHERE
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.terminal import echo
-from clustertrust.files.layout import Dialect
+from clustertrust.files.reading import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 

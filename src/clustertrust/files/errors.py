@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from clustertrust.storage import DAMAGE
 
-__all__ = ["TableError", "named_errors"]
-
 
 class TableError(ValueError):
     """A file that cannot be read as a table; the message says what to do.

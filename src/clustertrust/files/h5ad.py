@@ -11,9 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust.files.errors import TableError
-from clustertrust.files.whole import Reading, Table
-
-__all__ = ["check_adata", "read_h5ad", "representation"]
+from clustertrust.files.reading import Reading, Table
 
 
 def read_h5ad(source: Any, reading: Reading) -> Table:

@@ -25,6 +25,7 @@ from clustertrust.tables.values import (
     as_numbers,
     decimal_of,
     known_texts,
+    listed,
 )
 
 __all__ = ["did_you_mean", "look", "odd_rows"]
@@ -313,5 +314,4 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     near = nearest_name(name, names)
     if near is not None:
         return f"; did you mean {near!r}?"
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"; it has {', '.join(names[:20])}{more}."
+    return f"; it has {listed(names, 20)}."

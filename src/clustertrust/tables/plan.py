@@ -18,6 +18,7 @@ from clustertrust.tables.values import (
     as_numbers,
     is_number,
     known_texts,
+    listed,
     mapped,
 )
 
@@ -247,13 +248,13 @@ class TablePlan:
 
     def summary(self, most: int = 12) -> str:
         """Return the plan in a few lines."""
-        names = _listed([column.name for column in self.used], most)
+        names = listed([column.name for column in self.used], most)
         lines = [f"Read: {'; '.join(self.reading)}."] if self.reading else []
         lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
             found = [column.name for column in self.columns if column.use == use]
             if found:
-                lines.append(f"{word}: {_listed(found, most)}.")
+                lines.append(f"{word}: {listed(found, most)}.")
         lines += self._set_aside(most)
         noted = [column for column in self.used if column.reason]
         lines += [f"Note on {column.name}: {column.reason}." for column in noted[:most]]
@@ -273,7 +274,7 @@ class TablePlan:
         rule = _RULES[self.missing]
         if any(column.use == "category" for column in lost):
             rule = rule.replace(_MEAN, f"{_MEAN} (of categories, their shares)")
-        counts = _listed([f"{column.name} {column.n_missing}" for column in lost], most)
+        counts = listed([f"{column.name} {column.n_missing}" for column in lost], most)
         return [f"Missing values: {counts}; {rule}."]
 
     def _set_aside(self, most: int) -> list[str]:
@@ -285,7 +286,7 @@ class TablePlan:
         lines = []
         for (reason, option), names in groups[:most]:
             otherwise = f" To use {_it(names)}: {_named(option, names, most)}." if option else ""
-            lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
+            lines.append(f"Set aside: {listed(names, most)}, {reason}.{otherwise}")
         more = sum(len(names) for _, names in groups[most:])
         if more:
             lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
@@ -295,7 +296,7 @@ class TablePlan:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
-            f"Please check {_listed(names, most)}: {reason}. "
+            f"Please check {listed(names, most)}: {reason}. "
             f"If so, say {_named(option, names, most)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
@@ -406,18 +407,13 @@ def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
     if new:
         warn_user(
             f"The column {column.name!r} has categories that its plan does not know "
-            f"({_listed(new, 5)}); they count as missing."
+            f"({listed(new, 5)}); they count as missing."
         )
     codes = np.where(texts.isna().to_numpy(), -1, codes)
     found = np.zeros((len(texts), len(column.levels)))
     found[np.arange(len(texts)), codes] = 1.0
     found[codes < 0] = np.nan
     return found
-
-
-def _listed(names: Sequence[object], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
 
 
 def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str], list[str]]:

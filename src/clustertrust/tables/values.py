@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -108,6 +108,12 @@ def as_categories(column: pd.Series, na: Iterable[str] | None = None) -> pd.Seri
 def _shortest(number: object) -> str:
     is_whole = isinstance(number, float) and number.is_integer()
     return str(int(number) if is_whole else number)  # type: ignore[call-overload]
+
+
+def listed(names: Sequence[object], most: int = 10) -> str:
+    """Join names for a message; of many, list the first."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
 
 
 def in_order(text: str) -> tuple[bool, float, str]:
