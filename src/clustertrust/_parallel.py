@@ -37,11 +37,10 @@ def check_jobs(n_jobs: int | None) -> None:
 def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads: one per core for None, else as in joblib."""
     check_jobs(n_jobs)
-    context = joblib.parallel.get_active_backend()[
-        1
-    ]  # what `joblib.parallel_config(n_jobs=…)` asks for
+    # What `joblib.parallel_config(n_jobs=…)` asks for.
+    context = joblib.parallel.get_active_backend()[1]
     wanted = n_jobs if n_jobs is not None else context
-    return joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted))
+    return int(joblib.cpu_count() if wanted is None else max(1, joblib.effective_n_jobs(wanted)))
 
 
 def memory_budget() -> int:
@@ -49,7 +48,8 @@ def memory_budget() -> int:
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-AT_ONCE = 8  # blocks in use or waiting
+# Blocks in use or waiting.
+AT_ONCE = 8
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
@@ -71,9 +71,8 @@ def map_blocks(
     """
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
-    if (
-        threads == 1 or len(first) < 2
-    ):  # one block alone is done here: to start a thread takes longer than little data
+    # One block alone is done here: to start a thread takes longer than little data.
+    if threads == 1 or len(first) < 2:
         yield from map(function, parts)
         return
     with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
@@ -178,9 +177,8 @@ class _Collector:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                warnings.filterwarnings(
-                    "always", message="(?#clustertrust collects)"
-                )  # matches all, equals no other
+                # It matches all, and equals no other.
+                warnings.filterwarnings("always", message="(?#clustertrust collects)")
                 self._filters: Any = warnings.filters
                 self._filter = self._filters[0]
                 before: Any = warnings.showwarning

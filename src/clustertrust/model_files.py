@@ -29,8 +29,6 @@ from clustertrust.scoring.settings import Scoring
 from clustertrust.streaming.stream import summed_model
 from clustertrust.totals import Totals
 
-__all__ = ["StoredModel", "about_columns", "load_model", "read_about", "save_model"]
-
 
 @dataclass(frozen=True)
 class StoredModel:

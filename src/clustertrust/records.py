@@ -29,17 +29,6 @@ from clustertrust.storage import (
     write_arrays,
 )
 
-__all__ = [
-    "Record",
-    "can_be_stored",
-    "check_fields",
-    "check_finite",
-    "load_record",
-    "read_field",
-    "register",
-    "save_record",
-]
-
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 

@@ -27,24 +27,6 @@ from scipy import sparse
 
 from clustertrust._types import Arrays
 
-__all__ = [
-    "check_archive",
-    "check_array_file",
-    "checked_csr",
-    "checksum",
-    "expect",
-    "expect_finite",
-    "hash_data",
-    "leftovers",
-    "named_damage",
-    "pack_arrays",
-    "read_arrays",
-    "read_content",
-    "refuse_objects",
-    "write_arrays",
-    "write_text",
-]
-
 VERSION = 2
 _META = "meta.json"
 # A small file may hold large arrays: deflate packs a thousand equal bytes into one. Files that
