@@ -19,11 +19,14 @@ import joblib
 
 __all__ = ["client_of_joblib", "open_client", "results", "run_on_workers"]
 
-LOOK = 5.0  # seconds between two looks at the scheduler
-PATIENCE = 300.0  # seconds to wait without a worker, or without an answer of the scheduler
-# seconds after which a task unknown to the scheduler counts as lost: sending a graph takes time
+# Seconds between two looks at the scheduler.
+LOOK = 5.0
+# Seconds to wait without a worker, or without an answer of the scheduler.
+PATIENCE = 300.0
+# Seconds after which a task unknown to the scheduler counts as lost: sending a graph takes time
 FORGOTTEN = 60.0
-ATTEMPTS = 3  # at a task that the scheduler has lost
+# At a task that the scheduler has lost.
+ATTEMPTS = 3
 _LOST = ("cancelled", "lost")
 
 
@@ -93,14 +96,18 @@ def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
         return
     futures = _submit(client, make())
     try:
-        for at in range(len(futures)):
-            yield _result(client, make, futures, at)
-            futures[at] = None  # workers need not hold it any longer
+        for position in range(len(futures)):
+            yield _result(client, make, futures, position)
+            # Workers need not hold it any longer.
+            futures[position] = None
     finally:
-        futures.clear()  # what nobody wants any longer is not worked on
+        # What nobody wants any longer is not worked on.
+        futures.clear()
 
 
-def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], at: int) -> Any:
+def _result(
+    client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], position: int
+) -> Any:
     """Return the result of a future, or raise the error of its task.
 
     New futures take the place of those that were lost.
@@ -108,17 +115,17 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
     distributed = importlib.import_module("distributed")
     lost = 0
     while True:
-        _wait(client, futures[at])
-        if futures[at].status in _LOST:
+        _wait(client, futures[position])
+        if futures[position].status in _LOST:
             lost += 1
             if lost == ATTEMPTS:
                 raise RuntimeError(
                     f"Dask's scheduler lost a task {lost} times; see its log for the reason."
                 )
-            futures[at:] = _again(client, make, futures, at)
+            futures[position:] = _again(client, make, futures, position)
             continue
         try:
-            return futures[at].result(timeout=PATIENCE)
+            return futures[position].result(timeout=PATIENCE)
         except distributed.scheduler.KilledWorker as error:
             raise RuntimeError(
                 "Several workers died, one after the other, at the same task, usually because they "
@@ -127,7 +134,7 @@ def _result(client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], 
         except (distributed.CancelledError, TimeoutError):
             # The worker that had the result died before it could give it away: the task is done
             # again.
-            if futures[at].status not in ("pending", *_LOST):
+            if futures[position].status not in ("pending", *_LOST):
                 raise
 
 
@@ -144,10 +151,11 @@ def _again(
     client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int
 ) -> list[Any]:
     """Return the futures from `low` on, new ones in place of those that were lost."""
-    lost = [at for at in range(low, len(futures)) if futures[at].status in _LOST]
+    positions = range(low, len(futures))
+    lost = [position for position in positions if futures[position].status in _LOST]
     tasks = make()
-    new = dict(zip(lost, _submit(client, [tasks[at] for at in lost]), strict=True))
-    return [new.get(at, futures[at]) for at in range(low, len(futures))]
+    new = dict(zip(lost, _submit(client, [tasks[position] for position in lost]), strict=True))
+    return [new.get(position, futures[position]) for position in positions]
 
 
 def _wait(client: Any, future: Any) -> None:
@@ -169,9 +177,8 @@ def _wait(client: Any, future: Any) -> None:
         if now - last_known > FORGOTTEN:
             future.cancel()
         elif now - last_worker_seen > PATIENCE:
-            missing = (
-                "Dask's scheduler has not answered" if workers is None else "Dask has had no worker"
-            )
+            silent = workers is None
+            missing = "Dask's scheduler has not answered" if silent else "Dask has had no worker"
             raise TimeoutError(
                 f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, "
                 "or wait for those on their way with client.wait_for_workers(1), and call again."
@@ -189,8 +196,8 @@ def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
         return states.get(key) or "unknown", len(await client.scheduler.ncores())
 
     try:
-        answer: tuple[str, int] = client.sync(ask, callback_timeout=LOOK)
-    except (OSError, TimeoutError):
-        # A connection that breaks is an OSError; the client opens it again.
+        state, workers = client.sync(ask, callback_timeout=LOOK)
+    except OSError:
+        # Time is up, or the connection broke, which the client opens again.
         return None, None
-    return answer
+    return state, workers
