@@ -38,14 +38,19 @@ class Block(NamedTuple):
     ids : (b,) their names, if the table has names
     before : number of rows before them
     labels : (b, R) their label in each run, if labels were given
-    kept : if rows were left out, which of the rows in `ids` are in X
+    why : if rows were left out, why each of the rows in `ids` is not in X, empty if it is
     """
 
     X: Array
     ids: Array | None = None
     before: int = 0
     labels: Array | None = None
-    kept: Bools | None = None
+    why: Array | None = None
+
+    @property
+    def kept(self) -> Bools | None:
+        """If rows were left out, which of the rows in `ids` are in X."""
+        return None if self.why is None else np.asarray(self.why == "", dtype=bool)
 
     @property
     def names(self) -> Array:
@@ -227,7 +232,8 @@ class FrameSource(FileSource):
                     f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
                     "same."
                 )
-        self.columns = selection.features(first[1], str(first[0]))
+        self.names = first[1] or []
+        self.columns = selection.features(self.names, str(first[0]))
         self.n_features = len(self.columns)
 
     @property
@@ -238,7 +244,8 @@ class FrameSource(FileSource):
     @property
     def wanted(self) -> list[str]:
         """Return the columns to read: the used ones, and the one that names the rows."""
-        return [*(self.columns or ()), *([] if self.id is None else [self.id])]
+        chosen = {*(self.columns or ()), self.id}
+        return [name for name in self.names if name in chosen]
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
@@ -322,7 +329,7 @@ class CsvSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
-        options = self._options(text) | self._marks(text)
+        options = self.options(text) | self._marks(text)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
             while block := records(below, rows):
@@ -331,16 +338,27 @@ class CsvSource(FrameSource):
 
     def _marks(self, text: TextFile) -> dict[str, Any]:
         """Return options for marks in numbers, as the first rows show them."""
-        options = self._options(text)
+        options = self.options(text)
         with text.open() as (head, below):
             first = _parse(head, records(below, FIRST), options, (1, len(head)))
         return delimited.marks_of(first, self.reading, options)
 
-    def _options(self, text: TextFile) -> dict[str, Any]:
-        """Return options of pandas.read_csv for all blocks."""
-        ids = [] if self.id is None else [self.id]
-        as_text = delimited.as_text(ids, self.columns or (), ("None",))
-        return as_text | {"sep": text.layout.separator}
+    def options(self, text: TextFile) -> dict[str, Any]:
+        """Return options of pandas.read_csv for all blocks, so that a column has one type."""
+        ids, na = [] if self.id is None else [self.id], self.reading.na
+        options = delimited.as_text(ids, self.columns or (), ("None",) if na is None else na)
+        options |= {"sep": text.layout.separator}
+        if not self.reading.text:
+            return options
+        # Among words, None may be one.
+        words = delimited.as_text((), (), na)["na_values"]
+        missing = options["na_values"]
+        missing = (
+            missing if isinstance(missing, dict) else dict.fromkeys(self.columns or (), missing)
+        )
+        missing = missing | dict.fromkeys(self.reading.text, words)
+        types = options.get("dtype", {}) | dict.fromkeys(self.reading.text, str)
+        return options | {"dtype": types, "na_values": missing}
 
 
 def _parse(
