@@ -134,16 +134,8 @@ def audit(
     >>> found.explain(3).label, species[found.suggested[3]], bool(found.scores[3] < 0.1)
     ('virginica', 'setosa', True)
     """
-    scoring = Scoring.from_params(
-        {
-            "fusion": fusion,
-            "geometry": geometry,
-            "metric": metric,
-            "normalization": normalization,
-            "n_jobs": n_jobs,
-            "device": device,
-        }
-    )
+    # All parameters by name.
+    scoring = Scoring.from_params(locals())
     n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
     if is_dask(X):
         raise TypeError(
