@@ -473,7 +473,7 @@ def test_classifiers_take_pseudo_labels_and_weights():
         ({}, "give exactly one of them"),
         ({"threshold": 0.5, "share": 0.5}, "give exactly one of them"),
         ({"share": 0}, "share=0 must be above 0"),
-        ({"share": "half"}, "share='half' must be above 0"),
+        ({"share": "half"}, "share='half' must be a number"),
         ({"threshold": float("nan")}, "keeps nothing"),
     ],
 )

@@ -18,10 +18,10 @@ import pandas as pd
 from scipy.stats import binom
 
 from clustertrust._types import Array, Bools, Floats, Ints
+from clustertrust._validation import check_inside
 from clustertrust.answers.judging import Answers, Judged, check_answers, judge_by_others
 from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
-from clustertrust.calibration.checks import check_rate
 from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
@@ -168,7 +168,7 @@ def decide(
     True
     """
     check_answers(answers)
-    risk, delta = check_rate("risk", risk), check_rate("delta", delta)
+    risk, delta = check_inside("risk", risk), check_inside("delta", delta)
     source = scored(cake, X)
     if not answers.answered.any():
         raise ValueError("No question was answered; answer some, see ask().")

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Ints
-from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
+from clustertrust._validation import (
+    check_choice,
+    check_flat,
+    check_label_vector,
+    check_same_length,
+    warn_user,
+)
 from clustertrust.calibration.checks import check_positions
 from clustertrust.matching import best_match
 
@@ -183,9 +189,5 @@ def _check_classes(classes: Any) -> Array:
         classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,
         object,
     )
-    if values.ndim != 1:
-        raise ValueError(
-            "classes must be one flat sequence, one per point, or a dict; its shape is "
-            f"{values.shape}."
-        )
+    check_flat("classes", values, "classes")
     return values

@@ -11,8 +11,15 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
-from clustertrust.calibration.checks import check_correct, check_rate
+from clustertrust._validation import (
+    check_flat,
+    check_floats,
+    check_inside,
+    check_same_length,
+    check_scores,
+    warn_user,
+)
+from clustertrust.calibration.checks import check_correct
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
 from clustertrust.selection import select_above
@@ -200,7 +207,7 @@ def risk_threshold(
     Of 151 labels among them 3 are wrong.
     """
     values = check_scores(scores)
-    alpha, delta = check_rate("alpha", alpha), check_rate("delta", delta)
+    alpha, delta = check_inside("alpha", alpha), check_inside("delta", delta)
     if np.isinf(values).any():
         raise ValueError(
             "scores has infinite values; give finite numbers, and NaN for points without a score."
@@ -368,14 +375,8 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     """Return inclusion probabilities (n,); raise if a labelled point has none."""
     if inclusion is None:
         return None
-    chances = check_floats(
-        "inclusion", inclusion, "one flat sequence of probabilities, one per point"
-    )
-    if chances.ndim != 1:
-        raise ValueError(
-            f"inclusion has shape {chances.shape}; give one flat sequence, one probability per "
-            "point."
-        )
+    chances = check_floats("inclusion", inclusion, "a sequence of probabilities, one per point")
+    check_flat("inclusion", chances, "probabilities")
     check_same_length("correct", right, "inclusion", chances)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError(

@@ -12,7 +12,6 @@ Genetics and Molecular Biology 9 (2010).
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +23,7 @@ import pandas as pd
 from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
-from clustertrust._validation import MOST, check_count, warn_user
+from clustertrust._validation import MOST, check_count, check_inside, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import DEFAULT, VERDICT, build_draws, check_families
@@ -233,21 +232,20 @@ def warning_of(far_out: Ints) -> str:
     )
 
 
-def check_level(level: Any, n_surrogates: int) -> float:
+def check_level(level: float, n_surrogates: int) -> float:
     """Return the level; raise if no p-value can reach it with so few surrogates."""
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise ParameterError("level", level, "must be a number between 0 and 1, such as 0.05")
+    level = check_inside("level", level, remedy="0.05 is usual")
     if 1 / (n_surrogates + 1) > level:
-        needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
+        needed = int(np.ceil(min(1 / max(level, 1e-9), MOST + 1) - 1e-9)) - 1
         raise ParameterError(
             "n_surrogates",
             n_surrogates,
             f"allows no p-value below {1 / (n_surrogates + 1):.3g}, so {{level=}} could never be "
             "reached",
             f"take at least {needed}",
-            level=float(level),
+            level=level,
         )
-    return float(level)
+    return level
 
 
 def null_reference(
