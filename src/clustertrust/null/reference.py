@@ -40,7 +40,6 @@ from clustertrust.null.surrogates import (
     score_surrogates,
 )
 from clustertrust.results import Confidence
-from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
 
@@ -134,18 +133,11 @@ class NullReference:
         `null_reference`. NaN stays NaN.
         """
         scores = self.confidence.scores
-        shares = [
-            np.searchsorted(self.pooled[f], scores, side="left") / len(self.pooled[f])
-            for f in self._pooled()
-        ]
-        return (
-            np.where(np.isnan(scores), np.nan, np.min(shares, axis=0))
-            if shares
-            else np.full(len(scores), np.nan)
-        )
-
-    def _pooled(self) -> list[str]:
-        return [name for name in self.verdict_families if len(self.pooled[name])]
+        share = np.where(np.isnan(scores), np.nan, np.inf)
+        for pooled in (self.pooled[name] for name in self.verdict_families):
+            if len(pooled):
+                share = np.minimum(share, np.searchsorted(pooled, scores) / len(pooled))
+        return np.where(np.isinf(share), np.nan, share)
 
     def clusters(self) -> pd.DataFrame:
         """Return one row per consensus cluster: its points, mean score and p-values.
@@ -325,9 +317,7 @@ def null_reference(
     draws, left_out = build_draws(sample, families)
     for name, why in left_out.items():
         warn_user(f"No surrogates of the family {name!r}: {why}.")
-    ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
-    settings.recipe.warn_of(ensemble.runs or ())
-    model = build_model(sample, ensemble, settings.scoring)
+    model = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     scored = model.confidence(model.training_fields(sample, built=True), frame=frame, numbered=True)
     by_family = score_surrogates(Surrogates(sample, draws, B, entropy), [settings])
     surrogates = {name: [one for (one,) in family] for name, family in by_family.items()}
