@@ -156,36 +156,24 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
             f"The table has no column {missing[0]!r}; give what to_frame() or the command "
             "`clustertrust score` wrote."
         )
-    named = table["label"]
-    present = named.dropna()
-    if pd.api.types.is_float_dtype(named.dtype) and (present == present.round()).all():
-        named = named.astype("Int64")  # whole numbers beside empty cells
-    assigned = named.notna().to_numpy()
-    if pd.api.types.is_numeric_dtype(named.dtype):
-        assigned = assigned & (named.fillna(-1) >= 0).to_numpy()  # pandas' arrays are read-only
-    names = np.array(
-        sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name))
-    )
+    clusters = table["label"].dropna()
+    if pd.api.types.is_float_dtype(clusters.dtype) and (clusters == clusters.round()).all():
+        clusters = clusters.astype(np.int64)  # whole numbers beside empty cells
+    if pd.api.types.is_numeric_dtype(clusters.dtype):
+        clusters = clusters[clusters >= 0]
+    names = np.array(sorted(set(clusters.tolist()), key=lambda name: (str(type(name)), name)))
     empty = Scored({}, names, table.index)
-    labels = np.full(len(table), -1)
-    labels[assigned] = empty.codes_of(named[assigned].tolist(), "label")
-    columns: dict[str, Array] = {"label": labels, "score": check_scores(table["score"])}
-    if "rival" in table:
-        columns["rival"] = _rivals(table["rival"], names)
+    columns: dict[str, Array] = {"score": check_scores(table["score"])}
+    for name in ("label", "rival"):
+        if name in table:
+            # A rival that no point has as its label is none.
+            columns[name] = np.maximum(empty.find_codes(table[name].tolist()), -1)
     columns |= {
         name: pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
         for name in COMPONENTS
         if name in table
     }
     return Scored(columns, names, table.index, _points(X, columns["score"]))
-
-
-def _rivals(rivals: pd.Series, names: Array) -> Ints:
-    """Return codes of rivals; one that no point has as its label is none."""
-    by_text = {str(name): code for code, name in enumerate(names.tolist())}
-    if pd.api.types.is_float_dtype(rivals.dtype):
-        rivals = rivals.astype("Int64")
-    return np.array([by_text.get(str(rival), -1) for rival in rivals.tolist()], dtype=np.int64)
 
 
 def _points(X: Any, scores: Floats) -> Floats | None:

@@ -59,17 +59,9 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     """Return n finite weights of at least 0, not all 0; None: all 1."""
     if sample_weight is None:
         return np.ones(n)
-    weights = check_floats(
-        "sample_weight", sample_weight, f"{n} finite numbers of at least 0, not all 0"
-    )
-    if (
-        weights.shape != (n,)
-        or not np.isfinite(weights).all()
-        or (weights < 0).any()
-        or not weights.any()
-    ):
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape "
-            f"{weights.shape}."
-        )
+    wanted = f"{n} finite numbers of at least 0, not all 0"
+    weights = check_floats("sample_weight", sample_weight, wanted)
+    usable = np.isfinite(weights) & (weights >= 0)
+    if weights.shape != (n,) or not usable.all() or not weights.any():
+        raise ValueError(f"sample_weight must be {wanted}; shape {weights.shape}.")
     return weights

@@ -18,7 +18,7 @@ from clustertrust._validation import (
     warn_user,
 )
 from clustertrust.calibration.checks import check_positions
-from clustertrust.matching import best_match
+from clustertrust.matching import best_match, count_pairs
 
 
 def majority(table: Ints) -> Ints:
@@ -140,9 +140,7 @@ def map_clusters(
         check_same_length("positions", places, "classes", truth)
         used = places[has_class]
     class_codes, class_names = pd.factorize(truth[has_class])
-    table = np.zeros((len(clusters), len(class_names)), dtype=np.int64)
-    inside = codes[used] >= 0
-    np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
+    table = count_pairs(codes[used], class_codes, (len(clusters), len(class_names)))
     if not table.any():
         raise ValueError(
             "classes is not known for any point that has a cluster; give at least one."

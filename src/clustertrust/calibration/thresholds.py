@@ -245,10 +245,22 @@ def _of_population(values: Floats, right: Floats, alpha: float, delta: float) ->
         )
     n = np.array([(s > t).sum() for t in FIXED])
     x = np.array([wrong[s > t].sum() for t in FIXED])
-    p = binomial_p(x, n, alpha)
-    rejected, levels = in_sequence(p, np.isin(FIXED, STARTS) / len(STARTS), delta)
-    threshold = float(FIXED[rejected][-1]) if rejected.any() else np.inf
-    return RiskThreshold(threshold, alpha, delta, True, None, FIXED.copy(), n, n, x, p, levels)
+    p, shares = binomial_p(x, n, alpha), np.isin(FIXED, STARTS) / len(STARTS)
+    return _conclude(FIXED.copy(), (n, n, x), p, shares, alpha, delta)
+
+
+def _conclude(
+    thresholds: Floats,
+    counts: tuple[Ints, Ints, Ints],
+    p: Floats,
+    shares: Floats,
+    alpha: float,
+    delta: float,
+) -> RiskThreshold:
+    """Test the thresholds in order; `counts` are the points kept, the labels and the errors."""
+    rejected, levels = in_sequence(p, shares, delta)
+    threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
+    return RiskThreshold(threshold, alpha, delta, True, None, thresholds, *counts, p, levels)
 
 
 def _of_points(
@@ -286,22 +298,9 @@ def _of_points(
         plan = kept * pi
         one_error = plan / plan.sum(axis=1, keepdims=True)
     shares = _shares(partial(test, labelled=plan), one_error, delta)
-    p = test(errors, labelled)
-    rejected, levels = in_sequence(p, shares, delta)
-    threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
-    return RiskThreshold(
-        threshold=threshold,
-        alpha=alpha,
-        delta=delta,
-        guaranteed=True,
-        n_points=len(order),
-        thresholds=thresholds,
-        kept=kept.sum(axis=1),
-        labelled=labelled.sum(axis=1),
-        errors=errors.sum(axis=1),
-        p_values=p,
-        levels=levels,
-    )
+    counts = kept.sum(axis=1), labelled.sum(axis=1), errors.sum(axis=1)
+    tested = _conclude(thresholds, counts, test(errors, labelled), shares, alpha, delta)
+    return replace(tested, n_points=len(order))
 
 
 def _equal_chances(errors: Array, labelled: Array, *, kept: Ints, alpha: float) -> Floats:
