@@ -24,6 +24,7 @@ from clustertrust.reasons import (
     doubts,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
+from clustertrust.report.profiles import Moments
 
 MOST_COLUMNS = 50  # columns of the data shown for a point,
 MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
@@ -50,43 +51,17 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     return np.flatnonzero(drawn)
 
 
-def group_means(X: Any, codes: Ints, k: int) -> Floats:
-    """Return the mean of each column in each cluster: (k, d), NaN for clusters without points.
-
-    Missing values are left out.
-    """
-    assigned = np.flatnonzero(codes >= 0)
-    member = sparse.csr_matrix(
-        (np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0])
-    )
-    if sparse.issparse(X):
-        sums, counts = (member @ X).toarray(), np.asarray(member.sum(axis=1)).reshape(-1, 1)
-    else:
-        there = np.isfinite(X)
-        sums, counts = member @ np.where(there, X, 0.0), member @ there.astype(np.float64)
-    means = np.full(sums.shape, np.nan)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
-
-
-def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
+def choose_columns(moments: Moments, codes: Ints, most: int) -> Ints:
     """The columns, at most `most` and in their order, in which the clusters differ most for the
     spread within them.
     """
-    d = X.shape[1]
+    means, (center, variance) = moments.means, moments.of_all
+    k, d = means.shape
     if d <= most:
         return np.arange(d)
-    sizes = np.bincount(codes[codes >= 0], minlength=len(means))[:, None]
-    if sparse.issparse(X):
-        centre = np.asarray(X.mean(axis=0)).ravel()
-        total = np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2
-    else:
-        there = np.isfinite(X)
-        count = np.maximum(there.sum(axis=0), 1)
-        centre = np.where(there, X, 0.0).sum(axis=0) / count
-        total = (np.where(there, X - centre, 0.0) ** 2).sum(axis=0) / count
-    between = np.nansum(sizes * (means - centre) ** 2, axis=0)
-    share = np.divide(between, total, out=np.zeros(d), where=total > 0)
+    sizes = np.bincount(codes[codes >= 0], minlength=k)[:, None]
+    between = np.nansum(sizes * (means - center) ** 2, axis=0)
+    share = np.divide(between, variance, out=np.zeros(d), where=variance > 0)
     return np.sort(np.argsort(-share, kind="stable")[:most])
 
 
@@ -159,10 +134,11 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
     return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
-def pack_values(X: Any, names: list[str], codes: Ints, k: int, shown: Ints) -> dict[str, Any]:
+def pack_values(
+    X: Any, names: list[str], moments: Moments, codes: Ints, shown: Ints
+) -> dict[str, Any]:
     """Pack values of the points `shown` in the most informative columns, and the cluster means."""
-    means = group_means(X, codes, k)
-    chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(shown))))
+    chosen = choose_columns(moments, codes, min(MOST_COLUMNS, max(1, MOST_VALUES // len(shown))))
     values = X[shown][:, chosen]
     values = values.toarray() if sparse.issparse(values) else values
     # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its
@@ -172,7 +148,7 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, shown: Ints) -> d
         "columns": [names[j] for j in chosen],
         "of": len(names),
         "data": pack(values, "f8" if wide else "f4"),
-        "means": pack(means[:, chosen], "f8" if wide else "f4"),
+        "means": pack(moments.means[:, chosen], "f8" if wide else "f4"),
     }
 
 
