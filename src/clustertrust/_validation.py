@@ -352,11 +352,19 @@ def check_square(name: str, matrix: Any, n: int) -> Any:
 
 def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
     """Raise unless both have the same number of points."""
-    if len(a) != len(b):
+    # A sparse matrix has no len
+    n_a, n_b = (x.shape[0] if sparse.issparse(x) else len(x) for x in (a, b))
+    if n_a != n_b:
         raise ValueError(
-            f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same "
-            "points."
+            f"{name_a} has {n_a} points and {name_b} has {n_b}; both must describe the same points."
         )
+
+
+def check_same_points(name: str, value: Any, of: str, row_names: pd.Index) -> None:
+    """Raise unless these are as many points, and, in a pandas frame, are named in the same way."""
+    check_same_length(name, value, of, row_names)
+    if isinstance(value, pd.DataFrame):
+        check_same_rows(name, value.index, of, row_names)
 
 
 def only_counts(index: pd.Index) -> bool:

@@ -26,6 +26,7 @@ from clustertrust.report.details import (
     LOWEST,
     check_original,
     check_unasked,
+    choose_view,
     pack_original,
     pack_reasons,
     pack_values,
@@ -43,7 +44,6 @@ from clustertrust.report.questions import (
     pack_row_numbers,
     question_order,
 )
-from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
 __all__ = ["PageOptions", "build_report", "write_report"]
@@ -221,7 +221,8 @@ def _versions() -> list[list[str]]:
 
     versions = [["clustertrust", __version__]]
     for name in PACKAGES:
-        with suppress(PackageNotFoundError):  # numba may be missing
+        # numba may be missing
+        with suppress(PackageNotFoundError):
             versions.append([name, version(name)])
     return versions
 

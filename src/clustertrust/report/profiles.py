@@ -13,11 +13,14 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 
-MOST_COLUMNS = 8  # listed for a cluster
-MOST_CATEGORIES = 5
-LARGEST_EFFECT = 99.0  # a column that is constant within both parts would have an infinite one
-SMALLEST_DIFFERENCE = 0.05  # of shares that are worth listing
-DISTINCT = 30  # values of a column of categories
+# Listed for a cluster
+MOST_COLUMNS, MOST_CATEGORIES = 8, 5
+# A column that is constant within both parts would have an infinite one
+LARGEST_EFFECT = 99.0
+# Of shares that are worth listing
+SMALLEST_DIFFERENCE = 0.05
+# Values of a column of categories
+DISTINCT = 30
 
 
 @dataclass(frozen=True)
