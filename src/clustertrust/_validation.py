@@ -12,7 +12,7 @@ import numbers
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
-def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+def check_option_names(what: str, options: Iterable[str], names: Collection[str]) -> None:
     """Raise if there is an option that `what`, such as "a page", does not have."""
     unknown = [name for name in options if name not in names]
     if unknown:
