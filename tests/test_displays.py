@@ -333,7 +333,9 @@ def test_scatter_asks_for_data_that_fit():
         make(GAPPY)
     with pytest.raises(ValueError, match="both given"):
         make(GAPPY, PLANE, embedding=PLANE)
-    with pytest.raises(ValueError, match="X has 7 rows for 8 scores"):
+    with pytest.raises(
+        ValueError, match=r"X has 7 points and to_frame\(\) has 8; both must describe the same"
+    ):
         make(GAPPY, PLANE[:7])
     with pytest.raises(ValueError, match=r"embedding has shape \(8, 3\)"):
         make(GAPPY, embedding=np.ones((8, 3)))

@@ -12,7 +12,7 @@ import numbers
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
-def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+def check_option_names(what: str, options: Iterable[str], names: Collection[str]) -> None:
     """Raise if there is an option that `what`, such as "a page", does not have."""
     unknown = [name for name in options if name not in names]
     if unknown:
@@ -386,6 +386,13 @@ def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
         raise ValueError(
             f"{name_a} has {n} points and {name_b} has {m}; both must describe the same points."
         )
+
+
+def check_same_points(name: str, value: Any, of: str, row_names: pd.Index) -> None:
+    """Raise unless these are as many points, and, in a pandas frame, are named in the same way."""
+    check_same_length(name, value, of, row_names)
+    if isinstance(value, pd.DataFrame):
+        check_same_rows(name, value.index, of, row_names)
 
 
 def only_counts(index: pd.Index) -> bool:
