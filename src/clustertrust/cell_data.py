@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,19 +30,6 @@ RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 # Where scanpy describes the graph, unless it is told otherwise
 NEIGHBORS = "neighbors"
 
-# Parameters of `CAKE` that make runs on a graph, and those of `confidence`
-RUNS = ("n_runs", "vary", "resample", "random_state", "n_jobs", "verbose", "device")
-SCORING = (
-    "fusion",
-    "metric",
-    "normalization",
-    "agreement",
-    "unassigned",
-    "consensus",
-    "n_jobs",
-    "device",
-)
-
 
 @dataclass(frozen=True)
 class CellData:
@@ -65,17 +53,22 @@ class CellData:
         if not self.is_graph:
             fitted: CAKE = clone(cake).fit(self.X)
             return fitted.confidence_
-        params = cake.get_params(deep=False)
         leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
-        building = {name: params[name] for name in RUNS}
-        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **building)
-        return self.score(runs, cake)
+        on_graph = {"clusterer": leiden, "metric": "precomputed"}
+        params = taken_by(build_ensemble, cake) | on_graph
+        return self.score(build_ensemble(as_distances(self.X), **params), cake)
 
-    def score(self, runs: Ensemble, cake: CAKE) -> Confidence:
-        """Score partitions of the cells with the settings of an estimator."""
-        params = cake.get_params(deep=False)
-        scoring = {name: params[name] for name in SCORING}
-        return confidence(self.X, runs, geometry=self.geometry, **scoring)
+    def score(
+        self, runs: Ensemble, cake: CAKE, by: Callable[..., Confidence] = confidence
+    ) -> Confidence:
+        """Score partitions of the cells, or audit one, with the settings of an estimator."""
+        return by(self.X, runs, **taken_by(by, cake) | {"geometry": self.geometry})
+
+
+def taken_by(function: Callable[..., Any], cake: CAKE) -> dict[str, Any]:
+    """Return the parameters of an estimator that a function takes too."""
+    taken = inspect.signature(function).parameters
+    return {name: value for name, value in cake.get_params(deep=False).items() if name in taken}
 
 
 def with_variation(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,19 +107,8 @@ def confidence(
     >>> confidence(X, [list("aaabb"), list("xxyyy")]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
-    scoring = Scoring.from_params(
-        {
-            "fusion": fusion,
-            "geometry": geometry,
-            "metric": metric,
-            "normalization": normalization,
-            "agreement": agreement,
-            "unassigned": unassigned,
-            "consensus": consensus,
-            "n_jobs": n_jobs,
-            "device": device,
-        }
-    )
+    # All parameters by name.
+    scoring = Scoring.from_params(locals())
     if is_dask(X):
         refuse_gpu(device)
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)

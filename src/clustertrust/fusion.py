@@ -90,7 +90,11 @@ class Refined(Fusion):
 
 
 # A name is the object with its defaults. A class of your own can be added under a name.
-FUSIONS: dict[str, type[Fusion]] = {kind.name: kind for kind in (Harmonic, Product, Refined)}
+FUSIONS: dict[str, type[Fusion]] = {
+    "harmonic": Harmonic,
+    "product": Product,
+    "refined": Refined,
+}
 
 
 def as_fusion(fusion: Any) -> Fusion:

@@ -12,7 +12,14 @@ from typing import Any
 import click
 
 from clustertrust.cli.declaring import flag, option, several
-from clustertrust.cli.kinds import ClusterNumber, Resample, Runs, TableChoice, TableOption
+from clustertrust.cli.kinds import (
+    CLUSTERS,
+    RESAMPLE,
+    RUNS,
+    RUNS_OR_AUTO,
+    TableChoice,
+    TableOption,
+)
 from clustertrust.cli.terminal import Examples
 
 
@@ -79,7 +86,7 @@ class ReadOptions:
     format: str | None = option(
         "Format of the data, if the suffix does not show it; for standard input it is csv.",
         cls=TableOption,
-        type=TableChoice("files:FORMATS"),
+        type=TableChoice("files.formats:FORMATS"),
         metavar="NAME",
     )
     separator: str | None = option(
@@ -172,16 +179,12 @@ class ReadOptions:
         return {"id": self.id, **several}
 
 
-def _runs(*, default: int, auto: bool) -> Any:
-    return option("Number of runs.", "--runs", type=Runs(auto=auto), default=default)
+def _named(help: str, table: str, default: str, without: Sequence[str] = ()) -> Any:
+    """Return an option whose values are the names in a table of the library."""
+    return option(help, type=TableChoice(table, without), default=default)
 
 
-def _kernel(*, without: Sequence[str] = ()) -> Any:
-    return option(
-        "Kernel for kernel silhouettes.",
-        type=TableChoice("geometry.kernel:KERNELS", without=without),
-        default="self-tuning",
-    )
+KERNEL = ("Kernel for kernel silhouettes.", "geometry.kernel:KERNELS", "self-tuning")
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ class CakeOptions:
         "-k",
         "--k",
         "--clusters",
-        type=ClusterNumber(),
+        type=CLUSTERS,
     )
     clusterer: tuple[str, ...] = option(
         "Method of the runs. Repeat it for a mix: runs take the methods in turn.",
@@ -204,7 +207,7 @@ class CakeOptions:
         multiple=True,
         default=("kmeans",),
     )
-    n_runs: int | str = _runs(default=20, auto=True)
+    n_runs: int | str = option("Number of runs.", "--runs", type=RUNS_OR_AUTO, default=20)
     random_state: int = option(
         "The same seed gives the same file.",
         "--seed",
@@ -213,7 +216,7 @@ class CakeOptions:
         default=0,
     )
     resample: float | str | None = option(
-        "Fit each run on a share of the points, or a bootstrap.", type=Resample()
+        "Fit each run on a share of the points, or a bootstrap.", type=RESAMPLE
     )
     left_out: str = option(
         "Points that a resampled run left out: not assigned, or placed by its model.",
@@ -225,41 +228,31 @@ class CakeOptions:
         type=click.Choice(["raise", "drop"]),
         default="raise",
     )
-    fusion: str = option(
+    fusion: str = _named(
         "How the components are combined; refined adds a third, persistence.",
-        type=TableChoice("fusion:FUSIONS"),
-        default="harmonic",
+        "fusion:FUSIONS",
+        "harmonic",
     )
-    geometry: str = option(
-        "What silhouettes compare.",
-        type=TableChoice("geometry.measuring:GEOMETRIES"),
-        default="auto",
-    )
+    geometry: str = _named("What silhouettes compare.", "geometry.measuring:GEOMETRIES", "auto")
     metric: str = option(
         "Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, kmedoids, "
         "leiden and spectral: any that scikit-learn has, or gower.",
         default="euclidean",
     )
-    kernel: str = _kernel()
-    normalization: str = option(
+    kernel: str = _named(*KERNEL)
+    normalization: str = _named(
         "How silhouettes become a component between 0 and 1.",
-        type=TableChoice("geometry.component:NORMALIZATIONS"),
-        default="clip",
+        "geometry.component:NORMALIZATIONS",
+        "clip",
     )
-    agreement: str = option(
-        "When two runs agree on a point.",
-        type=TableChoice("stability:AGREEMENTS"),
-        default="matching",
-    )
+    agreement: str = _named("When two runs agree on a point.", "stability:AGREEMENTS", "matching")
     unassigned: str = option(
         "Runs that do not assign a point: ignored, or counted against it.",
-        type=TableChoice("stability:UNASSIGNED"),
+        type=click.Choice(["disagree", "skip"]),
         default="skip",
     )
-    consensus: str = option(
-        "Which run gives the consensus its labels.",
-        type=TableChoice("consensus:CONSENSUS"),
-        default="medoid",
+    consensus: str = _named(
+        "Which run gives the consensus its labels.", "consensus:CONSENSUS", "medoid"
     )
     n_jobs: int | None = option(
         "Number of threads; default: one per core. It does not change the result.",
@@ -334,8 +327,8 @@ class ProfileOptions(CakeOptions):
     """The same where each number of clusters is tried: points and a fixed number of runs."""
 
     n_clusters: int | range | None = field(default=None, init=False)
-    n_runs: int | str = _runs(default=10, auto=False)
-    kernel: str = _kernel(without=("precomputed",))
+    n_runs: int | str = option("Number of runs.", "--runs", type=RUNS, default=10)
+    kernel: str = _named(*KERNEL, without=("precomputed",))
 
 
 def _audited(typed: Collection[str]) -> tuple[str, ...]:

@@ -15,11 +15,11 @@ import click
 from clustertrust.cli.declaring import argument, flag, option, several
 from clustertrust.cli.kinds import (
     INPUT,
+    NUMBERS,
     OUTPUT,
     STORED,
     TABLE_OR_FOLDER,
     Between,
-    Numbers,
     TableChoice,
     TableOption,
 )
@@ -201,7 +201,7 @@ class ChooseRequest(Request):
 
     data: str = argument(INPUT)
     ks: tuple[int, ...] = option(
-        "Numbers of clusters to try.", "-k", "--k", type=Numbers(), default="2:12"
+        "Numbers of clusters to try.", "-k", "--k", type=NUMBERS, default="2:12"
     )
     out: str | None = _output("Write the table, one row per number; - prints it as CSV.")
     plot: str | None = _output("Draw the profile (.png, .svg, .pdf).")

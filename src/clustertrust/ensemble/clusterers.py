@@ -273,20 +273,17 @@ class _Spectral(Clusterer):
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.
 CLUSTERERS: dict[str, Clusterer] = {
-    own.name: own
-    for own in (
-        _Agglomerative(),
-        _Birch(),
-        _BisectingKMeans(),
-        _Mixture(),
-        _HDBSCAN(),
-        _KMeans(),
-        _RandomKMeans(),
-        _KMedoids(),
-        _Leiden(),
-        _MiniBatchKMeans(),
-        _Spectral(),
-    )
+    "agglomerative": _Agglomerative(),
+    "birch": _Birch(),
+    "bisecting-kmeans": _BisectingKMeans(),
+    "gmm": _Mixture(),
+    "hdbscan": _HDBSCAN(),
+    "kmeans": _KMeans(),
+    "kmeans-random": _RandomKMeans(),
+    "kmedoids": _KMedoids(),
+    "leiden": _Leiden(),
+    "minibatch-kmeans": _MiniBatchKMeans(),
+    "spectral": _Spectral(),
 }
 _OTHER = EstimatorClusterer()
 

@@ -26,7 +26,13 @@ from clustertrust.geometry.sampled import Sampled
 
 # A name is the object with its defaults. A class of your own can be added under a name.
 GEOMETRIES: dict[str, type[Geometry]] = {
-    kind.name: kind for kind in (Auto, Centroid, Exact, Graph, Kernel, Rms, Sampled)
+    "auto": Auto,
+    "centroid": Centroid,
+    "exact": Exact,
+    "graph": Graph,
+    "kernel": Kernel,
+    "rms": Rms,
+    "sampled": Sampled,
 }
 
 
