@@ -103,12 +103,13 @@ def cells_of(
 
 def _needs_points(cake: CAKE) -> list[str]:
     """Return the parameters, with their values, that a graph does not serve."""
+    fusion = as_fusion(cake.fusion)
     serves = {
         "geometry": _along_weights(cake.geometry) is not None,
         "metric": as_metric(cake.metric).is_default,
         "n_clusters": cake.n_clusters is None,
         "clusterer": cake.clusterer in (None, "leiden"),
-        "fusion": not as_fusion(cake.fusion).uses_persistence,
+        "fusion": not (fusion.uses_persistence and fusion.needs_coordinates),
     }
     return [f"{name}={getattr(cake, name)!r}" for name, served in serves.items() if not served]
 

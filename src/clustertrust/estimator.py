@@ -149,10 +149,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
-    fusion : {"harmonic", "product", "refined"} or Fusion
+    fusion : {"harmonic", "product", "refined", "combined"} or Fusion
         How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
-        mean of the first and of persistence (see :mod:`clustertrust.persistence`). It is not in the
-        paper and often ranks better; it needs dense points and the Euclidean metric.
+        mean of the first and of persistence (see :mod:`clustertrust.persistence`); it needs dense
+        points and the Euclidean metric. "combined" is the mean of the first, of persistence and of
+        second opinions of other methods (:class:`~clustertrust.Combined`). These two are not in the
+        paper and mostly rank better.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"} or Geometry
         What a silhouette compares. A name is short for an object of :mod:`clustertrust.geometry`
         with its defaults, such as `Exact()`; the objects have parameters of their own, such as
@@ -209,10 +211,13 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     geometry_method_ : str, its name
     silhouette_mean_, silhouette_std_ : (n,)
     persistence_ : (n,) share of its posterior that the label keeps when each cluster may take its
-        own spread and shape; None unless `fusion="refined"`
+        own spread and shape; None unless `fusion` is "refined" or "combined"
+    second_opinions_ : (n,) share of a few runs of other methods that give the same label; None
+        unless `fusion="combined"`
+    second_choice_ : (n,) the label that most of these runs give, likewise
     standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. It is 0 where the score
-        is 0 whichever run is left out; that does not make the score certain. `persistence_` is
-        held fixed.
+        is 0 whichever run is left out; that does not make the score certain. `persistence_` and
+        `second_opinions_` are held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -411,7 +416,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_new(to_host(X))
         if self.model_.scoring.uses_persistence:
-            check_dense(X)
+            check_dense(X, self.model_.scoring.fusion.name)
         return X, self.model_.encode(place(self.ensemble_.placers, X))
 
     def _score_dask(self, X: Any, what: str) -> Array:

@@ -140,6 +140,7 @@ def _model(stored: ModelFile) -> StoredModel:
         if len(totals.names) != ensemble.n_runs or totals.means.shape[1] != X.shape[1]:
             raise ValueError("its totals are of other runs or columns")
         model = summed_model(totals, ensemble, scoring, match_runs(totals), reference)
+        model = model.with_components(X)
     if len(model.clusters.names[reference]) != len(confidence.label_names):
         raise ValueError("its votes are for other clusters than those of its reference run")
     return StoredModel(params, X, model, confidence, about)

@@ -204,12 +204,12 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
     return Refinement(center, axes, clusters, background, tuple(steps))
 
 
-def check_dense(X: Any) -> None:
-    """Raise for sparse points, known or new."""
+def check_dense(X: Any, fusion: str) -> None:
+    """Raise for sparse points, known or new, of which this fusion needs covariances."""
     if sparse.issparse(X):
         raise ParameterError(
             "fusion",
-            "refined",
+            fusion,
             "takes no sparse data, since it needs covariances",
             "use X.toarray() where that fits, fewer columns (for example "
             "sklearn.decomposition.TruncatedSVD), or {fusion='harmonic'}",

@@ -45,6 +45,8 @@ _PAIRS_ALONE = (
 )
 # Reasons that name a component.
 _WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}
+# Components that no reason names.
+_OTHER_COMPONENTS = ("persistence", "second_opinions")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Explanation:
     agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
         "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
+    second_opinions : share of the runs of other methods that give it this label, likewise
+    second_choice : the label that most of these runs give, likewise
     name : the point's label in the index of the pandas frame; None if that only counts rows
     suggested : the label that the runs suggest instead, for a given labelling; else None
     n_runs : number of runs
@@ -90,6 +94,8 @@ class Explanation:
     weak: str | None
     agreement: str = "matching"
     persistence: float | None = None
+    second_opinions: float | None = None
+    second_choice: Any = None
     name: Any = None
     suggested: Any = None
     n_runs: int = 0
@@ -181,7 +187,16 @@ class Explanation:
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
                 "when each cluster may take its own spread."
             )
+        if self.second_opinions is not None:
+            lines.append(f"Second opinions {self.second_opinions:.3f}: {self._opinions()}")
         return lines
+
+    def _opinions(self) -> str:
+        """Return what the runs of other methods say."""
+        share = f"{self.second_opinions:.0%} of the runs of other methods put it there"
+        if self.second_choice in (None, self.label):
+            return f"{share}."
+        return f"{share}; most put it into {self.second_choice}."
 
     def _between(self) -> str:
         """Return how a boundary arises: by votes that are divided, or by distances alone."""
@@ -225,6 +240,8 @@ class Explanation:
                 " Persistence is weakest: a cluster of another spread or shape explains it better, "
                 "or none does."
             )
+        if self.weak == "second_opinions":
+            sentence += f" Other methods disagree: {self._opinions()}"
         return sentence
 
 
@@ -242,6 +259,8 @@ class Confidence(Record):
         error of 0 does not mean certainty
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
+    second_opinions : (n,) share of the runs of other methods that give the same label, likewise
+    second_choice : (n,) the label that most of these runs give, -1: none; likewise
     labels : (n,) consensus label, -1 where no run has a vote
     label_names : (k,) the name of each label in the reference run
     consensus_strength : (n,) share of the runs voting for the label
@@ -278,6 +297,8 @@ class Confidence(Record):
     agreement: str = "matching"
     unassigned: str = "skip"
     persistence: Annotated[Floats, "f n"] | None = None
+    second_opinions: Annotated[Floats, "f n"] | None = None
+    second_choice: Annotated[Ints, "i n"] | None = None
     # An empty frame of the kind that came in, with its index.
     frame: Any = field(default=None, repr=False)
 
@@ -515,10 +536,11 @@ class Confidence(Record):
             names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
         }
         label, rival = int(self.labels[i]), int(self.rival[i])
-        suggested = -1 if self.suggested is None else int(self.suggested[i])
         components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
         if self.persistence is not None:
             components["persistence"] = float(self.persistence[i])
+        if self.second_opinions is not None:
+            components["second_opinions"] = float(self.second_opinions[i])
         one = slice(i, i + 1)
         parts = (
             self.labels,
@@ -536,6 +558,7 @@ class Confidence(Record):
             **components,
             silhouette_mean=float(self.silhouette_mean[i]),
             silhouette_std=float(self.silhouette_std[i]),
+            second_choice=_named(self.second_choice, i, names),
             votes=votes,
             rival=None if rival < 0 else names[rival],
             margin=float(margins(self.votes[one], self.labels[one], self.rival[one])[0]),
@@ -544,7 +567,7 @@ class Confidence(Record):
             weak=_weakest(reason, components),
             agreement=self.agreement,
             name=self._name(i),
-            suggested=None if suggested < 0 else names[suggested],
+            suggested=_named(self.suggested, i, names),
             n_runs=self.n_runs,
             assigned=assigned,
             unassigned=self.unassigned,
@@ -557,7 +580,12 @@ def _weakest(reason: str, components: dict[str, float]) -> str | None:
     if reason in {"core", "unassigned"}:
         return None
     weakest = min(reversed(components), key=components.__getitem__)
-    return weakest if weakest == "persistence" else _WEAK.get(reason, weakest)
+    return weakest if weakest in _OTHER_COMPONENTS else _WEAK.get(reason, weakest)
+
+
+def _named(labels: Ints | None, i: int, names: Any) -> Any:
+    """Return the name of a point's label; None where there is none."""
+    return None if labels is None or labels[i] < 0 else names[int(labels[i])]
 
 
 def position_of_name(name: Any, rows: pd.Index) -> int:

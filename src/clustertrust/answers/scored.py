@@ -30,6 +30,7 @@ COMPONENTS = {
     "silhouette_mean": False,
     "silhouette_std": False,
     "persistence": True,
+    "second_opinions": True,
     "margin": False,
 }
 

@@ -35,8 +35,8 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.notes import note_on_noise
-from clustertrust.persistence import refine
 from clustertrust.results import frame_of
+from clustertrust.scoring.components import fit_components, fused_parts
 from clustertrust.scoring.settings import Scoring
 
 N_RUNS = 40
@@ -322,10 +322,10 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
     s, nearest = by_run[:, 0], others[:, 0]
     std = np.where(np.isnan(s), np.nan, 0.0)
     g = NORMALIZATIONS[scoring.normalization](s, std)
-    more = (refine(X, labels).persistence(X, labels),) if scoring.uses_persistence else ()
+    parts = fit_components(X, labels, scoring).of(X, labels)
 
     def fuse(c: Floats) -> Floats:
-        return scoring.fusion(c, g, *more)
+        return scoring.fusion(c, g, *fused_parts(parts))
 
     unlabelled = labels < 0
     stability = np.where(unlabelled, np.nan, ballot.stability)
@@ -333,7 +333,7 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
     scores = np.where(ballot.runs > 0, fuse(shares), np.nan)
     _warn_of_missing(unlabelled, scores)
     rival = runner_up(ballot.votes, labels)
-    return ({"persistence": more[0]} if more else {}) | {
+    return parts | {
         "scores": scores,
         "stability": stability,
         "geometry": g,

@@ -26,6 +26,7 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
+from clustertrust.scoring.components import used_components
 from clustertrust.scoring.convergence import CONVERGED
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.model import Model
@@ -198,9 +199,9 @@ class ConvergenceDisplay(ConfidenceDisplay):
                 "confidence is an Audit: its scores compare runs with the given labels, not with "
                 "each other, and are not followed run by run; audit again with another n_runs."
             )
-        if scoring.uses_persistence:
+        if used_components(scoring):
             raise ValueError(
-                f"fusion={scoring.fusion.name!r}: persistence depends on the consensus of all runs "
+                f"fusion={scoring.fusion.name!r} depends on the consensus of all runs "
                 "and is not followed run by run; score with fusion='harmonic' to see how stability "
                 "and geometry settle."
             )

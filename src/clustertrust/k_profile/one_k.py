@@ -10,6 +10,7 @@ import numpy as np
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
+from clustertrust.scoring.components import fused_parts
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
@@ -34,10 +35,12 @@ class Row(NamedTuple):
     partition: Ints
 
 
-def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
+def _means_without_each_run(
+    model: Model, s: Floats, parts: tuple[Floats, ...]
+) -> Iterator[list[float]]:
     """Yield mean score, stability and geometry without run 0, without run 1, ….
 
-    No run is fitted or matched again. Persistence p, if the score uses it, is held fixed.
+    No run is fitted or matched again. Other components are held fixed.
     """
     cells = model.cells
     by_cell, of = model.stability(cells.rows), cells.cell_of
@@ -47,7 +50,7 @@ def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterat
         agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]
         c = np.divide(agreed, left, out=np.full(len(left), np.nan), where=left > 0)[of]
         g = normalize(*mean_and_std(np.delete(s, r, axis=1)))
-        yield [mean_score(values) for values in (fuse(c, g, *(() if p is None else (p,))), c, g)]
+        yield [mean_score(values) for values in (fuse(c, g, *parts), c, g)]
 
 
 def _jackknife(without: Floats) -> Floats:
@@ -62,10 +65,11 @@ def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
     model = build_seeded(X, settings, seeds)
     silhouettes = model.silhouettes()
-    scored = model.confidence(model.training_fields(X, silhouettes))
+    fields = model.training_fields(X, silhouettes)
+    scored = model.confidence(fields)
     s = model.component(silhouettes[0], model.cells.rows[model.cells.cell_of])[0]
     best = int(np.argmax([mean_score(run) for run in s.T]))
-    without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
+    without = np.array(list(_means_without_each_run(model, s, fused_parts(fields))))
     parts = {"score": scored.scores, "stability": scored.stability, "geometry": scored.geometry}
     columns: dict[str, Any] = {f"mean_{name}": mean_score(part) for name, part in parts.items()}
     for name, error in zip(parts, _jackknife(without), strict=True):

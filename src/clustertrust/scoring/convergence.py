@@ -71,8 +71,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             runs += batch
         if len(runs) >= 2:
             ensemble = assemble(runs)
-            model = match_ensemble(ensemble, scoring)
-            model = model.refined(X) if scoring.uses_persistence else model
+            model = match_ensemble(ensemble, scoring).with_components(X)
             scored = model.training_fields(X, (s, nearest), quiet=True)
             error = relative_error(scored["scores"], scored["standard_errors"])
             if error <= CONVERGED or tried >= MOST_RUNS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,13 @@ from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.geometry.measuring import measure, sampling_error, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, match_runs
-from clustertrust.persistence import Refinement, refine
 from clustertrust.results import Confidence
+from clustertrust.scoring.components import (
+    Components,
+    fit_components,
+    fused_parts,
+    used_components,
+)
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
@@ -47,7 +52,7 @@ class Model:
     reference : the run that gives the consensus its labels
     geometry : what silhouettes compare, never `auto`; None if all silhouettes are known
     dissimilarity : distances of points to clusters; None if all silhouettes are known
-    refinement : mixtures for persistence, if the fusion uses it and some point has a label
+    components : what the fusion takes beside c and S̃
     """
 
     scoring: Scoring
@@ -57,7 +62,7 @@ class Model:
     reference: int
     geometry: Geometry | None = None
     dissimilarity: Dissimilarity | None = None
-    refinement: Refinement | None = None
+    components: Components = field(default_factory=Components)
 
     @property
     def cells(self) -> Cells:
@@ -85,21 +90,19 @@ class Model:
         mean, std = mean_and_std(s)
         return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
 
-    def refined(self, X: Any) -> Model:
-        """Return the model with mixtures for persistence, fitted to the training points X."""
-        cells = self.cells
-        labels = self.votes(cells.rows).labels[cells.cell_of]
-        return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
+    def with_components(self, X: Any) -> Model:
+        """Return the model with what the fusion takes beside c and S̃, fitted to training points X.
 
-    def persistence(self, X: Any, labels: Ints) -> Floats | None:
-        """Return the persistence of points with these labels; None if the score does not use it."""
-        if not self.scoring.uses_persistence:
-            return None
-        return (
-            np.zeros(len(labels))
-            if self.refinement is None
-            else self.refinement.persistence(X, labels)
-        )
+        X are the points that the labels of the ensemble belong to: all, or those of a sample.
+        """
+        if not used_components(self.scoring):
+            return self
+        rows = self.encode(self.ensemble.labels)
+        of, first = backend().meet(rows)
+        labels = self.votes(rows[first]).labels[of]
+        # The first seed makes second opinions follow from `random_state`, as the runs do.
+        seed = (self.ensemble.seeds or (None,))[0]
+        return replace(self, components=fit_components(X, labels, self.scoring, seed))
 
     def encode(self, labels: Ints) -> Ints:
         """Turn labels of the runs (n, R) into clusters (n, R); -1 for an unknown label."""
@@ -126,8 +129,8 @@ class Model:
     def score(self, X: Any, rows: Ints) -> Floats:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""
         *_, g = self.component(self.silhouettes(rows, X)[0], rows)
-        p = self.persistence(X, self.votes(rows).labels)
-        return self.scoring.fusion(self.stability(rows).c, g, *(() if p is None else (p,)))
+        parts = self.components.of(X, self.votes(rows).labels)
+        return self.scoring.fusion(self.stability(rows).c, g, *fused_parts(parts))
 
     def training_fields(
         self,
@@ -195,14 +198,14 @@ class Model:
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
-        p = self.persistence(X, votes.labels[of])
-        return ({} if p is None else {"persistence": p}) | {
-            "scores": self.scoring.fusion(c, g, *(() if p is None else (p,))),
+        parts = self.components.of(X, votes.labels[of])
+        return parts | {
+            "scores": self.scoring.fusion(c, g, *fused_parts(parts)),
             "stability": c,
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, self.scoring, p),
+            "standard_errors": standard_errors(of, by_cell, s, self.scoring, fused_parts(parts)),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],
@@ -242,8 +245,7 @@ def with_geometry(model: Model, X: Any) -> Model:
     geometry, dissimilarity = measure(
         X, model.ensemble, model.cells, scoring.geometry, scoring.compute
     )
-    model = replace(model, geometry=geometry, dissimilarity=dissimilarity)
-    return model.refined(X) if scoring.uses_persistence else model
+    return replace(model, geometry=geometry, dissimilarity=dissimilarity).with_components(X)
 
 
 def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
 from clustertrust.ensemble.recipe import Recipe, draw_seeds
 from clustertrust.files.sources import Block
-from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
 from clustertrust.matching import Matchings, match_runs
 from clustertrust.results import Confidence
@@ -51,10 +50,12 @@ class BlockScorer:
     model: Model
     placers: list[Any] | None
 
-    # Persistence needs all points at once.
-    fields: ClassVar[dict[str, str]] = {
-        name: dtype for name, dtype in FIELDS.items() if name != "persistence"
-    }
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields that it returns, with their types."""
+        none = self.model.components.of(np.empty((0, 0)), np.empty(0, dtype=np.int64))
+        unused = {"persistence", "second_opinions", "second_choice"} - none.keys()
+        return {name: dtype for name, dtype in FIELDS.items() if name not in unused}
 
     def __call__(self, block: Block) -> Arrays:
         """Return the fields of `Confidence` for the points of a block."""
@@ -125,12 +126,10 @@ def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
     """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
-    fusions = sorted(name for name, kind in FUSIONS.items() if not kind.uses_persistence)
     checks = {
         "geometry": (geometry.name, geometry.in_blocks, sorted(by_name)),
         "metric": (metric.given, metric.is_euclidean, ["euclidean"]),
         "consensus": (scoring.consensus, scoring.consensus == "medoid", ["medoid"]),
-        "fusion": (scoring.fusion.name, not scoring.uses_persistence, fusions),
     }
     for name, (value, is_possible, possible) in checks.items():
         if not is_possible:
@@ -160,7 +159,8 @@ def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
     """Fit the model of a table that is read in blocks, without scoring its rows."""
     scoring = check_streaming(reader, settings.scoring)
     built = build_stream(reader, settings.recipe)
-    return Streamed(built, model_of(built.totals, built.ensemble, scoring))
+    model = model_of(built.totals, built.ensemble, scoring).with_components(built.sample.X)
+    return Streamed(built, model)
 
 
 def collect(streamed: Streamed, reader: BlockReader) -> Confidence:
