@@ -126,7 +126,7 @@ class Combined(Fusion):
     uses_opinions = True
     needs_coordinates = False
 
-    def __init__(self, methods: Sequence[Any] | None = None, n_runs: int = 5) -> None:
+    def __init__(self, methods: Sequence[Any] | None = None, n_runs: int = 4) -> None:
         self.methods = methods
         self.n_runs = n_runs
 

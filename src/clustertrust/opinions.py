@@ -116,7 +116,7 @@ def gather_opinions(
     labels: Ints,
     *,
     methods: Sequence[Any] | None = None,
-    n_runs: int = 5,
+    n_runs: int = 4,
     metric: Metric = EUCLIDEAN,
     seed: int = 0,
     n_jobs: int | None = None,

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
@@ -31,7 +32,7 @@ from clustertrust._mixtures import (
     memberships,
     row_blocks,
 )
-from clustertrust._parallel import one_thread
+from clustertrust._parallel import map_blocks, one_thread
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import MOST, check_count, check_matrix, check_same_length
 from clustertrust.ensemble.labels import read_labels
@@ -42,6 +43,8 @@ __all__ = ["persistence"]
 STEPS = 5
 # Largest share of typical cluster members that may be taken for noise
 MISTAKEN = 0.05
+# Points that the mixture is fitted to.
+MOST_POINTS, FEWEST_POINTS = 50_000, 20
 # Least variance within clusters, as a share of the data's: it keeps all that follows finite
 FLAT = 1e-12
 
@@ -72,22 +75,27 @@ class Refinement:
     background: float
     steps: tuple[Step, ...]
 
-    def persistence(self, X: Any, labels: Ints) -> Floats:
+    def persistence(self, X: Any, labels: Ints, threads: int = 1) -> Floats:
         """Return the mean posterior of the own label over the steps: (n,).
 
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
-        kept = np.zeros(len(own))
+
+        def of_rows(rows: slice) -> Floats:
+            Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
+            points = PointsByDifference(Z)
+            some = np.flatnonzero(own[rows] >= 0)
+            kept = np.zeros(len(Z))
+            for components, noise in self.steps:
+                posterior = _posterior(_log_joint(components, points), self.background, noise)
+                kept[some] += posterior[own[rows][some], some]
+            return np.minimum(kept / len(self.steps), 1.0)
+
+        some_rows = row_blocks(len(own), self.axes.shape[0], len(self.clusters))
         with one_thread():
-            for rows in row_blocks(len(own), self.axes.shape[0], len(self.clusters)):
-                Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
-                points = PointsByDifference(Z)
-                some = np.flatnonzero(own[rows] >= 0)
-                for components, noise in self.steps:
-                    posterior = _posterior(_log_joint(components, points), self.background, noise)
-                    kept[rows.start + some] += posterior[own[rows][some], some]
-        return np.minimum(kept / len(self.steps), 1.0)
+            parts = list(map_blocks(of_rows, some_rows, threads))
+        return np.concatenate([np.empty(0), *parts])
 
 
 def _positions(clusters: Ints, labels: Ints) -> Ints:
@@ -171,13 +179,25 @@ def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     return center, axes[:, kept] / (reach * np.sqrt(squares[kept].mean() / n))
 
 
+def _draw(labels: Ints) -> Ints:
+    """Return positions of `MOST_POINTS` points, and of some of each cluster, however small."""
+    order = np.random.default_rng(0).permutation(len(labels))
+    of_cluster = pd.Series(labels[order]).groupby(labels[order]).cumcount().to_numpy()
+    return np.sort(order[(np.arange(len(order)) < MOST_POINTS) | (of_cluster < FEWEST_POINTS)])
+
+
 def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN) -> Refinement:
     """Start a Gaussian mixture at the clusters of `labels` (n,) and take EM steps.
+
+    Of more than `MOST_POINTS` points, so many are drawn: a few covariances need no more.
 
     O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one
     point is of one. `mistaken` bounds the background: 0 leaves it out, 1 lets it grow as the
     likelihood wants.
     """
+    if len(labels) > MOST_POINTS:
+        drawn = _draw(labels)
+        X, labels = X[drawn], labels[drawn]
     with one_thread():
         center, axes = _principal_axes(X)
         Z = (X - center) @ axes

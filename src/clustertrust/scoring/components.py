@@ -23,11 +23,13 @@ class Components:
     used : names of those that the fusion takes
     refinement : mixtures for persistence; None where it is not used, or no point has a label
     opinions : runs of other methods, likewise
+    threads : that work on blocks of points
     """
 
     used: tuple[str, ...] = ()
     refinement: Refinement | None = None
     opinions: Opinions | None = None
+    threads: int = 1
 
     def of(self, X: Any, labels: Ints) -> dict[str, Any]:
         """Return the fields of `Confidence` that they are, for points with these labels."""
@@ -35,7 +37,7 @@ class Components:
         parts: dict[str, Any] = {}
         if "persistence" in self.used:
             by = self.refinement
-            parts["persistence"] = none if by is None else by.persistence(X, labels)
+            parts["persistence"] = none if by is None else by.persistence(X, labels, self.threads)
         if "second_opinions" in self.used:
             asked = self.opinions
             share, choice = (none, labels) if asked is None else asked.of(X, labels)
@@ -73,4 +75,4 @@ def fit_components(X: Any, labels: Ints, scoring: Scoring, seed: int | None = 0)
             seed=seed or 0,
             n_jobs=scoring.compute.n_jobs,
         )
-    return Components(used, refinement, opinions)
+    return Components(used, refinement, opinions, scoring.compute.threads)
