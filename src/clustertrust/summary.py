@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from clustertrust.results import Confidence
 
 QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
-AMBIGUOUS = 5  # points listed
-BINS = 10_000  # for the quantiles of scores that come in blocks
+# Points listed.
+AMBIGUOUS = 5
+# For the quantiles of scores that come in blocks.
+BINS = 10_000
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,11 @@ def summary_of(
     *,
     threshold: float | None = None,
     points: int = AMBIGUOUS,
-    fitted: bool | None = None,
     notes: tuple[str | Message, ...] = (),
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
-    Its index names the points. `fitted`: the threshold is half of the median score; None: if it is
-    not given. `notes` come before those on the table.
+    Its index names the points. `notes` come before those on the table.
     """
     scores = table["score"].to_numpy(np.float64)
     limit = threshold_or_first(threshold, scores)
@@ -93,9 +93,18 @@ def summary_of(
         _by_reason(table["reason"]),
         _ambiguous(table, check_count("points", points, at_least=0)),
         limit,
-        threshold is None if fitted is None else fitted,
+        threshold is None,
         (*notes, *notes_on(table)),
     )
+
+
+def summary_of_confidence(
+    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
+) -> Summary:
+    """Summarise a record of scores, whatever the data were."""
+    table = pd.DataFrame(confidence.to_columns(threshold), index=confidence.row_names())
+    notes = note_on_noise(confidence.ensemble.noise)
+    return summary_of(table, threshold=threshold, points=points, notes=notes)
 
 
 def summarize(
@@ -104,58 +113,23 @@ def summarize(
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), confidence.n_clusters
-    notes = note_on_noise(confidence.ensemble.noise)
-    table = _table(confidence, threshold)
-    found = summary_of(table, threshold=threshold, points=points, notes=notes)
-    return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
+    summary = summary_of_confidence(confidence, threshold=threshold, points=points)
+    return summary.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 
 
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
     """Return the numbers of points, clusters and runs, and the geometry, as text."""
     counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
-    return f"{points} points, {counted}, {_runs_text(ensemble)}, {geometry} silhouettes"
+    return f"{points} points, {counted}, {runs_of(ensemble)}, {geometry} silhouettes"
 
 
-def runs_of(confidence: Confidence) -> str:
+def runs_of(ensemble: Ensemble) -> str:
     """Return the number of runs as text, with their numbers of clusters if these differ."""
-    return _runs_text(confidence.ensemble)
-
-
-def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
     # Of an audit the first is the given labelling, no run of ours.
     n_given = sum(run.method == "given" for run in ensemble.runs or ())
     return f"{ensemble.n_runs - n_given} runs{differ}"
-
-
-def quantiles(confidence: Confidence) -> pd.Series:
-    """Return minimum, quartiles and maximum of the scores, without NaN."""
-    return _quantiles(confidence.scores)
-
-
-def by_cluster(confidence: Confidence, *, threshold: float | None = None) -> pd.DataFrame:
-    """Return one row per consensus cluster.
-
-    It holds the size, the mean score, and the share of points with a score up to `threshold`.
-    """
-    table = _table(confidence, threshold)
-    return _by_cluster(table, threshold_or_first(threshold, table["score"]))
-
-
-def by_reason(confidence: Confidence, *, threshold: float | None = None) -> pd.Series:
-    """Count points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
-
-    Reasons that no point has are left out.
-    """
-    return _by_reason(pd.Series(confidence.reasons(threshold)))
-
-
-def ambiguous_points(
-    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
-) -> pd.DataFrame:
-    """Return the points with the lowest scores, lowest first; ties by the lower stability."""
-    return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
@@ -164,13 +138,6 @@ def not_kept(scores: Any, threshold: float) -> Any:
     Points without a score are neither kept nor counted.
     """
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
-
-
-def _table(confidence: Confidence, threshold: float | None) -> pd.DataFrame:
-    """Return the columns of `to_frame` as a pandas frame, whatever the data were."""
-    table = pd.DataFrame(confidence.to_columns(threshold))
-    table.index = confidence.row_names()
-    return table
 
 
 def _quantiles(scores: Floats) -> pd.Series:
