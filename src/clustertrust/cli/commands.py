@@ -45,8 +45,6 @@ def score(request: ScoreRequest) -> None:
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
     """
-    inputs = {"DATA": request.data, "--labels": request.labels, "--plan": request.columns.plan}
-    request = request.checked(inputs, "out", "report", "plot", "model", "save_plan")
     _check_labels(request)
     import sklearn
 
@@ -118,7 +116,6 @@ def predict(request: PredictRequest) -> None:
     Columns are read, encoded and scaled, and missing values filled in, as they were for the fit. A
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
-    request = request.checked({"DATA": request.data, "MODEL": request.model}, "out")
     planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
     refused = [name for name in planned if name in request.typed]
     if refused:
@@ -147,7 +144,6 @@ def report(request: ReportRequest) -> None:
     Rows are matched by name if --id says which column of the data has the names, otherwise by
     position.
     """
-    request = request.checked({"SCORES": request.scores, "--data": request.data}, "out")
     if request.to_stdout:
         raise click.UsageError("--out -: a page is a file; name it.")
     check_suffix("--out", request.paths["--out"], PAGES)
@@ -178,8 +174,6 @@ def choose_k(request: ChooseRequest) -> None:
     of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
     prints.
     """
-    inputs = {"DATA": request.data, "--plan": request.columns.plan}
-    request = request.checked(inputs, "out", "plot", "save_plan")
     from clustertrust.cli import choosing
     from clustertrust.cli.checks import check_tools
     from clustertrust.cli.squares import for_distances, for_gower
@@ -222,8 +216,6 @@ def ask(request: AskRequest) -> None:
     the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
     Columns are used as `clustertrust score` used them, if its plan is beside SCORES.
     """
-    answers = {f"--answers {path}": path for path in request.answers}
-    request = request.checked({"DATA": request.data, "SCORES": request.scores, **answers}, "out")
     if request.n_random is not None and request.n_random > request.n:
         raise click.UsageError(f"--random {request.n_random} is more than --n {request.n}.")
     from clustertrust.cli import answering
@@ -250,8 +242,6 @@ def decide(request: DecideRequest) -> None:
     answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
     `clustertrust score` used them, if its plan is beside SCORES.
     """
-    answers = {f"ANSWERS {path}": path for path in request.answers}
-    request = request.checked({"SCORES": request.scores, **answers}, "out", "report")
     if request.all_rows and request.out is None:
         raise click.UsageError("--all-rows is about the table that is written; add --out.")
     if request.force and not request.drawn:

@@ -45,14 +45,15 @@ def argument(type: click.ParamType[Any], **settings: Any) -> Any:
 def takes(record: type) -> Callable[[Callable[[Any], None]], Callable[..., Any]]:
     """Give a command the options of a record, and pass it this record alone.
 
-    The field `typed` of the record holds the names of the parameters that the user typed.
+    The field `typed` of the record holds the names of the parameters that the user typed; its
+    method `checked` returns the record that the command gets.
     """
 
     def decorate(command: Callable[[Any], None]) -> Callable[..., Any]:
         def with_record(**values: Any) -> None:
             context = click.get_current_context()
             typed = (name for name in values if context.get_parameter_source(name) not in DEFAULTS)
-            command(_filled(record, values | {"typed": frozenset(typed)}))
+            command(_filled(record, values | {"typed": frozenset(typed)}).checked())
 
         with_record.__name__, with_record.__doc__ = command.__name__, command.__doc__
         debug_option(with_record)

@@ -55,13 +55,13 @@ def score_given(
         why = "one labelling is audited" if is_one else "nothing is clustered"
         options = ", ".join(current_wording()(name, None) for name in refused)
         raise click.UsageError(f"With --labels {why}; leave out {options}.")
-    X, how = points.X, method.auditing(typed) if is_one else method.scoring()
+    X, params = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:
-        X, how = graph.X, how | {"geometry": graph.geometry}
-    given = Ensemble.from_labels(runs, noise=request.noise_rule)
+        X, params = graph.X, params | {"geometry": graph.geometry}
+    labels = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
-        return audit(X, given, **how, verbose=is_interactive())
-    return confidence(X, given, **how)
+        return audit(X, labels, **params, verbose=is_interactive())
+    return confidence(X, labels, **params)
 
 
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:

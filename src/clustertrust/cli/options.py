@@ -133,9 +133,9 @@ class ReadOptions:
     def changes(self) -> list[str]:
         """Return the given options that choose columns or change their values."""
         names = ("use", "drop", "keep", "category", "impute", "plan", "drop_missing", "standardize")
-        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
-        given["--scale"] = self.scale not in ("auto", "none")
-        return [option for option, value in given.items() if value]
+        options = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        options["--scale"] = self.scale not in ("auto", "none")
+        return [option for option, value in options.items() if value]
 
     def chooses(self) -> bool:
         """Return whether anything was said about columns that one look could not find out."""
@@ -289,7 +289,7 @@ class CakeOptions:
     def auditing(self, typed: Collection[str]) -> dict[str, Any]:
         """Return the parameters of `audit`; those with another default there only if `typed`."""
         params = self.building() | self.scoring()
-        return {name: params[name] for name in params if name in _audited(typed)}
+        return {name: params[name] for name in params if name in audited(typed)}
 
     def building(self, checkpoint: str | None = None) -> dict[str, Any]:
         """Return the parameters that make the runs."""
@@ -317,9 +317,10 @@ class CakeOptions:
             values |= {"n_clusters": None, "vary": {"n_clusters": list(values["n_clusters"])}}
         return values
 
-    def described_audit(self, typed: Collection[str]) -> dict[str, Any]:
-        """Return the options of an audit by name, as they were typed."""
-        return self.described(_audited(typed))
+    def settings(self, names: Collection[str]) -> dict[str, Any]:
+        """Return the same without those that are unset, or only say where work is done."""
+        values = self.described(names).items()
+        return {name: value for name, value in values if value is not None and name not in WHERE}
 
 
 @dataclass(frozen=True)
@@ -331,7 +332,7 @@ class ProfileOptions(CakeOptions):
     kernel: str = _named(*KERNEL, without=("precomputed",))
 
 
-def _audited(typed: Collection[str]) -> tuple[str, ...]:
+def audited(typed: Collection[str]) -> tuple[str, ...]:
     """Return the options of an audit; those with another default there only if they are typed."""
     always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
     return (*always, *(name for name in ("clusterer", "n_runs", "normalization") if name in typed))
@@ -340,10 +341,12 @@ def _audited(typed: Collection[str]) -> tuple[str, ...]:
 METHOD = tuple(part.name for part in fields(CakeOptions))
 # The options that make the runs come first.
 BUILDING, SCORING = METHOD[: METHOD.index("fusion")], METHOD[METHOD.index("fusion") :]
-AUDITING = ("clusterer", "n_runs", "random_state")  # those of BUILDING that an audit has too
+# Those of BUILDING that an audit has too.
+AUDITING = ("clusterer", "n_runs", "random_state")
 # Parameters of scoring that an audit does not have.
 NOT_AUDITING = ("agreement", "unassigned", "consensus")
-WHERE = ("n_jobs", "device")  # say where work is done, not what is done
+# These say where work is done, not what is done.
+WHERE = ("n_jobs", "device")
 
 HEADINGS = {
     "How points are clustered": BUILDING,

@@ -62,6 +62,22 @@ def _count(help: str, *names: str, least: int = 1, metavar: str = "N", **setting
     return option(help, *names, type=click.IntRange(min=least), metavar=metavar, **settings)
 
 
+def _files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files to write and those to read, by what is typed for them."""
+    written: dict[str, str] = {}
+    read: dict[str, str] = {}
+    for param in context.command.params:
+        value = context.params.get(param.name or "")
+        if param.type is OUTPUT and value is not None:
+            written[param.opts[0]] = value
+        elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
+            is_option = isinstance(param, click.Option)
+            typed = param.opts[0] if is_option else param.human_readable_name
+            several = isinstance(value, tuple)
+            read |= {f"{typed} {path}": path for path in value} if several else {typed: value}
+    return written, read
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """The request to a command that reads a table.
@@ -77,7 +93,8 @@ class Request:
     paths: Mapping[str, Path] = field(default_factory=dict)
     columns: ReadOptions = field(default_factory=ReadOptions)
 
-    if TYPE_CHECKING:  # commands declare them where their help lists them
+    # Commands declare them where their help lists them.
+    if TYPE_CHECKING:
         out: str | None = None
 
     @property
@@ -85,13 +102,9 @@ class Request:
         """Whether the table of results is printed."""
         return self.out == "-"
 
-    def checked(self, inputs: Mapping[str, str | None], *outputs: str) -> Self:
-        """Return the request with the paths of its outputs; raise for what cannot be done.
-
-        `inputs` are the files that are read, by what is typed for them; `outputs` are parameters.
-        """
-        written = {f"--{name.replace('_', '-')}": getattr(self, name) for name in outputs}
-        paths = check_outputs(written, inputs)
+    def checked(self) -> Self:
+        """Return the request with the paths of its outputs; raise for what cannot be done."""
+        paths = check_outputs(*_files(click.get_current_context()))
         self.columns.check()
         if self.to_stdout and getattr(self, "as_json", False):
             raise click.UsageError(
