@@ -123,7 +123,8 @@ def _model(stored: ModelFile) -> StoredModel:
     totals = stored.totals
     scoring = Scoring.from_params(params)
     method, ensemble = confidence.geometry_method, confidence.ensemble
-    if scoring.geometry.name != method:  # what "auto" chose
+    # What "auto" chose.
+    if scoring.geometry.name != method:
         scoring = replace(scoring, geometry=as_geometry(method, scoring.geometry.used_metric))
     if isinstance(X, np.ndarray) and not scoring.geometry.is_mixed:
         check_finite("data", X)
