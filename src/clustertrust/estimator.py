@@ -52,13 +52,6 @@ RESULTS = tuple(
     f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
 )
 
-# Checks of scikit-learn that CAKE does not pass, with the reason for each.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {}
-# The same with metric="precomputed".
-EXPECTED_FAILED_CHECKS_ON_DISTANCES = {
-    "check_clustering": "it gives points (50, 2), whatever the pairwise tag says",
-}
-
 
 def confidence(
     X: Any,

@@ -18,7 +18,7 @@ from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
-from clustertrust.reasons import REASONS, above, threshold_or_first
+from clustertrust.reasons import above, threshold_or_first
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
@@ -89,8 +89,8 @@ def summary_of(
     limit = threshold_or_first(threshold, scores)
     return Summary(
         _quantiles(scores),
-        _by_cluster(table, limit),
-        _by_reason(table["reason"]),
+        _means(_sums(table, limit), limit),
+        _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
         limit,
         threshold is None,
@@ -150,18 +150,28 @@ def _quantiles(scores: Floats) -> pd.Series:
     return pd.Series(values, index=list(QUANTILE_NAMES), name="score")
 
 
-def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    groups = table.groupby("label", sort=True, dropna=False)
-    dropped = groups["score"].apply(lambda score: float(not_kept(score, threshold).mean()))
+def _sums(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Return sums over the points of each cluster, from which `_means` makes a table."""
+    averaged = _averaged(table)
+    # A point that only one run assigns has a silhouette but no score, so each column has its own
+    # count.
+    counts = {f"known {name}": table[name].notna().astype(float) for name in averaged}
+    dropped = not_kept(table["score"], threshold).astype(float)
+    counted = table.assign(points=1, dropped=dropped, **counts).groupby("label", dropna=False)
+    return counted[["points", *averaged, *counts, "dropped"]].sum()
+
+
+def _means(sums: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Return size, means and the share of points that are not kept, one row per cluster."""
     return pd.DataFrame(
-        {"points": groups.size()}
-        | {f"mean {name}": groups[name].mean() for name in _averaged(table)}
-        | {f"up to {threshold:g}": dropped}
+        {"points": sums["points"].astype(int)}
+        | {f"mean {name}": sums[name] / sums[f"known {name}"] for name in _averaged(sums)}
+        | {f"up to {threshold:g}": sums["dropped"] / sums["points"]}
     )
 
 
-def _by_reason(reasons: pd.Series) -> pd.Series:
-    counts = reasons.value_counts(sort=False)
+def _present(counts: pd.Series) -> pd.Series:
+    """Return the counts of reasons that some point has."""
     return counts[counts > 0].rename("points").rename_axis("reason")
 
 
@@ -187,7 +197,7 @@ class Tally:
     threshold: float
     bins: Ints = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
-    reasons: Ints = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
+    reasons: pd.Series | None = None
     worst: pd.DataFrame | None = None
     stable: int = 0
     rows: int = 0
@@ -195,48 +205,34 @@ class Tally:
     fitted: bool = False
 
     def add(self, table: pd.DataFrame) -> None:
-        """Add a block of results, indexed by their ids, without the rows that were left out."""
+        """Add a block of results, indexed by their ids; rows that were left out have no label."""
+        scored = table[table["label"].notna()]
         self.rows += len(table)
-        self.left_out += int(table["label"].isna().sum())
-        has_score = table["score"].notna()
-        self.bins += np.bincount(
-            (table.loc[has_score, "score"] * BINS).round().astype(int), minlength=BINS + 1
-        )
-        self.stable += int(is_stable(table["stability"]).sum())
-        dropped = not_kept(table["score"], self.threshold).astype(float)
-        # A point that only one run assigns has a silhouette but no score, so each column has its
-        # own count.
-        parts = _averaged(table)
-        counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
-        counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
-        sums = counted[["points", *parts, *counts, "dropped"]].sum()
-        self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
-        scored = table.loc[table["label"].notna(), "reason"].cat.codes
-        self.reasons += np.bincount(scored, minlength=len(REASONS))
-        worst = _ambiguous(table, AMBIGUOUS)
-        self.worst = (
-            worst if self.worst is None else _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
-        )
+        self.left_out += len(table) - len(scored)
+        scores = scored["score"].dropna()
+        self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
+        self.stable += int(is_stable(scored["stability"]).sum())
+        sums, counts = _sums(scored, self.threshold), scored["reason"].value_counts(sort=False)
+        worst = _ambiguous(scored, AMBIGUOUS)
+        if self.clusters is not None and self.reasons is not None and self.worst is not None:
+            sums, counts = self.clusters.add(sums, fill_value=0), self.reasons.add(counts)
+            worst = _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
+        self.clusters, self.reasons, self.worst = sums, counts, worst
 
     def summary(self) -> Summary:
         """Return the summary so far; quantiles are exact to the width of a bin."""
         assert self.clusters is not None
+        assert self.reasons is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
-        wanted = {
-            name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()
-        }
-        values = {name: np.searchsorted(shares, share) / BINS for name, share in wanted.items()}
-        quantiles = pd.Series(
-            values if self.bins.any() else dict.fromkeys(wanted, np.nan), name="score"
+        wanted = np.clip(list(QUANTILE_NAMES.values()), 1e-12, 1.0 - 1e-12)
+        values = np.searchsorted(shares, wanted) / BINS if self.bins.any() else np.nan
+        return Summary(
+            pd.Series(values, index=list(QUANTILE_NAMES), name="score"),
+            _means(self.clusters, self.threshold),
+            _present(self.reasons),
+            self.worst,
+            self.threshold,
+            self.fitted,
+            note_on_runs(self.stable, int(self.clusters["known stability"].sum())),
         )
-        sums = self.clusters
-        means = pd.DataFrame({"points": sums["points"].astype(int)})
-        means = means.assign(
-            **{f"mean {name}": sums[name] / sums[f"known {name}"] for name in _averaged(sums)}
-        )
-        means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
-        reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
-        shown = reasons[reasons > 0]
-        notes = note_on_runs(self.stable, int(sums["known stability"].sum()))
-        return Summary(quantiles, means, shown, self.worst, self.threshold, self.fitted, notes)

@@ -97,7 +97,8 @@ def decide_rows(request: DecideRequest) -> None:
         request.answers, file, request.kind, drawn=request.drawn, force=request.force
     )
     decision = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
-    written = _kept_rows(_decided(file, decision), request.all_rows)
+    decided = _decided(file, decision)
+    written = decided if request.all_rows else decided[decided["kept"]].drop(columns="kept")
     with staged(request.paths) as drafts:
         if "--out" in drafts:
             write_table(written, drafts["--out"], dialect=file.dialect)
@@ -210,10 +211,6 @@ def _decided(file: ScoredFile, decision: Decision) -> pd.DataFrame:
     added = result.drop(columns=["label", "answer"]).assign(answer=result["answer"])
     taken = {name: f"{name}_input" for name in added if name in out}
     return pd.concat([out.rename(columns=taken), added], axis=1)
-
-
-def _kept_rows(table: pd.DataFrame, all_rows: bool) -> pd.DataFrame:
-    return table if all_rows else table[table["kept"]].drop(columns="kept")
 
 
 def _by_cluster(decision: Decision) -> str:

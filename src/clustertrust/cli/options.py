@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from clustertrust.cli.declaring import flag, option, several
+from clustertrust.cli.declaring import flag, one_of, option, several
 from clustertrust.cli.kinds import (
     CLUSTERS,
     RESAMPLE,
@@ -60,16 +60,14 @@ class ReadOptions:
     category: tuple[str, ...] = several(
         "Columns of numbers that are codes, to use as categories.", "COL"
     )
-    scale: str = option(
+    scale: str = one_of(
         "How columns are made comparable; auto: only where their ranges differ fivefold.",
-        type=click.Choice(["auto", "none", "standard", "robust", "minmax"]),
-        default="auto",
+        ["auto", "none", "standard", "robust", "minmax"],
     )
     standardize: bool = flag("The same as --scale standard.")
-    encode: str = option(
+    encode: str = one_of(
         "Categories: one column each where there are up to 50, all of them, or left out.",
-        type=click.Choice(["auto", "onehot", "drop"]),
-        default="auto",
+        ["auto", "onehot", "drop"],
     )
     na: tuple[str, ...] = several(
         "More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.", "TEXT"
@@ -218,16 +216,11 @@ class CakeOptions:
     resample: float | str | None = option(
         "Fit each run on a share of the points, or a bootstrap.", type=RESAMPLE
     )
-    left_out: str = option(
+    left_out: str = one_of(
         "Points that a resampled run left out: not assigned, or placed by its model.",
-        type=click.Choice(["skip", "predict"]),
-        default="skip",
+        ["skip", "predict"],
     )
-    on_failure: str = option(
-        "Whether a failing run stops the work.",
-        type=click.Choice(["raise", "drop"]),
-        default="raise",
-    )
+    on_failure: str = one_of("Whether a failing run stops the work.", ["raise", "drop"])
     fusion: str = _named(
         "How the components are combined; refined adds a third, persistence.",
         "fusion:FUSIONS",
@@ -260,10 +253,9 @@ class CakeOptions:
         type=click.IntRange(min=1),
         metavar="N",
     )
-    device: str = option(
+    device: str = one_of(
         "Where to compute: cuda is an NVIDIA GPU, cuda-double in double precision.",
-        type=click.Choice(["auto", "cpu", "cuda", "cuda-double"]),
-        default="auto",
+        ["auto", "cpu", "cuda", "cuda-double"],
     )
 
     def scoring(self) -> dict[str, Any]:

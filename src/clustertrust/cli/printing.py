@@ -147,21 +147,14 @@ def print_summary(request: Request, text: str, points: Points) -> None:
         n = len(points.kept)
         for why, count in points.why[~points.kept].value_counts().items():
             echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
-    print_files(request)
+    if request.paths:
+        written = ", ".join(str(path) for path in request.paths.values())
+        echo(f"\nWrote {written}.", err=request.to_stdout)
 
 
 def unscored(count: int, of: int, why: str) -> str:
     """Return how many rows have no score, and why."""
     return f"{count} of {of} rows {'has' if count == 1 else 'have'} no score ({why})."
-
-
-def print_files(request: Request) -> None:
-    """Print which files were written."""
-    if request.paths:
-        echo(
-            f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",
-            err=request.to_stdout,
-        )
 
 
 def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from clustertrust.cli.declaring import argument, flag, option, several
+from clustertrust.cli.declaring import argument, flag, one_of, option, several
 from clustertrust.cli.kinds import (
     INPUT,
     NUMBERS,
@@ -290,11 +290,10 @@ class DecideRequest(Request):
     out: str | None = _output("Write the rows kept, labels corrected; - prints them as CSV.")
     all_rows: bool = flag("Write all rows, with a column kept.")
     report: str | None = _output("Write a page (.html) of the learned scores.")
-    kind: str = option(
+    kind: str = one_of(
         "What names in the column answer are; auto: clusters if all of them are.",
+        ["auto", "classes", "labels"],
         "--answers-are",
-        type=click.Choice(["auto", "classes", "labels"]),
-        default="auto",
     )
     drawn: bool = flag(
         "Rows of ANSWERS were drawn at random where the table does not say how they were asked.",
