@@ -5,7 +5,6 @@ The options are in `request`; the work is in other modules, imported when a comm
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import click
@@ -22,7 +21,6 @@ from clustertrust.cli.request import (
     ReportRequest,
     ScoreRequest,
 )
-from clustertrust.cli.wording import current_wording
 
 
 @click.command(
@@ -57,11 +55,8 @@ def score(request: ScoreRequest) -> None:
     check_tools(request.data, request.columns, request.paths)
     method = request.method
     if request.distances:
-        if request.typed & {"labels_column", "save_plan", "scheduler"}:
-            raise click.UsageError(
-                "With --distances every column is a point; leave out --labels-column, --save-plan "
-                "and --scheduler. --labels takes labels from a file of their own."
-            )
+        why = "With --distances every column is a point, and --labels takes labels from a file"
+        request.refuse(("labels_column", "save_plan", "scheduler"), why)
         method = for_distances(request)
     if not request.has_labels:
         _check_matrix(method, request.distances)
@@ -83,10 +78,8 @@ def _check_labels(request: ScoreRequest) -> None:
     if request.has_labels:
         # What an audit takes is checked later, when the number of labellings is known.
         others = [name for name in (*BUILDING, "checkpoint", "model") if name not in AUDITING]
-        refused = _options(name for name in others if name in request.typed)
-        if refused:
-            named = "--labels" if request.labels_column is None else "--labels-column"
-            raise click.UsageError(f"With {named} nothing is clustered; leave out {refused}.")
+        named = "--labels" if request.labels_column is None else "--labels-column"
+        request.refuse(others, f"With {named} nothing is clustered")
 
 
 def _check_matrix(method: CakeOptions, distances: bool) -> None:
@@ -117,12 +110,7 @@ def predict(request: PredictRequest) -> None:
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
     planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
-    refused = [name for name in planned if name in request.typed]
-    if refused:
-        raise click.UsageError(
-            f"{_options(refused[:1])}: the model knows its columns and what was done with them; "
-            "leave it out."
-        )
+    request.refuse(planned, "The model knows its columns and what was done with them")
     from clustertrust.cli import jobs
     from clustertrust.cli.checks import check_tools
 
@@ -181,18 +169,16 @@ def choose_k(request: ChooseRequest) -> None:
     loaded()
     method = request.method
     if request.distances:
-        if request.save_plan is not None:
-            raise click.UsageError("With --distances every column is a point; remove --save-plan.")
+        request.refuse(("save_plan",), "With --distances every column is a point")
         method = for_distances(request)
     _check_matrix(method, request.distances)
     method = for_gower(method, request.typed)
     null = choosing.check_null(method, request.null, typed="null" in request.typed)
-    names = ("effort", "n_surrogates", "level")
-    refused = _options(name for name in names if not null and name in request.typed)
-    if refused:
+    if not null:
         without_points = "--distances" if request.distances else "--metric gower"
         why = "--no-null" if "null" in request.typed else without_points
-        raise click.UsageError(f"With {why} there are no surrogates; leave out {refused}.")
+        unused = ("effort", "n_surrogates", "level")
+        request.refuse(unused, f"With {why} there are no surrogates")
     choosing.check_choosing_method(method)
     choosing.check_table(request.paths.get("--out"))
     others = {option: path for option, path in request.paths.items() if option != "--out"}
@@ -270,12 +256,6 @@ def demo(out: str | None) -> None:
 
     loaded()
     example.demo(out)
-
-
-def _options(names: Iterable[str]) -> str:
-    """Return the options that a user types for parameters, as a list in a text."""
-    wording = current_wording()
-    return ", ".join(wording(name, None) for name in names)
 
 
 COMMANDS: dict[str, click.Command] = {

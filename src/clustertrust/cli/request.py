@@ -5,7 +5,7 @@ Nothing heavy is imported here, so help and shell completion stay fast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +25,7 @@ from clustertrust.cli.kinds import (
 )
 from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
 from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.wording import current_wording
 
 SHARE = Between(0, 1, min_open=True, max_open=True)
 
@@ -111,6 +112,13 @@ class Request:
                 "--out - and --json would both print to standard output; choose one."
             )
         return replace(self, paths=paths)
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Raise if the user typed one of these parameters, which have no use here."""
+        wording = current_wording()
+        refused = [wording(name, None) for name in names if name in self.typed]
+        if refused:
+            raise click.UsageError(f"{why}; leave out {', '.join(refused)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
