@@ -17,7 +17,6 @@ from clustertrust._views import View, principal_view
 from clustertrust.cli.points import ROW, Points
 from clustertrust.cli.scaling import Preparation
 from clustertrust.files import format_of, write_table
-from clustertrust.report import write_report
 from clustertrust.tables import TablePlan
 
 # Prefix of result names in AnnData files.
@@ -119,7 +118,11 @@ def write_page_of(
     path: Path, table: pd.DataFrame, points: Points, shown: Any = slice(None), **options: Any
 ) -> None:
     """Write a page about a table of scores, which are those of the points `shown`."""
-    own, values = own_columns(points), values_shown(points)[shown]
+    from clustertrust.report import write_report
+
+    own, values = own_columns(points), values_shown(points)
+    # Distances have no values to show.
+    values = None if values is None else values[shown]
     if isinstance(values, pd.DataFrame):
         # Rows were matched by name or by position.
         values = values.set_axis(table.index, axis=0)
