@@ -176,7 +176,8 @@ def test_arguments_of_a_display_are_those_of_its_numbers_and_its_drawing():
 
 @pytest.mark.parametrize("display", FROM_ESTIMATOR, ids=lambda cls: cls.__name__)
 def test_options_that_a_display_does_not_have_are_errors(display, iris):
-    message = rf"{display.__name__}\.(from_estimator|from_confidence|plot): .*colour"
+    call = rf"{display.__name__}\.(from_estimator|from_confidence|plot)"
+    message = rf"{call}: .*colour|'colour' is not an option of {call}"
     for make, source in ((display.from_estimator, iris), (display.from_confidence, GAPPY)):
         y = [IRIS.target] if "y" in inspect.signature(make).parameters else []
         with pytest.raises(TypeError, match=message):
@@ -333,7 +334,9 @@ def test_scatter_asks_for_data_that_fit():
         make(GAPPY)
     with pytest.raises(ValueError, match="both given"):
         make(GAPPY, PLANE, embedding=PLANE)
-    with pytest.raises(ValueError, match="X has 7 rows for 8 scores"):
+    with pytest.raises(
+        ValueError, match=r"X has 7 points and to_frame\(\) has 8; both must describe the same"
+    ):
         make(GAPPY, PLANE[:7])
     with pytest.raises(ValueError, match=r"embedding has shape \(8, 3\)"):
         make(GAPPY, embedding=np.ones((8, 3)))

@@ -32,9 +32,8 @@ def stored(tmp_path_factory):
         folder / "sparse"
     )
     made = {"clusterer": ["kmeans", "gmm", "spectral"], "n_runs": 3, "random_state": 0}
-    CAKE(2, resample=0.9, **made | {"n_runs": Runs(made["n_runs"], left_out="predict")}).fit(
-        X[:60]
-    ).save(folder / "resampled")
+    resampled = made | {"n_runs": Runs(3, left_out="predict")}
+    CAKE(2, resample=0.9, **resampled).fit(X[:60]).save(folder / "resampled")
     return {name: read_arrays(folder / name, "model") for name in NAMES}
 
 

@@ -12,13 +12,13 @@ from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, labelings, noisy_runs
+from unpacking import unpack
 
 import clustertrust.anndata
 from clustertrust import CAKE, confidence
 from clustertrust.calibration import pseudo_labels
 from clustertrust.reasons import INSIDE, REASONS, SENTENCES, STABLE, above, doubts, margins, reasons
 from clustertrust.report import build_report
-from clustertrust.report.packing import unpack
 from clustertrust.selection import select_above
 from clustertrust.summary import not_kept, summarize, summary_of_confidence
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
+from unpacking import unpack
 
 from clustertrust import CAKE, Confidence, columns, confidence
 from clustertrust._notebook import confidence_html
@@ -13,7 +14,6 @@ from clustertrust._shares import percents
 from clustertrust.columns import Column
 from clustertrust.reasons import first_threshold
 from clustertrust.report import build_report
-from clustertrust.report.packing import unpack
 from clustertrust.summary import summarize, summary_of_confidence
 
 pl = extra("polars")

@@ -51,7 +51,8 @@ def memory_budget() -> int:
     return int(sklearn.get_config()["working_memory"] * 2**20 / 4)
 
 
-AT_ONCE = 8  # blocks in use or waiting
+# Blocks in use or waiting.
+AT_ONCE = 8
 
 
 def blocks(n: int, bytes_per_row: int, *, largest: int = 1024) -> Iterator[slice]:
@@ -73,9 +74,8 @@ def map_blocks(
     """
     first = list(itertools.islice(parts, 2))
     parts = itertools.chain(first, parts)
-    if (
-        threads == 1 or len(first) < 2
-    ):  # one block alone is done here: to start a thread takes longer than little data
+    # One block alone is done here: to start a thread takes longer than little data.
+    if threads == 1 or len(first) < 2:
         yield from map(function, parts)
         return
     with ThreadPoolExecutor(min(threads, AT_ONCE)) as pool:
@@ -180,9 +180,8 @@ class _Collector:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                warnings.filterwarnings(
-                    "always", message="(?#clustertrust collects)"
-                )  # matches all, equals no other
+                # It matches all, and equals no other.
+                warnings.filterwarnings("always", message="(?#clustertrust collects)")
                 self._filters: Any = warnings.filters
                 self._filter = self._filters[0]
                 before: Any = warnings.showwarning

@@ -12,7 +12,7 @@ import numbers
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,35 @@ def check_number(name: str, value: Any) -> float:
         raise ParameterError(name, value, "is too large for a float") from error
 
 
+def check_inside(
+    name: str,
+    value: Any,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    ends: str = "()",
+    remedy: str = "",
+) -> float:
+    """Return a number of an interval; `ends` says which of its ends belong to it, as in "(]"."""
+    number = check_number(name, value)
+    inside = low < number < high
+    if not (inside or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")):
+        above = f"{'at least' if ends[0] == '[' else 'above'} {low:g}"
+        below = f" and {'at most' if ends[1] == ']' else 'below'} {high:g}"
+        problem = f"must be {above}{'' if high == np.inf else below}"
+        raise ParameterError(name, value, problem, remedy)
+    return number
+
+
+def check_flat(name: str, values: Array, what: str) -> None:
+    """Raise unless an array is one flat sequence of `what`, one per point."""
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one flat sequence of {what}, one per point; its shape is "
+            f"{values.shape}."
+        )
+
+
 def check_floats(name: str, values: Any, what: str) -> Floats:
     """Return numbers as floats, missing ones as NaN; `what` describes what is expected.
 
@@ -109,7 +138,7 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
-def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+def check_option_names(what: str, options: Iterable[str], names: Collection[str]) -> None:
     """Raise if there is an option that `what`, such as "a page", does not have."""
     unknown = [name for name in options if name not in names]
     if unknown:
@@ -349,12 +378,19 @@ def check_square(name: str, matrix: Any, n: int) -> Any:
 
 
 def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
-    """Raise unless both have the same number of points."""
-    if len(a) != len(b):
+    """Raise unless both have the same number of points; a sparse matrix has no length."""
+    n, m = (x.shape[0] if sparse.issparse(x) else len(x) for x in (a, b))
+    if n != m:
         raise ValueError(
-            f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same "
-            "points."
+            f"{name_a} has {n} points and {name_b} has {m}; both must describe the same points."
         )
+
+
+def check_same_points(name: str, value: Any, of: str, row_names: pd.Index) -> None:
+    """Raise unless these are as many points, and, in a pandas frame, are named in the same way."""
+    check_same_length(name, value, of, row_names)
+    if isinstance(value, pd.DataFrame):
+        check_same_rows(name, value.index, of, row_names)
 
 
 def only_counts(index: pd.Index) -> bool:
@@ -524,9 +560,5 @@ def with_nothing(names: Array) -> Array:
 def check_scores(scores: Any) -> Floats:
     """Return scores as one flat float array; missing values are NaN."""
     array = check_floats("scores", scores, "one flat sequence of numbers, one per point")
-    if array.ndim != 1:
-        raise ValueError(
-            "scores must be one flat sequence of numbers, one per point; its shape is "
-            f"{array.shape}."
-        )
+    check_flat("scores", array, "numbers")
     return array

@@ -33,7 +33,7 @@ from clustertrust._mixtures import (
 )
 from clustertrust._parallel import one_thread
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import MOST, check_count, check_matrix
+from clustertrust._validation import MOST, check_count, check_matrix, check_same_length
 from clustertrust.ensemble.labels import read_labels
 
 __all__ = ["persistence"]
@@ -264,11 +264,7 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
         )
     X = check_matrix(X)
     codes = read_labels([labels])[0][:, 0]
-    if len(codes) != X.shape[0]:
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same "
-            "points."
-        )
+    check_same_length("X", X, "labels", codes)
     n_steps = check_count("n_steps", n_steps, at_least=1, at_most=MOST)
     if codes.max() < 0:
         return np.zeros(len(codes))

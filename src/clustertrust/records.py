@@ -216,6 +216,9 @@ def _is_finite(array: NDArray[Any]) -> bool:
 def _is(value: Any, want: Any, lengths: dict[str, int]) -> bool:
     """Return whether a value is of a type, or an array of a kind and of axes of these lengths."""
     origin, options = get_origin(want), get_args(want)
+    # From NumPy 2.5 on, NDArray is an alias that has to be looked through.
+    alias = getattr(origin, "__value__", None)
+    origin = origin if alias is None else get_origin(alias)
     if want is Any:
         return True
     if origin in (Annotated, Union, types.UnionType):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import math
 import os
 import re
 import secrets
@@ -25,22 +26,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._types import Arrays
-
-__all__ = [
-    "check_archive",
-    "check_array_file",
-    "checked_csr",
-    "checksum",
-    "hash_data",
-    "leftovers",
-    "named_damage",
-    "pack_arrays",
-    "read_arrays",
-    "read_content",
-    "refuse_objects",
-    "write_arrays",
-    "write_text",
-]
 
 VERSION = 2
 _META = "meta.json"
@@ -219,20 +204,24 @@ def check_array_file(file: IO[bytes]) -> None:
     file.seek(0)
 
 
-def _check_size(file: IO[bytes], size: int, name: str) -> None:
-    """Raise if an array claims more bytes than there are: NumPy would allocate them."""
+def read_array_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether it is stored column by column, and type of an array in a file."""
     version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0), (3, 0)}:
-        raise ValueError(f"{name} is an array file of the unknown version {version}")
+        raise ValueError(f"its array has the unknown version {version}")
     # Versions 2 and 3 differ in how names of columns are spelled, which does not matter here.
-    header = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
-    shape, _, dtype = getattr(np.lib.format, header)(file)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    return np.lib.format.read_array_header_2_0(file)
+
+
+def _check_size(file: IO[bytes], size: int, name: str) -> None:
+    """Raise if an array claims more bytes than there are: NumPy would allocate them."""
+    shape, _, dtype = read_array_header(file)
     if dtype.hasobject:
         raise ValueError(f"{name} holds Python objects, which would have to be unpickled")
-    count = 1
-    for length in shape:  # in Python's numbers, which do not overflow
-        count *= length
-    if min(shape, default=0) < 0 or file.tell() + count * dtype.itemsize > size:
+    # Python's numbers do not overflow.
+    if min(shape, default=0) < 0 or file.tell() + math.prod(shape) * dtype.itemsize > size:
         raise ValueError(
             f"{name} claims to have shape {shape}, for which {size:,} bytes are too few"
         )

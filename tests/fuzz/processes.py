@@ -34,6 +34,7 @@ TARGETS = (*READERS, *CALLS)
 INSTRUMENTED = [
     "clustertrust.storage",
     "clustertrust.files.errors",
+    "clustertrust.files.reading",
     "clustertrust.files.delimited",
     "clustertrust.files.whole",
     "clustertrust.files.sources",

@@ -20,11 +20,12 @@ from clustertrust._validation import (
     read_label_vector,
     warn_user,
 )
-from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.propagating import nearest_labelled, propagate
 from clustertrust.auditing.record import Audit
-from clustertrust.auditing.verdicts import NEIGHBOURS, Cut, Sample, halves, judge_run
-from clustertrust.auditing.votes import Ballot, count, match_to_given, smoothed, standard_errors
+from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, halves, judge_run
+from clustertrust.auditing.votes import count, match_to_given, smoothed, standard_errors
 from clustertrust.cells import meet
+from clustertrust.consensus import runner_up
 from clustertrust.distances.metrics import EUCLIDEAN
 from clustertrust.ensemble.fitting import Method, Run, prepare
 from clustertrust.ensemble.labels import in_order_of
@@ -147,19 +148,16 @@ def audit(
     points = scoring.check_points(X, len(given.labels))
     methods = _methods(clusterer, given.k, scoring)
     _, seeds = draw_seeds(random_state, n_runs)
-    kinds = np.arange(n_runs) % EVERY == 0 if methods else np.zeros(n_runs, dtype=bool)
-    clustered = _cluster(
-        points, given, methods, [seeds[r] for r in np.flatnonzero(kinds)], scoring, verbose
-    )
-    propagated, outcomes, partners = _propagate(
-        points, given, [seeds[r] for r in np.flatnonzero(~kinds)], scoring
-    )
-    order = np.argsort(np.concatenate([np.flatnonzero(kinds), np.flatnonzero(~kinds)]))
-    made = [*clustered, *propagated]
-    runs = [made[r] for r in order]
-    fields = _score(points, given, runs, scoring)
+    by_kind: dict[bool, list[int]] = {True: [], False: []}
+    clusters = [bool(methods) and r % EVERY == 0 for r in range(n_runs)]
+    for is_clustered, seed in zip(clusters, seeds, strict=True):
+        by_kind[is_clustered].append(seed)
+    clustered = _cluster(points, given, methods, by_kind[True], scoring, verbose)
+    propagated, outcomes, partners = _propagate(points, given, by_kind[False], scoring)
+    made = {True: iter(clustered), False: iter(propagated)}
+    runs = [next(made[is_clustered]) for is_clustered in clusters]
     return Audit(
-        **fields,
+        **_score(points, given, runs, scoring),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",
@@ -230,17 +228,16 @@ def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
         )
     several = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
     Recipe.from_params({"clusterer": several, "metric": metric})
-    return tuple(prepare(one, k if _takes_number(one) else None, metric) for one in several)
+    takes_number = [prepare(one, None, EUCLIDEAN).k[0] is not None for one in several]
+    return tuple(
+        prepare(one, k if takes else None, metric)
+        for one, takes in zip(several, takes_number, strict=True)
+    )
 
 
 def _has_plain_points(scoring: Scoring) -> bool:
     """Return whether X holds points that are compared by their Euclidean distance."""
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
-
-
-def _takes_number(clusterer: Any) -> bool:
-    key, _ = prepare(clusterer, None, EUCLIDEAN).k
-    return key is not None
 
 
 def _cluster(
@@ -295,9 +292,11 @@ def _propagate(
         drawn = np.random.default_rng(seed).random(len(given.labels)) < SHARE
         k = PROPAGATED[r % len(PROPAGATED)]
         labels = propagate(hood.drawn(drawn, k).of, given.labels, given.k)
-        judged.append(
-            _judge(hood.drawn(drawn, NEIGHBOURS), labels, given, halves(X, seed) if flat else None)
-        )
+        near = hood.drawn(drawn, NEIGHBOURS)
+        # A point's width is the distance to its last neighbour.
+        width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
+        sample = Sample(near.of, width, labels, halves(X, seed) if flat else None)
+        judged.append(judge_run(sample, given.labels, given.k))
         runs.append(
             Run(
                 labels=labels,
@@ -311,12 +310,6 @@ def _propagate(
         )
     outcomes, partners = (np.array(part) for part in zip(*judged, strict=True))
     return runs, outcomes, partners
-
-
-def _judge(near: Neighbourhood, labels: Ints, given: _Given, cut: Cut | None) -> tuple[Ints, Ints]:
-    """Return the verdicts of one run; a point's width is the distance to its last neighbour."""
-    width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
-    return judge_run(Sample(near.of, width, labels, cut), given.labels, given.k)
 
 
 def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
@@ -339,6 +332,7 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
     shares = np.where(unlabelled, np.nan, smoothed(ballot.agree, ballot.runs))
     scores = np.where(ballot.runs > 0, fuse(shares), np.nan)
     _warn_of_missing(unlabelled, scores)
+    rival = runner_up(ballot.votes, labels)
     return ({"persistence": more[0]} if more else {}) | {
         "scores": scores,
         "stability": stability,
@@ -350,18 +344,11 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
         "label_names": given.names,
         "consensus_strength": stability,
         "votes": ballot.votes,
-        "rival": _rivals(ballot, labels, nearest),
+        # The nearest other cluster, where no other has a vote.
+        "rival": np.where(rival >= 0, rival, nearest),
         "geometry_method": geometry.name,
         "ensemble": _ensemble(given, runs),
     }
-
-
-def _rivals(ballot: Ballot, labels: Ints, nearest: Ints) -> Ints:
-    """Return the other label with the most votes, else the nearest other cluster."""
-    others = np.nan_to_num(ballot.votes)
-    labelled = np.flatnonzero(labels >= 0)
-    others[labelled, labels[labelled]] = 0.0
-    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), nearest)
 
 
 def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -15,7 +15,7 @@ from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Audit(Confidence):
     """How far each label of one given labelling can be trusted.
 
@@ -33,12 +33,8 @@ class Audit(Confidence):
     partners : (V, k) the cluster that each was merged with, -1: none
     """
 
-    outcomes: Annotated[Ints, "i V k"] = field(
-        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
-    )
-    partners: Annotated[Ints, "i V k"] = field(
-        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
-    )
+    outcomes: Annotated[Ints, "i V k"]
+    partners: Annotated[Ints, "i V k"]
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""

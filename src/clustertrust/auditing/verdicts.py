@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import norm
+from scipy.stats import binomtest
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Bools, Floats, Ints
+from clustertrust.auditing.propagating import labels_of
+from clustertrust.matching import tally
 
 Cut = Callable[[Ints], list[Ints]]  # positions of points → ways to part them, labels 0 and 1
 
@@ -149,11 +151,7 @@ def _beside(sample: Sample, sees: Bools, a: int) -> list[int]:
 
 def labels_near(near: Ints, labels: Ints, k: int) -> Bools:
     """Return (n, k) whether a neighbour of each point has each label."""
-    sees = np.zeros((len(near), k + 1), dtype=bool)
-    of = np.where(near >= 0, labels[near], -1)
-    # The last column takes what has no label.
-    sees[np.arange(len(near))[:, None], of] = True
-    return np.asarray(sees[:, :k])
+    return np.asarray(tally(labels_of(near, labels), k) > 0)
 
 
 def _borders(sample: Sample, sees: Bools, a: int, b: int) -> Bools:
@@ -241,15 +239,6 @@ def halves(X: Any, seed: int) -> Cut:
     return cut
 
 
-def wilson_interval(count: int, runs: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return Wilson's interval for a share `count / runs`."""
-    z = float(norm.ppf((1 + level) / 2))
-    share, middle = count / runs, 1 + z * z / runs
-    half = z * np.sqrt(share * (1 - share) / runs + z * z / (4 * runs * runs))
-    centre = share + z * z / (2 * runs)
-    return max(0.0, float((centre - half) / middle)), min(1.0, float((centre + half) / middle))
-
-
 def verdicts_of(
     outcomes: Ints, partners: Ints, sizes: Ints, names: list[Any]
 ) -> tuple[Verdict, ...]:
@@ -267,8 +256,7 @@ def verdicts_of(
         verdict, other = np.unravel_index(counts.argmax(), counts.shape)
         count = int(counts.max())
         partner = names[other] if other < k else None
-        limits = wilson_interval(count, R)
-        verdicts.append(
-            Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, count / R, *limits)
-        )
+        limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
+        shares = (count / R, *map(float, limits))
+        verdicts.append(Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, *shares))
     return tuple(verdicts)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import LocalOutlierFactor
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_count, check_matrix
+from clustertrust._validation import check_count, check_matrix, check_same_length
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
@@ -67,11 +67,7 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     X = check_matrix(X)
     n_neighbors = check_count("n_neighbors", n_neighbors, at_least=1)
     ensemble = as_ensemble(labels)
-    if X.shape[0] != len(ensemble.labels):
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {len(ensemble.labels)}; give the same "
-            "points."
-        )
+    check_same_length("X", X, "labels", ensemble.labels)
     cells = meet(ensemble.labels)
     by_cluster: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
     values = np.full(ensemble.labels.shape, np.nan)

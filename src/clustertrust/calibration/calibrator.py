@@ -163,14 +163,11 @@ class Calibrator(BaseEstimator):
             raise ValueError(
                 "No point has both a score and a known value in correct; give at least one label."
             )
-        if not np.isfinite(values[used]).all():
-            raise ValueError(
-                "scores of labelled points must be finite; give CAKE scores, or ranks."
-            )
         values, right = values[used], right[used]
         if np.abs(values).max() > _LARGEST:
             raise ValueError(
-                f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks."
+                f"scores of labelled points go up to {np.abs(values).max():.3g}; give finite "
+                "numbers, such as CAKE scores or ranks."
             )
         self.n_labels_ = int(used.sum())
         chosen = "isotonic" if self.n_labels_ >= ENOUGH else "logistic"

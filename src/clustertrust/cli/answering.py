@@ -24,7 +24,7 @@ from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
-from clustertrust.files.layout import Dialect
+from clustertrust.files.reading import Dialect
 
 # Clusters in a printed table.
 LISTED = 12

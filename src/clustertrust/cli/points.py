@@ -21,7 +21,7 @@ from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, Table, read_table
 from clustertrust.files.columns import UNNAMED
 from clustertrust.files.formats import FORMATS, format_of
-from clustertrust.files.layout import Dialect
+from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, choose_scale
 from clustertrust.tables.looking import odd_rows
 

@@ -116,7 +116,7 @@ class Complete(_Around):
         held: Block | None = None
         at = 0
         for block in self.source.read(rows):
-            kept = np.isfinite(block.X).all(axis=1)
+            kept = np.all(np.isfinite(block.X), axis=1)
             ids = np.arange(at, at + len(kept)) if block.ids is None else block.ids
             at += len(kept)
             block = Block(block.X[kept], ids, kept=kept)

@@ -21,7 +21,7 @@ from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.terminal import echo
 from clustertrust.cli.wording import current_wording
-from clustertrust.files.layout import Dialect
+from clustertrust.files.reading import Dialect
 from clustertrust.notes import noise_text
 from clustertrust.summary import Summary
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_floats
+from clustertrust._validation import check_choice, check_count, check_floats, check_option_names
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.base import ConfidenceDisplay, confidence_of
 from clustertrust.displays.shared import (
@@ -185,12 +185,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
             where they are not the default. Where they, or `X`, do not give its scores, a ValueError
             says so.
         """
-        for name, value in scoring_options.items():
-            if name not in _SCORING_OPTIONS:
-                raise TypeError(
-                    f"ConvergenceDisplay.from_confidence: {name}={value!r} is not an option; a "
-                    f"record is made with {', '.join(_SCORING_OPTIONS)}."
-                )
+        check_option_names("ConvergenceDisplay.from_confidence", scoring_options, _SCORING_OPTIONS)
         scoring = Scoring.from_params(scoring_options)
         s = silhouettes_of(confidence, X, silhouettes)
         return cls._follow(confidence, s, scoring, n_runs)

@@ -2,8 +2,8 @@
 
 from clustertrust.files.errors import TableError
 from clustertrust.files.formats import FORMATS, Format, format_of
+from clustertrust.files.reading import Reading, Table
 from clustertrust.files.tables import open_source, read_table, write_table
-from clustertrust.files.whole import Reading, Table
 
 __all__ = [
     "FORMATS",

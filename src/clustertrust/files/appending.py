@@ -12,8 +12,6 @@ import pandas as pd
 
 from clustertrust.files.delimited import open_text
 
-__all__ = ["Append", "append_arrow", "append_parquet", "append_text"]
-
 Append = Callable[[pd.DataFrame], None]
 
 
@@ -31,25 +29,21 @@ def append_text(path: Path, separator: str) -> Iterator[Append]:
         yield write
 
 
-@contextmanager
-def append_parquet(path: Path) -> Iterator[Append]:
-    """Write frames as row groups of Parquet."""
-    parquet = importlib.import_module("pyarrow.parquet")
-    with _append(lambda schema: parquet.ParquetWriter(path, schema)) as write:
-        yield write
+def _parquet_writer(path: Path, schema: Any) -> Any:
+    return importlib.import_module("pyarrow.parquet").ParquetWriter(path, schema)
+
+
+def _arrow_writer(path: Path, schema: Any) -> Any:
+    return importlib.import_module("pyarrow.ipc").new_file(str(path), schema)
+
+
+# Row groups of Parquet, and batches of Arrow's file format, also known as Feather.
+WRITERS = {"parquet": _parquet_writer, "arrow": _arrow_writer}
 
 
 @contextmanager
-def append_arrow(path: Path) -> Iterator[Append]:
-    """Write frames as batches of Arrow's file format, also known as Feather."""
-    ipc = importlib.import_module("pyarrow.ipc")
-    with _append(lambda schema: ipc.new_file(str(path), schema)) as write:
-        yield write
-
-
-@contextmanager
-def _append(open_writer: Callable[[Any], Any]) -> Iterator[Append]:
-    """Write frames with an Arrow writer, opened with the schema of the first frame."""
+def append_arrow(path: Path, format: str) -> Iterator[Append]:
+    """Write frames with one of the `WRITERS`, opened with the schema of the first frame."""
     arrow = importlib.import_module("pyarrow")
     writer: Any = None
     schema: Any = None
@@ -61,7 +55,7 @@ def _append(open_writer: Callable[[Any], Any]) -> Iterator[Append]:
         table = arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
         if writer is None:
             schema = table.schema
-            writer = open_writer(schema)
+            writer = WRITERS[format](path, schema)
         writer.write_table(table)
 
     try:

@@ -16,24 +16,11 @@ from typing import Any
 import pandas as pd
 
 from clustertrust._errors import Message
+from clustertrust.files.columns import UNNAMED
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import Dialect, encoding_of, layout_of
+from clustertrust.files.layout import layout_of, try_encodings
+from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.tables.values import as_numbers, decimal_of, known_texts
-
-__all__ = [
-    "COMMA",
-    "COMPRESSED",
-    "EXACT",
-    "as_text",
-    "check_unique",
-    "first_line",
-    "head_of",
-    "is_number",
-    "marks_of",
-    "open_text",
-    "read_delimited",
-    "rewound",
-]
 
 COMMA = "a comma comes before the decimals"
 
@@ -58,104 +45,91 @@ _MISSING = [
 # fmt: on
 
 
-def read_delimited(
-    source: Any, reading: Any, separator: str, format: str
-) -> tuple[pd.DataFrame, list[str | Message], Dialect]:
-    """Read a frame from a path or from bytes in memory, and list what was found about the text.
-
-    `reading` is a :class:`clustertrust.files.Reading`; `separator` what the `format` says.
-    """
+def read_delimited(source: Any, reading: Reading, separator: str, format: str) -> Table:
+    """Read a table from a path or from bytes in memory; `separator` is what the `format` says."""
     head = head_of(source)
-    encoding = reading.encoding or encoding_of(head)
-    try:
-        return _read(source, reading, separator, encoding, format)
-    except UnicodeDecodeError:
-        if reading.encoding is not None:
-            raise
-    for guess in ("cp1252", "latin-1"):
-        try:
-            return _read(source, reading, separator, guess, format)
-        except UnicodeDecodeError:
-            continue
-    raise AssertionError("latin-1 reads all bytes")  # pragma: no cover
+
+    def read(encoding: str) -> Table:
+        layout = layout_of(head, encoding, reading, separator)
+        options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
+        options |= {"skiprows": layout.skip} if layout.skip else {}
+        names = first_line(source, options)
+        named = _has_names(names, reading.header)
+        if named and layout.unnamed:
+            names = [f"{UNNAMED}0", *names]
+            options |= {"names": names}
+        if named:
+            check_unique(names)
+        options |= {"header": 0 if named else None} | _types(reading, names, named)
+        frame = parse_csv(rewound(source), options)
+        marks = {} if reading.as_written else marks_of(frame, reading, options)
+        notes: list[str | Message] = [*layout.notes]
+        if marks:
+            frame = parse_csv(rewound(source), options | marks)
+        if marks and not reading.has_marks:
+            notes.append(COMMA)
+        elif named and reading.header is None:
+            notes += _doubt_of_names(frame)
+        dialect = Dialect(format, layout.separator, marks.get("decimal", "."))
+        return Table(frame, notes=tuple(notes), dialect=dialect)
+
+    return try_encodings(head, reading, read)
 
 
-def _read(
-    source: Any, reading: Any, separator: str, encoding: str, format: str
-) -> tuple[pd.DataFrame, list[str | Message], Dialect]:
-    """Read with a known encoding; raise UnicodeDecodeError where it is another."""
-    layout = layout_of(head_of(source), encoding, reading, separator)
-    options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
-    options |= {"skiprows": layout.skip} if layout.skip else {}
-    first = first_line(source, options)
-    named = _has_names(first, reading.header)
-    if named and layout.unnamed:
-        first = ["Unnamed: 0", *first]
-    if named:
-        check_unique(first)
-    numbered: Any = first if named else range(len(first))
+def _types(reading: Reading, names: list[str], named: bool) -> dict[str, Any]:
+    """Return options of pandas.read_csv for what is kept as text and what is missing."""
     if reading.as_written:
-        options |= {"dtype": str, "keep_default_na": False}
-    else:
-        names: list[Any] = [n for n in reading.text if n in first]
-        if not named:
-            names = [int(n) for n in reading.text if n.isdecimal()]
-        options |= as_text(names, numbered, reading.na)
-    if layout.unnamed and named:
-        options |= {"names": first, "header": 0}
-    frame = _parsed(source, options, named)
-    marks = {} if reading.as_written else marks_of(frame, reading, options)
-    dialect = Dialect(format, layout.separator, marks.get("decimal", "."))
-    if marks:
-        frame = _parsed(source, options | marks, named)
-        if not (reading.decimal or reading.thousands):
-            return frame, [*layout.notes, COMMA], dialect
-    doubts = _first_point(frame) if named and reading.header is None else []
-    return frame, [*layout.notes, *doubts], dialect
+        return {"dtype": str, "keep_default_na": False}
+    if named:
+        return as_text([name for name in reading.text if name in names], names, reading.na)
+    positions = [int(name) for name in reading.text if name.isdecimal()]
+    return as_text(positions, range(len(names)), reading.na)
 
 
-def marks_of(frame: pd.DataFrame, reading: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def marks_of(frame: pd.DataFrame, reading: Reading, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of pandas.read_csv for marks in numbers: those given, or that a frame shows.
 
     The frame was read without marks, with some `options`.
     """
-    marks = {"decimal": reading.decimal, "thousands": reading.thousands}
-    if not any(marks.values()) and _has_decimal_commas(frame, reading):
+    marks: dict[str, Any] = {"decimal": reading.decimal, "thousands": reading.thousands}
+    if not reading.has_marks and _has_decimal_commas(frame, reading):
         marks = {"decimal": ",", "thousands": "."}
-    found: dict[str, Any] = {name: mark for name, mark in marks.items() if mark}
-    if "thousands" in found:
-        found |= _dates_as_text(frame, found["thousands"], options)
-    return found
+    marks = {name: mark for name, mark in marks.items() if mark}
+    if "thousands" in marks:
+        marks |= _dates_as_text(frame, marks["thousands"], options)
+    return marks
 
 
-def _first_point(frame: pd.DataFrame) -> list[Message]:
+def _doubt_of_names(frame: pd.DataFrame) -> list[Message]:
     """Return a note if names look like the first point: decimals, or values of their columns."""
     names = [str(name) for name in frame.columns]
-    odd = any(is_number(name) and not float(name).is_integer() for name in names)
-    for j, name in enumerate(names):
-        column = frame.iloc[:, j]
-        if not odd and not pd.api.types.is_numeric_dtype(column.dtype) and len(column) > 1:
-            odd = bool((column == name).any())
-    if not odd:
+    are_decimals = any(is_number(name) and not float(name).is_integer() for name in names)
+    if not are_decimals and not any(
+        _is_text(column) and len(column) > 1 and (column == name).any()
+        for name, (_, column) in zip(names, frame.items(), strict=True)
+    ):
         return []
     shown = ", ".join(names[:4]) + ", …" * (len(names) > 4)
     note = Message("Please check: if it is the first point, say {header=False}")
     return [note.after(f"the first line as names ({shown}). ")]
 
 
-def _has_decimal_commas(frame: pd.DataFrame, reading: Any) -> bool:
+def _is_text(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column.dtype)
+
+
+def _has_decimal_commas(frame: pd.DataFrame, reading: Reading) -> bool:
     """Return whether texts of the table prove decimal commas, and none a decimal point."""
-    found = set()
-    for j in range(frame.shape[1]):
-        column = frame.iloc[:, j]
-        if not pd.api.types.is_numeric_dtype(column.dtype):
+    proven = set()
+    for name in frame:
+        column = frame[name]
+        if _is_text(column):
             texts = known_texts(column.head(2000), reading.na).dropna()
-            numbers = as_numbers(texts, ",")
-            if len(texts) and numbers.notna().mean() >= 0.9:
-                found.add(decimal_of(texts.unique()))
+            if len(texts) and as_numbers(texts, ",").notna().mean() >= 0.9:
+                proven.add(decimal_of(texts.unique()))
         elif pd.api.types.is_float_dtype(column.dtype) and not _in_thousandths(column):
-            found.add(".")
-    return found - {None} == {","}
+            proven.add(".")
+    return proven - {None} == {","}
 
 
 def _dates_as_text(frame: pd.DataFrame, mark: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,42 +137,40 @@ def _dates_as_text(frame: pd.DataFrame, mark: str, options: Mapping[str, Any]) -
 
     Without it pandas reads 31.12.2024 as 31122024.
     """
-    odd = rf"\d{re.escape(mark)}(?!\d{{3}}(?!\d))\d"
+    no_thousands = rf"\d{re.escape(mark)}(?!\d{{3}}(?!\d))\d"
     texts = [
         name
-        for name in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[name].dtype)
-        and frame[name].astype(str).str.contains(odd, regex=True).any()
+        for name, column in frame.items()
+        if _is_text(column) and column.astype(str).str.contains(no_thousands, regex=True).any()
     ]
     return {"dtype": {**options.get("dtype", {}), **dict.fromkeys(texts, str)}}
 
 
 def _in_thousandths(column: pd.Series) -> bool:
     """Return whether numbers may be 1.234, one thousand two hundred and thirty-four."""
-    known = column.dropna()
-    return bool((known.mul(1000).round(6) % 1 == 0).all() and (known.abs() < 1000).all())
+    values = column.dropna()
+    return bool((values.mul(1000).round(6) % 1 == 0).all() and (values.abs() < 1000).all())
 
 
-def _parsed(source: Any, options: dict[str, Any], named: bool) -> pd.DataFrame:
+def parse_csv(text: Any, options: Mapping[str, Any], place: str = "") -> pd.DataFrame:
+    """Return text as a frame; errors say where in the file it is."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(
-                rewound(source),
-                # otherwise pandas takes an extra first field for the names of the rows
-                index_col=False,
-                low_memory=False,
-                **EXACT,
-                **({"header": 0 if named else None} | options),
+            # Without index_col pandas takes an extra first field for the names of the rows.
+            frame: pd.DataFrame = pd.read_csv(
+                text, index_col=False, low_memory=False, **EXACT, **options
             )
-        except pd.errors.ParserWarning:
+        except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
+            if isinstance(error, pd.errors.ParserWarning) and not place:
+                raise TableError(
+                    "has more fields in its rows than in its first line; give every column a name."
+                ) from None
             raise TableError(
-                "has more fields in its rows than in its first line; give every column a name."
-            ) from None
-        except pd.errors.ParserError as error:
-            raise TableError(
-                f"has a line with too many fields, or quotes that do not close: {error}".strip()
+                f"has a line with too many fields, or quotes that do not close{place}: "
+                f"{error}".strip()
             ) from error
+    return frame
 
 
 def head_of(source: Any, size: int = 2**16) -> bytes:
@@ -238,19 +210,12 @@ def first_line(source: Any, options: Mapping[str, Any]) -> list[str]:
         raise TableError(
             "is empty; it needs a line of column names and a line for each point."
         ) from None
-    return [
-        str(name) or f"Unnamed: {i}" for i, name in enumerate(line.iloc[0])
-    ]  # pandas' name for no name
+    return [str(name) or f"{UNNAMED}{j}" for j, name in enumerate(line.iloc[0])]
 
 
 def _has_names(first: list[str], header: bool | None) -> bool:
-    """Return whether the first line holds names.
-
-    Numbers other than 0, 1, 2, … are more likely the first point.
-    """
-    if header is not None:
-        return header
-    if all(is_number(name) for name in first) and first != [str(i) for i in range(len(first))]:
+    """Return whether the first line holds names."""
+    if header is None and is_point(first):
         raise TableError(
             Message(
                 f"has numbers in its first line ({', '.join(first[:3])}): set {{header=False}} if "
@@ -258,7 +223,12 @@ def _has_names(first: list[str], header: bool | None) -> bool:
             ),
             [("header", False)],
         )
-    return True
+    return header is not False
+
+
+def is_point(first: list[str]) -> bool:
+    """Return whether the first line is more likely a point than names: numbers, but 0, 1, 2, …."""
+    return all(map(is_number, first)) and first != [str(j) for j in range(len(first))]
 
 
 def is_number(text: str) -> bool:

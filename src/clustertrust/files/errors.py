@@ -9,8 +9,6 @@ from typing import Any
 from clustertrust._errors import InputError, Message, literal
 from clustertrust.storage import DAMAGE
 
-__all__ = ["TableError", "named_errors", "not_text"]
-
 
 class TableError(InputError):
     """A file that cannot be read as a table; the message says what to do.

@@ -5,42 +5,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clustertrust.files.appending import Append, append_arrow, append_parquet, append_text
+import pandas as pd
+
+from clustertrust.files import sources, whole
+from clustertrust.files.appending import Append, append_arrow, append_text
+from clustertrust.files.delimited import read_delimited
 from clustertrust.files.errors import TableError
 from clustertrust.files.h5ad import read_h5ad
-from clustertrust.files.sources import (
-    ArrowSource,
-    CsvSource,
-    FileSource,
-    NpySource,
-    ParquetSource,
-    TsvSource,
-)
-from clustertrust.files.whole import (
-    Reading,
-    Table,
-    read_arrow,
-    read_json,
-    read_npy,
-    read_npz,
-    read_parquet,
-    read_sheet,
-    read_text,
-    write_arrow,
-    write_delimited,
-    write_json,
-    write_npy,
-    write_npz,
-    write_parquet,
-    write_sheet,
-)
-
-__all__ = ["FORMATS", "Format", "format_of", "known_format", "need", "suffixes"]
+from clustertrust.files.reading import Reading, Table
 
 
 @dataclass(frozen=True)
@@ -62,7 +39,7 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Any, Reading], Table]
     write: Callable[..., None] | None
-    blocks: type[FileSource] | None = None
+    blocks: type[sources.FileSource] | None = None
     append: Callable[[Path], AbstractContextManager[Append]] | None = None
     options: tuple[str, ...] = ()
     needs: tuple[str, str] | None = None
@@ -70,73 +47,68 @@ class Format:
 
 TEXT = ("separator", "header", "encoding", "decimal", "thousands", "na", "skip_rows", "as_written")
 
+
+def _text(format: str, suffixes: tuple[str, ...], separator: str, **in_blocks: Any) -> Format:
+    """Return a format of delimited text."""
+    read = partial(read_delimited, separator=separator, format=format)
+    write = partial(whole.write_delimited, separator=separator, format=format)
+    return Format(suffixes, read, write, options=TEXT, **in_blocks)
+
+
+def _json(suffixes: tuple[str, ...], *, lines: bool) -> Format:
+    """Return a format of records in JSON."""
+    read, write = partial(whole.read_json, lines=lines), partial(whole.write_json, lines=lines)
+    return Format(suffixes, read, write, options=("encoding",))
+
+
+def _sheets(suffix: str, engine: Any) -> Format:
+    """Return a format of spreadsheets."""
+    read = partial(whole.read_sheet, engine=engine)
+    write = partial(pd.DataFrame.to_excel, index=False, engine=engine)
+    return Format((suffix,), read, write, options=("sheet", "skip_rows"), needs=(engine, "excel"))
+
+
 FORMATS: dict[str, Format] = {
-    "csv": Format(
+    "csv": _text(
+        "csv",
         (".csv", ".csv.gz", ".csv.bz2", ".csv.xz"),
-        partial(read_text, separator=",", format="csv"),
-        partial(write_delimited, separator=",", format="csv"),
-        blocks=CsvSource,
+        ",",
+        blocks=sources.CsvSource,
         append=partial(append_text, separator=","),
-        options=TEXT,
     ),
-    "tsv": Format(
+    "tsv": _text(
+        "tsv",
         (".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tab"),
-        partial(read_text, separator="\t", format="tsv"),
-        partial(write_delimited, separator="\t", format="tsv"),
-        blocks=TsvSource,
+        "\t",
+        blocks=sources.TsvSource,
         append=partial(append_text, separator="\t"),
-        options=TEXT,
     ),
-    "txt": Format(
-        (".txt", ".txt.gz", ".dat"),
-        partial(read_text, separator=",", format="txt"),
-        partial(write_delimited, separator="\t", format="txt"),
-        options=TEXT,
+    "txt": replace(
+        _text("txt", (".txt", ".txt.gz", ".dat"), ","),
+        write=partial(whole.write_delimited, separator="\t", format="txt"),
     ),
-    "json": Format(
-        (".json",),
-        partial(read_json, lines=False),
-        partial(write_json, lines=False),
-        options=("encoding",),
-    ),
-    "jsonl": Format(
-        (".jsonl", ".ndjson"),
-        partial(read_json, lines=True),
-        partial(write_json, lines=True),
-        options=("encoding",),
-    ),
-    "xlsx": Format(
-        (".xlsx",),
-        partial(read_sheet, engine="openpyxl"),
-        partial(write_sheet, engine="openpyxl"),
-        options=("sheet", "skip_rows"),
-        needs=("openpyxl", "excel"),
-    ),
-    "ods": Format(
-        (".ods",),
-        partial(read_sheet, engine="odf"),
-        partial(write_sheet, engine="odf"),
-        options=("sheet", "skip_rows"),
-        needs=("odf", "excel"),
-    ),
+    "json": _json((".json",), lines=False),
+    "jsonl": _json((".jsonl", ".ndjson"), lines=True),
+    "xlsx": _sheets(".xlsx", "openpyxl"),
+    "ods": _sheets(".ods", "odf"),
     "parquet": Format(
         (".parquet", ".pq"),
-        read_parquet,
-        write_parquet,
-        blocks=ParquetSource,
-        append=append_parquet,
+        whole.read_parquet,
+        partial(pd.DataFrame.to_parquet, index=False),
+        blocks=sources.ParquetSource,
+        append=partial(append_arrow, format="parquet"),
         needs=("pyarrow", "parquet"),
     ),
     "arrow": Format(
         (".arrow", ".feather"),
-        read_arrow,
-        write_arrow,
-        blocks=ArrowSource,
-        append=append_arrow,
+        whole.read_arrow,
+        whole.write_arrow,
+        blocks=sources.ArrowSource,
+        append=partial(append_arrow, format="arrow"),
         needs=("pyarrow", "parquet"),
     ),
-    "npy": Format((".npy",), read_npy, write_npy, blocks=NpySource),
-    "npz": Format((".npz",), read_npz, write_npz, options=("array",)),
+    "npy": Format((".npy",), whole.read_npy, whole.write_npy, blocks=sources.NpySource),
+    "npz": Format((".npz",), whole.read_npz, whole.write_npz, options=("array",)),
     # Results are written as annotations of an AnnData object: see clustertrust.anndata.
     "h5ad": Format((".h5ad",), read_h5ad, None, options=("use_rep",), needs=("anndata", "anndata")),
 }
@@ -145,9 +117,9 @@ FORMATS: dict[str, Format] = {
 def format_of(path: str | Path) -> str:
     """Return the format of a path by its suffix, in lower or upper case."""
     format = known_format(path)
-    if format is not None:
-        return format
-    raise TableError(f"{path} has none of the known suffixes: {suffixes()}.")
+    if format is None:
+        raise TableError(f"{path} has none of the known suffixes: {suffixes()}.")
+    return format
 
 
 def known_format(path: str | Path) -> str | None:

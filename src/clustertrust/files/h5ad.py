@@ -12,9 +12,7 @@ from scipy import sparse
 
 from clustertrust._errors import InputError, ParameterError, ParameterTypeError, literal, message_of
 from clustertrust.files.errors import TableError
-from clustertrust.files.whole import Reading, Table
-
-__all__ = ["check_adata", "read_h5ad", "representation"]
+from clustertrust.files.reading import Reading, Table
 
 
 def read_h5ad(source: Any, reading: Reading) -> Table:

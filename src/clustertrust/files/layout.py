@@ -6,58 +6,32 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from clustertrust._types import Result
 from clustertrust.files.errors import TableError
-
-__all__ = ["SEPARATORS", "Dialect", "Layout", "encoding_of", "layout_of", "titles_above"]
+from clustertrust.files.reading import Reading
 
 # Words that may be typed for a separator.
 SEPARATORS = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 SEPARATORS |= {"space": r"\s+", "spaces": r"\s+", " ": r"\s+", "whitespace": r"\s+"}
-_FOUND = {
+_SEPARATES = {
     "\t": "a tab separates",
     ";": "a semicolon separates",
     "|": "a bar separates",
     r"\s+": "blanks separate",
     ",": "a comma separates",
 }
-LINES = 100  # of the file, to know it by
-MOST_TITLES = 40  # lines of prose above the names
+# Lines at the start of a file that show its layout.
+LINES = 100
+# Lines of prose above the names.
+MOST_TITLES = 40
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a table was written as text.
-
-    Attributes
-    ----------
-    format : name of `FORMATS`
-    separator : of its fields, as pandas takes it
-    decimal : the mark before decimals
-    """
-
-    format: str
-    separator: str
-    decimal: str
-
-    def options(self, format: str, separator: str) -> dict[str, Any]:
-        """Return options of to_csv to write a format, whose own separator is given.
-
-        Another format has its own separator, but decimal commas would be quoted between commas.
-        """
-        if format == self.format and len(self.separator) == 1:
-            separator = self.separator
-        elif separator == self.decimal:
-            separator = ";"
-        return {"sep": separator, "decimal": self.decimal}
 
 
 @dataclass(frozen=True)
@@ -69,7 +43,7 @@ class Layout:
     separator : of its fields, as pandas takes it
     skip : lines above the one with the names
     unnamed : whether rows have one field more than there are names, their own name first
-    notes : what of this was found and not told
+    notes : what of this was found and not given
     """
 
     separator: str
@@ -89,7 +63,19 @@ def encoding_of(head: bytes) -> str:
     return "utf-8"
 
 
-def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
+def try_encodings(head: bytes, reading: Reading, read: Callable[[str], Result]) -> Result:
+    """Return what `read` makes of an encoding: of that given, or of the first that fits."""
+    if reading.encoding is not None:
+        return read(reading.encoding)
+    for encoding in (encoding_of(head), "cp1252"):
+        try:
+            return read(encoding)
+        except UnicodeDecodeError:
+            continue
+    return read("latin-1")  # it has a letter for every byte
+
+
+def layout_of(head: bytes, encoding: str, reading: Reading, default: str) -> Layout:
     """Return the layout of a file by its first bytes; what `reading` has is taken from there."""
     text = _decoded(head, encoding)
     if "\0" in text:
@@ -97,12 +83,15 @@ def layout_of(head: bytes, encoding: str, reading: Any, default: str) -> Layout:
     lines = text.splitlines()
     if len(head) >= 2**16 and len(lines) > 1:
         lines.pop()  # it may be cut
-    given = SEPARATORS.get(reading.separator, reading.separator) if reading.separator else None
+    lines = lines[:LINES]
     notes = [] if encoding.startswith("utf-8") or reading.encoding else [f"as {encoding} text"]
-    separator = given or _separator(lines[:LINES], default)
-    if given is None and separator != default:
-        notes.append(f"{_FOUND[separator]} the fields")
-    counts = _counts(lines[:LINES], separator)
+    if reading.separator:
+        separator = SEPARATORS.get(reading.separator, reading.separator)
+    else:
+        separator = _separator(lines, default)
+        if separator != default:
+            notes.append(f"{_SEPARATES[separator]} the fields")
+    counts = _counts(lines, separator)
     skip = reading.skip_rows
     if skip is None:
         skip = titles_above(counts) if reading.header is not False else 0
@@ -116,11 +105,12 @@ def titles_above(counts: Sequence[int]) -> int:
 
     Titles have fewer fields than nearly all lines below them, and one or two as a rule.
     """
-    known = [count for count in counts if count]
-    if len(known) < 4:
+    filled = [count for count in counts if count]
+    if len(filled) < 4:
         return 0
-    usual, times = Counter(known[len(known) // 3 :]).most_common(1)[0]
-    if usual < 3 or times < 0.6 * len(known[len(known) // 3 :]):
+    later = filled[len(filled) // 3 :]
+    usual, times = Counter(later).most_common(1)[0]
+    if usual < 3 or times < 0.6 * len(later):
         return 0
     first = next((j for j, count in enumerate(counts) if count >= usual - 1), 0)
     below = [count for count in counts[:first] if count]
@@ -133,7 +123,7 @@ def _decoded(head: bytes, encoding: str) -> str:
     return decoder.decode(head, final=False)
 
 
-def _is_unnamed(counts: Sequence[int], skip: int, reading: Any) -> bool:
+def _is_unnamed(counts: Sequence[int], skip: int, reading: Reading) -> bool:
     """Return whether nearly all rows have one field more than the line of names."""
     below = [count for count in counts[skip:] if count]
     if len(below) < 3 or reading.header is False:
@@ -160,7 +150,7 @@ def _counts(lines: Sequence[str], separator: str) -> list[int]:
 
 def _separator(lines: Sequence[str], default: str) -> str:
     """Return what separates the fields: what gives nearly all lines the same number of them."""
-    best, found = (0.0, 0), default
+    best_rank, best = (0.0, 0), default
     for separator in dict.fromkeys((default, ",", ";", "\t", "|", r"\s+")):
         counts = [count for count in _counts(lines, separator) if count]
         if not counts:
@@ -172,6 +162,6 @@ def _separator(lines: Sequence[str], default: str) -> str:
             rank = (rank[0] if same == len(counts) and len(counts) > 2 else 0.0, 0)
         if separator == default and usual > 1 and rank[0] >= 0.9 and counts[0] >= max(2, usual - 1):
             return default
-        if usual > 1 and rank > best and rank[0] >= 0.6:
-            best, found = rank, separator
-    return found
+        if usual > 1 and rank > best_rank and rank[0] >= 0.6:
+            best_rank, best = rank, separator
+    return best

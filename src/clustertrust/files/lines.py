@@ -13,9 +13,8 @@ from typing import Any
 
 from clustertrust.files.delimited import head_of, open_text
 from clustertrust.files.errors import not_text
-from clustertrust.files.layout import Layout, encoding_of, layout_of
-
-__all__ = ["UTF8", "TextFile", "records"]
+from clustertrust.files.layout import Layout, layout_of, try_encodings
+from clustertrust.files.reading import Reading
 
 UTF8 = ("utf-8", "utf8", "utf-8-sig")
 
@@ -36,19 +35,14 @@ class TextFile:
     layout: Layout
 
     @classmethod
-    def find(cls, path: Path, reading: Any, separator: str) -> TextFile:
+    def find(cls, path: Path, reading: Reading, separator: str) -> TextFile:
         """Look at the first bytes of a file; what `reading` has is taken from there."""
         head = head_of(path)
-        encoding = reading.encoding or encoding_of(head)
-        try:
-            return cls(path, encoding, layout_of(head, encoding, reading, separator))
-        except UnicodeDecodeError:
-            if reading.encoding is not None:
-                raise
-        try:
-            return cls(path, "cp1252", layout_of(head, "cp1252", reading, separator))
-        except UnicodeDecodeError:  # some bytes have no letter there
-            return cls(path, "latin-1", layout_of(head, "latin-1", reading, separator))
+        return try_encodings(
+            head,
+            reading,
+            lambda encoding: cls(path, encoding, layout_of(head, encoding, reading, separator)),
+        )
 
     @contextmanager
     def open(self) -> Iterator[tuple[bytes, Iterator[bytes]]]:
@@ -56,8 +50,8 @@ class TextFile:
         with open_text(self.path, "rb") as file:
             lines = iter(file) if self.encoding.lower() in UTF8 else self._recoded(file)
             lines = itertools.islice(lines, self.layout.skip, None)
-            found = iter(partial(records, lines, 1), b"")
-            yield next((line for line in found if line.strip(b" \r\n")), b""), lines
+            first = iter(partial(records, lines, 1), b"")
+            yield next((line for line in first if line.strip(b" \r\n")), b""), lines
 
     def _recoded(self, file: Any) -> Iterator[bytes]:
         """Yield the lines as UTF-8."""
@@ -72,9 +66,8 @@ def records(lines: Iterator[bytes], rows: int) -> bytes:
     """Return the next `rows` lines, and more if a quoted field spans lines."""
     text = b"".join(itertools.islice(lines, rows))
     quotes = text.count(b'"')
-    for line in (
-        itertools.islice(lines, max(rows, 1000)) if quotes % 2 else ()
-    ):  # not the whole file for a stray quote
+    # A stray quote does not read the whole file.
+    for line in itertools.islice(lines, max(rows, 1000)) if quotes % 2 else ():
         text += line
         quotes += line.count(b'"')
         if quotes % 2 == 0:

@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from clustertrust._errors import InputError, literal
-from clustertrust._types import Bools, Floats
+from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
-from clustertrust.files.columns import choose_features, unnamed_columns
-from clustertrust.files.delimited import (
-    COMMA,
-    COMPRESSED,
-    EXACT,
-    as_text,
-    check_unique,
-    first_line,
-    is_number,
-    marks_of,
-)
+from clustertrust.files import delimited
+from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors, not_text
 from clustertrust.files.lines import TextFile, records
-from clustertrust.files.whole import Reading, from_arrow
+from clustertrust.files.reading import Reading
+from clustertrust.files.whole import arrow_reader, from_arrow
+from clustertrust.storage import read_array_header
 
-__all__ = [
-    "ArraySource",
-    "ArrowSource",
-    "Block",
-    "CsvSource",
-    "FileSource",
-    "FrameSource",
-    "NpySource",
-    "ParquetSource",
-    "Source",
-    "SparseSource",
-    "TsvSource",
-    "checked",
-    "numbers_of",
-]
+__all__ = ["ArraySource", "Block", "Source"]
 
-
-FIRST = 1000  # rows of text that show the marks in its numbers
+# Rows of text that show the marks in its numbers.
+FIRST = 1000
 
 
 class Block(NamedTuple):
@@ -65,14 +41,14 @@ class Block(NamedTuple):
     kept : if rows were left out, which of the rows in `ids` are in X
     """
 
-    X: NDArray
-    ids: NDArray | None = None
+    X: Array
+    ids: Array | None = None
     before: int = 0
-    labels: NDArray | None = None
+    labels: Array | None = None
     kept: Bools | None = None
 
     @property
-    def names(self) -> NDArray:
+    def names(self) -> Array:
         """Return the names of the rows of X, else their positions in the table."""
         if self.ids is None:
             return np.arange(self.before, self.before + len(self.X))
@@ -100,12 +76,8 @@ class Source(ABC):
 
     def load(self) -> Any:
         """Return all rows at once: an array, or a frame if the columns have names."""
-        blocks = list(self.read(2**16))
-        X = (
-            np.concatenate([block.X for block in blocks])
-            if blocks
-            else np.empty((0, self.n_features))
-        )
+        parts = [block.X for block in self.read(2**16)]
+        X = np.concatenate(parts) if parts else np.empty((0, self.n_features))
         return X if self.columns is None else pd.DataFrame(X, columns=self.columns)
 
     @abstractmethod
@@ -136,7 +108,7 @@ class ArraySource(Source):
     """An array, such as a `numpy.memmap`, with the names of its columns and rows, if any."""
 
     def __init__(
-        self, array: NDArray, columns: list[str] | None = None, ids: NDArray | None = None
+        self, array: Array, columns: list[str] | None = None, ids: Array | None = None
     ) -> None:
         if array.ndim != 2:
             raise ValueError(f"X has shape {array.shape}; it must have rows and columns.")
@@ -179,20 +151,10 @@ class SparseSource(Source):
 
 
 class FileSource(Source):
-    """Files of one format."""
+    """Files of one format, opened with the chosen columns; `reading` is for text."""
 
-    @classmethod
     @abstractmethod
-    def open(
-        cls,
-        paths: Sequence[Path],
-        *,
-        id: str | None,
-        use: Sequence[str],
-        drop: Sequence[str],
-        reading: Reading,
-    ) -> FileSource:
-        """Open files with the chosen columns; `reading` is for text."""
+    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None: ...
 
     @classmethod
     @abstractmethod
@@ -209,39 +171,17 @@ class NpySource(FileSource):
     """A file that `numpy.save` wrote. It is read, not mapped, so that a limit on memory holds."""
 
     @classmethod
-    def open(
-        cls,
-        paths: Sequence[Path],
-        *,
-        id: str | None,
-        use: Sequence[str],
-        drop: Sequence[str],
-        reading: Reading,
-    ) -> NpySource:
-        """Open one file; its columns have no names, so all are used."""
-        if len(paths) > 1:
-            raise ValueError(f"{paths[0].parent} holds {len(paths)} arrays; give one .npy file.")
-        if id is not None or use or drop:
-            raise unnamed_columns(paths[0])
-        return cls(paths[0])
-
-    @classmethod
     def names_of(cls, path: Path, reading: Reading) -> None:
         """Return None: columns of an array have no names."""
         return
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
+        path = paths[0]
+        if len(paths) > 1:
+            raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
+        selection.refuse_names(str(path))
         with named_errors(str(path), "npy"), path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            read_header = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }
-            if version not in read_header:
-                raise ValueError(
-                    f"{path} is an array file of version {version}; save it again with numpy.save."
-                )
-            shape, by_column, self.dtype = read_header[version](file)
+            shape, by_column, self.dtype = read_array_header(file)
             self.offset = file.tell()
         if len(shape) != 2 or min(shape) < 0 or by_column or self.dtype.kind not in "fiub":
             order = "column by column" if by_column else "row by row"
@@ -275,40 +215,25 @@ class NpySource(FileSource):
 class FrameSource(FileSource):
     """One or more files with the same named columns: numbers, and perhaps ids."""
 
-    format: ClassVar[str]  # its name in messages
+    # Its name in messages.
+    format: ClassVar[str]
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        *,
-        id: str | None = None,
-        use: Sequence[str] = (),
-        drop: Sequence[str] = (),
-        reading: Reading | None = None,
-    ) -> None:
-        self.paths, self.reading = list(paths), reading or Reading()
-        found = [self.names_of(path, self.reading) for path in self.paths]
-        for path, columns in zip(self.paths, found, strict=True):
-            if columns != found[0]:
+    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
+        self.paths, self.reading, self.id = list(paths), reading, selection.id
+        first, *others = ((path, self.names_of(path, reading)) for path in self.paths)
+        for path, names in others:
+            if names != first[1]:
                 raise ValueError(
-                    f"{path} has columns {columns}, but {self.paths[0]} has {found[0]}; make them "
-                    "the same."
+                    f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
+                    "same."
                 )
-        self.columns = choose_features(found[0], str(self.paths[0]), id=id, use=use, drop=drop)
-        self.id, self.n_features = id, len(self.columns)
+        self.columns = selection.features(first[1], str(first[0]))
+        self.n_features = len(self.columns)
 
-    @classmethod
-    def open(
-        cls,
-        paths: Sequence[Path],
-        *,
-        id: str | None,
-        use: Sequence[str],
-        drop: Sequence[str],
-        reading: Reading,
-    ) -> FrameSource:
-        """Open the files as one table."""
-        return cls(paths, id=id, use=use, drop=drop, reading=reading)
+    @property
+    def n_bytes(self) -> int:
+        """Return the bytes of the numbers in memory, or roughly the size of the files."""
+        return sum(map(self.size_of, self.paths)) if self.n_rows is None else super().n_bytes
 
     @property
     def wanted(self) -> list[str]:
@@ -326,7 +251,8 @@ class FrameSource(FileSource):
         """Yield the rows as they are read, text too, with their file."""
         for path in self.paths:
             for frame in self._guarded(path, rows):
-                if not frame.empty:  # only empty lines; columns without values look like text
+                # A block of empty lines: columns without values look like text.
+                if not frame.empty:
                     yield path, frame
 
     def head(self, rows: int) -> pd.DataFrame:
@@ -340,7 +266,7 @@ class FrameSource(FileSource):
         """Return the names of the columns of a file, each once; errors name the file."""
         with named_errors(str(path), cls.format):
             names = cls._columns(path, reading)
-            check_unique(names)
+            delimited.check_unique(names)
         return names
 
     def _guarded(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
@@ -363,22 +289,17 @@ class CsvSource(FrameSource):
 
     format, separator = "csv", ","
 
-    @property
-    def n_bytes(self) -> int:
-        """Return roughly the size of the files."""
-        return sum(self.size_of(path) for path in self.paths)
-
     @classmethod
     def size_of(cls, path: Path) -> int:
         """Estimate eight characters per number, and fivefold compression."""
-        return path.stat().st_size * (5 if path.suffix.lower() in COMPRESSED else 1)
+        return path.stat().st_size * (5 if path.suffix.lower() in delimited.COMPRESSED else 1)
 
     @classmethod
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
         text = TextFile.find(path, reading, cls.separator)
         with text.open() as (head, _):
-            names = first_line(BytesIO(head), {"sep": text.layout.separator})
-        if all(is_number(name) for name in names) and names != [str(i) for i in range(len(names))]:
+            names = delimited.first_line(BytesIO(head), {"sep": text.layout.separator})
+        if delimited.is_point(names):
             raise TableError(
                 f"has numbers in its first line ({', '.join(names[:3])}); it must hold names of "
                 "columns."
@@ -387,12 +308,11 @@ class CsvSource(FrameSource):
 
     @property
     def notes(self) -> list[str]:
-        """What was found about the text of the first file, and not told."""
+        """What was found about the text of the first file, and not given."""
         first = self.texts[0]
-        said = self.reading.decimal or self.reading.thousands
         with named_errors(str(first.path), self.format):
-            found = [] if said or not self._marks(first) else [COMMA]
-        return [*first.layout.notes, *found]
+            has_commas = not self.reading.has_marks and bool(self._marks(first))
+        return [*first.layout.notes, *([delimited.COMMA] if has_commas else [])]
 
     @property
     def texts(self) -> list[TextFile]:
@@ -402,50 +322,39 @@ class CsvSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
-        options = {"sep": text.layout.separator} | self._marks(text)
+        options = self._options(text) | self._marks(text)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
             while block := records(below, rows):
-                yield self._parse(options, head, block, (lines, before))[self.wanted]
+                yield _parse(head, block, options, (lines, before))[self.wanted]
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
     def _marks(self, text: TextFile) -> dict[str, Any]:
         """Return options for marks in numbers, as the first rows show them."""
+        options = self._options(text)
         with text.open() as (head, below):
-            options = {"sep": text.layout.separator}
-            first = self._parse(options, head, records(below, FIRST), (1, len(head)))
-        return marks_of(first, self.reading, self._as_text())
+            first = _parse(head, records(below, FIRST), options, (1, len(head)))
+        return delimited.marks_of(first, self.reading, options)
 
-    def _as_text(self) -> dict[str, Any]:
-        return as_text([] if self.id is None else [self.id], self.columns or (), ("None",))
+    def _options(self, text: TextFile) -> dict[str, Any]:
+        """Return options of pandas.read_csv for all blocks."""
+        ids = [] if self.id is None else [self.id]
+        as_text = delimited.as_text(ids, self.columns or (), ("None",))
+        return as_text | {"sep": text.layout.separator}
 
-    def _parse(
-        self, options: dict[str, Any], head: bytes, block: bytes, above: tuple[int, int]
-    ) -> pd.DataFrame:
-        """Parse some lines of text; `above` counts the lines and bytes above them."""
-        lines, before = above
-        try:
-            block.decode()
-        except UnicodeDecodeError as error:
-            problem = f"{error.reason} at byte {before + error.start}"
-            raise not_text("UTF-8", problem) from error
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            try:
-                frame: pd.DataFrame = pd.read_csv(
-                    BytesIO(head + block),
-                    index_col=False,
-                    low_memory=False,
-                    **EXACT,
-                    **(self._as_text() | options),
-                )
-            except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
-                raise TableError(
-                    "has a line with too many fields, or quotes that do not close, "
-                    f"below line {lines}: {error}".strip()
-                ) from error
-        frame.columns = frame.columns.map(str)
-        return frame
+
+def _parse(
+    head: bytes, block: bytes, options: dict[str, Any], above: tuple[int, int]
+) -> pd.DataFrame:
+    """Parse some lines of text; `above` counts the lines and bytes above them."""
+    lines, before = above
+    try:
+        block.decode()
+    except UnicodeDecodeError as error:
+        problem = f"{error.reason} at byte {before + error.start}"
+        raise not_text("UTF-8", problem) from error
+    frame = delimited.parse_csv(BytesIO(head + block), options, f", below line {lines}")
+    return frame.set_axis(frame.columns.map(str), axis=1)
 
 
 class TsvSource(CsvSource):
@@ -459,16 +368,8 @@ class ParquetSource(FrameSource):
 
     format = "parquet"
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        *,
-        id: str | None = None,
-        use: Sequence[str] = (),
-        drop: Sequence[str] = (),
-        reading: Reading | None = None,
-    ) -> None:
-        super().__init__(paths, id=id, use=use, drop=drop, reading=reading)
+    def __init__(self, paths: Sequence[Path], selection: Selection, reading: Reading) -> None:
+        super().__init__(paths, selection, reading)
         self.n_rows = sum(_parquet(path).metadata.num_rows for path in self.paths)
 
     @classmethod
@@ -494,11 +395,6 @@ class ArrowSource(FrameSource):
 
     format = "arrow"
 
-    @property
-    def n_bytes(self) -> int:
-        """Return roughly the size of the files."""
-        return sum(self.size_of(path) for path in self.paths)
-
     @classmethod
     def size_of(cls, path: Path) -> int:
         """Estimate twofold compression, more than Feather's numbers have."""
@@ -506,12 +402,14 @@ class ArrowSource(FrameSource):
 
     @classmethod
     def _columns(cls, path: Path, reading: Reading) -> list[str]:
-        with _arrow_batches(path) as (schema, _):
-            return [str(name) for name in schema.names]
+        with path.open("rb") as file:
+            return [str(name) for name in arrow_reader(file)[0].schema.names]
 
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
-        with _arrow_batches(path) as (_, batches):
-            for batch in batches:
+        with path.open("rb") as file:
+            reader, is_file = arrow_reader(file)
+            positions = range(reader.num_record_batches if is_file else 0)
+            for batch in map(reader.get_batch, positions) if is_file else reader:
                 chosen = batch.select(self.wanted)
                 for low in range(0, len(chosen), rows):
                     yield from_arrow(chosen.slice(low, rows))
@@ -525,11 +423,10 @@ def numbers_of(frame: pd.DataFrame, source_name: str) -> Floats:
         remedy = "Leave them out ({drop}), or name the rows by one ({id})."
         raise InputError(literal(problem) + remedy)
     _check_whole(source_name, frame)
-    if all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        return np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
-    return np.ascontiguousarray(
-        frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    )  # pandas' own types have NA
+    # pandas' own types have NA.
+    plain = all(isinstance(dtype, np.dtype) for dtype in frame.dtypes)
+    values = frame.to_numpy(np.float64) if plain else frame.to_numpy(np.float64, na_value=np.nan)
+    return np.ascontiguousarray(values)
 
 
 def _check_whole(source_name: str, values: Any) -> None:
@@ -539,25 +436,9 @@ def _check_whole(source_name: str, values: Any) -> None:
         raise ValueError(f"{source_name}: {error}") from error
 
 
-def _float_type(dtype: np.dtype) -> Any:
+def _float_type(dtype: np.dtype[Any]) -> Any:
     return np.float32 if dtype == np.float32 else np.float64
 
 
 def _parquet(path: Path) -> Any:
     return importlib.import_module("pyarrow.parquet").ParquetFile(path)
-
-
-@contextmanager
-def _arrow_batches(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Give the schema of an Arrow file and an iterator over its batches."""
-    ipc = importlib.import_module("pyarrow.ipc")
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        reader = ipc.open_file(file) if is_file else ipc.open_stream(file)
-        batches = (
-            (reader.get_batch(i) for i in range(reader.num_record_batches))
-            if is_file
-            else iter(reader)
-        )
-        yield reader.schema, batches

@@ -5,7 +5,6 @@ A table read whole is a `Table`: columns by name and, if the file has them, name
 
 from __future__ import annotations
 
-import codecs
 import io
 from collections.abc import Sequence
 from dataclasses import fields
@@ -17,16 +16,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from clustertrust._errors import InputError, Message, ParameterError, ParameterTypeError
-from clustertrust._validation import check_choice, check_count, check_names
-from clustertrust.files.columns import choose_features, unnamed_columns
+from clustertrust._errors import InputError, Message, ParameterTypeError
+from clustertrust._validation import check_choice, check_names
+from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors
-from clustertrust.files.formats import FORMATS, Format, format_of, known_format, need, suffixes
-from clustertrust.files.layout import Dialect
+from clustertrust.files.formats import FORMATS, format_of, known_format, need, suffixes
+from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.files.sources import ArraySource, FileSource, Source, SparseSource, numbers_of
-from clustertrust.files.whole import Reading, Table
-
-__all__ = ["bytes_in_memory", "column_names", "open_source", "read_table", "write_table"]
 
 
 def read_table(
@@ -50,8 +46,9 @@ def read_table(
     >>> read_table(b"id,x\n007,1.5\n", Reading(text=("id",)), format="csv").data["id"].tolist()
     ['007']
     """
-    reading = Reading() if reading is None else _check_reading(reading)
-    _check_source(source)
+    reading = Reading.check(reading)
+    if not isinstance(source, str | Path | bytes):
+        raise TypeError(f"source={source!r} must be a path, or the bytes of a file.")
     source_name = "The input" if isinstance(source, bytes) else str(source)
     if format is None:
         if isinstance(source, bytes):
@@ -60,13 +57,11 @@ def read_table(
             )
         format = format_of(source)
     check_choice("format", format, FORMATS)
-    kind = FORMATS[format]
-    _check_options(kind, reading, format)
+    _check_options(reading, format)
     need(format)
+    opened = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
     with named_errors(source_name, format):
-        table = kind.read(
-            io.BytesIO(source) if isinstance(source, bytes) else Path(source), reading
-        )
+        table = FORMATS[format].read(opened, reading)
     return table  # noqa: RET504  (inside, mypy would miss a return: a context may swallow errors)
 
 
@@ -104,50 +99,18 @@ def write_table(
     write(table, Path(path))
 
 
-def _check_source(source: Any) -> None:
-    if not isinstance(source, str | Path | bytes):
-        raise TypeError(f"source={source!r} must be a path, or the bytes of a file.")
-
-
-def _check_reading(reading: Any) -> Reading:
-    """Return the reading options; raise if one has the wrong type."""
-    if not isinstance(reading, Reading):
-        raise TypeError(
-            f"reading={reading!r} must be a clustertrust.files.Reading, such as "
-            "Reading(text=('id',))."
-        )
-    names = reading.text
-    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"text={names!r} must be a tuple of names of columns, such as ('id',).")
-    if not (reading.header is None or isinstance(reading.header, bool)):
-        raise ParameterTypeError("header", reading.header, "must be True, False or None")
-    for name in ("separator", "array", "use_rep", "encoding", "decimal", "thousands", "sheet"):
-        value = getattr(reading, name)
-        if not (isinstance(value, str) or (value is None and name != "use_rep")):
-            raise ParameterTypeError(name, value, "must be text")
-    if reading.skip_rows is not None:
-        check_count("skip_rows", reading.skip_rows, at_least=0)
-    if reading.encoding is not None:
-        try:
-            codecs.lookup(reading.encoding)
-        except LookupError:
-            raise ParameterError(
-                "encoding", reading.encoding, "is not known", "try 'utf-8', 'cp1252' or 'utf-16'"
-            ) from None
-    return reading
-
-
 # Options that every format takes: those that mean nothing where values have types of their own.
 ANYWHERE = ("text", "na", "decimal", "thousands", "as_written")
 
 
-def _check_options(kind: Format, reading: Reading, format: str) -> None:
+def _check_options(reading: Reading, format: str) -> None:
     """Raise for an option that the format would ignore."""
     default = Reading()
     for name in (field.name for field in fields(Reading) if field.name not in ANYWHERE):
-        if getattr(reading, name) != getattr(default, name) and name not in kind.options:
+        value = getattr(reading, name)
+        if value != getattr(default, name) and name not in FORMATS[format].options:
             text = f"{{{name}=}} is not used for {format} files; leave it out."
-            raise TableError(Message(text, {name: getattr(reading, name)}))
+            raise TableError(Message(text, {name: value}))
 
 
 def open_source(
@@ -183,17 +146,14 @@ def open_source(
         raise TypeError(f"X={X!r} must be an array, or the path of a file or of a folder.")
     if id is not None and not isinstance(id, str):
         raise ParameterTypeError("id", id, "must be the name of a column")
-    use, drop = (
-        None if use is None else check_names("use", use, "columns"),
-        check_names("drop", drop, "columns"),
-    )
+    used = [] if use is None else check_names("use", use, "columns")
+    selection = Selection(id, used, check_names("drop", drop, "columns"))
     kind, paths = _files(Path(X))
-    chosen: dict[str, Any] = {"id": id, "use": use or (), "drop": drop}
-    reading = Reading() if reading is None else _check_reading(reading)
-    _check_options(FORMATS[format_of(paths[0])], reading, format_of(paths[0]))
+    reading = Reading.check(reading)
+    _check_options(reading, format_of(paths[0]))
     if kind is None:
-        return _read_whole(paths[0], reading, **chosen)
-    return kind.open(paths, **chosen, reading=reading)
+        return _read_whole(paths[0], selection, reading)
+    return kind(paths, selection, reading)
 
 
 def column_names(path: Path, reading: Reading) -> list[str] | None:
@@ -217,15 +177,13 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if not path.is_dir():
-        format = format_of(path)
-        need(format)
-        return FORMATS[format].blocks, [path]
+        need(format_of(path))
+        return FORMATS[format_of(path)].blocks, [path]
     paths = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith((".", "_")))
     if not paths:
         raise ValueError(f"{path} holds no files.")
-    kinds = sorted({known_format(p) or p.suffix for p in paths})
-    format = kinds[0]
-    if len(kinds) > 1 or format not in FORMATS or FORMATS[format].blocks is None:
+    format, *others = kinds = sorted({known_format(p) or p.suffix for p in paths})
+    if others or format not in FORMATS or FORMATS[format].blocks is None:
         raise ValueError(
             f"{path} holds files of several formats, or of one that is not read in blocks "
             f"({', '.join(kinds)}); give files of one format: {suffixes('blocks')}."
@@ -234,19 +192,14 @@ def _files(path: Path) -> tuple[type[FileSource] | None, list[Path]]:
     return FORMATS[format].blocks, paths
 
 
-def _read_whole(
-    path: Path, reading: Reading, *, id: str | None, use: Sequence[str], drop: Sequence[str]
-) -> Source:
+def _read_whole(path: Path, selection: Selection, reading: Reading) -> Source:
     """Read a table of a format that is not read in blocks."""
     data = read_table(path, reading).data
-    unnamed = sparse.issparse(data) or isinstance(data.columns, pd.RangeIndex)
-    if unnamed and (id is not None or use or drop):
-        raise unnamed_columns(path)
-    if sparse.issparse(data):
-        return SparseSource(data, str(path))
-    if unnamed:
-        return ArraySource(data.to_numpy())
+    is_sparse = sparse.issparse(data)
+    if is_sparse or isinstance(data.columns, pd.RangeIndex):
+        selection.refuse_names(str(path))
+        return SparseSource(data, str(path)) if is_sparse else ArraySource(data.to_numpy())
     frame = data.set_axis([str(name) for name in data.columns], axis=1)
-    columns = choose_features(list(frame.columns), str(path), id=id, use=use, drop=drop)
-    ids = None if id is None else frame[id].to_numpy()
+    columns = selection.features(list(frame.columns), str(path))
+    ids = None if selection.id is None else frame[selection.id].to_numpy()
     return ArraySource(numbers_of(frame[columns], str(path)), columns, ids)

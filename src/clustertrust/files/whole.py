@@ -5,112 +5,32 @@ from __future__ import annotations
 import importlib
 import io
 import json
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
 from clustertrust._errors import Message, literal
-from clustertrust.files.delimited import check_unique, read_delimited, rewound
+from clustertrust._types import Array
+from clustertrust.files.columns import UNNAMED
+from clustertrust.files.delimited import check_unique, rewound
 from clustertrust.files.errors import TableError
-from clustertrust.files.layout import Dialect, titles_above
+from clustertrust.files.layout import titles_above
+from clustertrust.files.reading import Dialect, Reading, Table
 from clustertrust.storage import check_archive, check_array_file, checked_csr, pack_arrays
 
-__all__ = [
-    "Reading",
-    "Table",
-    "from_arrow",
-    "read_arrow",
-    "read_json",
-    "read_npy",
-    "read_npz",
-    "read_parquet",
-    "read_sheet",
-    "read_text",
-    "write_arrow",
-    "write_delimited",
-    "write_json",
-    "write_npy",
-    "write_npz",
-    "write_parquet",
-    "write_sheet",
-]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read a file.
-
-    Attributes
-    ----------
-    text : names of columns to keep as text, such as ids (007 stays 007)
-    separator : between the fields of text, also as a word such as "tab"; None: found
-    header : whether the first line of CSV and TSV holds names; None: it must, and numbers there are
-        an error
-    array : which array of an NPZ file
-    use_rep : which representation of an AnnData file, a key of `obsm` or "X"
-    encoding : of text, such as "cp1252"; None: found
-    decimal, thousands : marks in numbers of text; None: found
-    na : texts that stand for a missing value, beside the usual ones; only empty ones where it is ()
-    skip_rows : lines above the one that holds the names; None: found
-    sheet : name of the sheet of a spreadsheet; None: the first
-    as_written : whether all columns are kept as the text they are
-    """
-
-    text: tuple[str, ...] = ()
-    separator: str | None = None
-    header: bool | None = None
-    array: str | None = None
-    use_rep: str = "X_pca"
-    encoding: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    na: tuple[str, ...] | None = None
-    skip_rows: int | None = None
-    sheet: str | None = None
-    as_written: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """The contents of a file.
-
-    Attributes
-    ----------
-    data : DataFrame, or CSR array if the file holds a sparse matrix
-    names : names of the rows that the file itself has, else None
-    adata : the AnnData object, if the file is one
-    notes : what was found out about the file, such as its encoding
-    dialect : how text is written; None for other formats
-    """
-
-    data: Any
-    names: pd.Index | None = None
-    adata: Any = None
-    notes: tuple[str | Message, ...] = ()
-    dialect: Dialect | None = None
-
-
 # CSV and TSV
-
-
-def read_text(source: Any, reading: Reading, separator: str, format: str) -> Table:
-    """Read text with fields separated by `separator`, unless `reading` has another."""
-    frame, notes, dialect = read_delimited(source, reading, separator, format)
-    return Table(frame, notes=tuple(notes), dialect=dialect)
 
 
 def write_delimited(
     table: pd.DataFrame, path: Path, separator: str, format: str, dialect: Dialect | None = None
 ) -> None:
     """Write text; the suffix sets the compression."""
-    how = {"sep": separator} if dialect is None else dialect.options(format, separator)
-    table.to_csv(path, index=False, **how)
+    options = {"sep": separator} if dialect is None else dialect.options(format, separator)
+    table.to_csv(path, index=False, **options)
 
 
 # JSON and spreadsheets
@@ -118,17 +38,17 @@ def write_delimited(
 
 def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
     """Read records: a list of objects, or one object a line."""
-    text = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
+    with _opened(source) as file:
+        text = file.read().decode(reading.encoding or "utf-8-sig")
     try:
-        found = text.decode(reading.encoding or "utf-8-sig")
-        parsed = (
-            [json.loads(line) for line in found.splitlines() if line.strip()]
-            if lines
-            else json.loads(found)
-        )
+        if lines:
+            parsed = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            parsed = json.loads(text)
     except json.JSONDecodeError as error:
         raise TableError(f"is no JSON that can be read: {error}.") from error
-    if isinstance(parsed, dict):  # one list of records inside, as some services answer
+    # Some services answer with one list of records inside of an object.
+    if isinstance(parsed, dict):
         lists = [value for value in parsed.values() if isinstance(value, list)]
         parsed = lists[0] if len(lists) == 1 else parsed
     if isinstance(parsed, dict) and all(isinstance(value, list) for value in parsed.values()):
@@ -138,6 +58,11 @@ def read_json(source: Any, reading: Reading, *, lines: bool) -> Table:
     if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
         raise TableError('holds no list of records; give one object a point, such as [{"x": 1}].')
     return _from_frame(pd.DataFrame.from_records(parsed))
+
+
+def _opened(source: Any) -> AbstractContextManager[IO[bytes]]:
+    """Return the bytes of a path, or those in memory, as an open file."""
+    return nullcontext(rewound(source)) if isinstance(source, io.BytesIO) else source.open("rb")
 
 
 def write_json(table: pd.DataFrame, path: Path, *, lines: bool) -> None:
@@ -162,35 +87,21 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
         if reading.sheet is not None and reading.sheet not in book.sheet_names:
             raise TableError(f"has no sheet {reading.sheet!r}; it has {book.sheet_names}.")
         sheet = book.sheet_names[0] if reading.sheet is None else reading.sheet
-        cells = pd.read_excel(
-            book,
-            sheet_name=sheet,
-            header=None,
-            dtype=object,
-            keep_default_na=False,
-            na_values=[""],
-        )
+        options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+        cells = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object, **options)
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise TableError(f"has nothing in its sheet {sheet!r}.")
-    skip = (
-        titles_above(cells.notna().sum(axis=1).tolist())
-        if reading.skip_rows is None
-        else reading.skip_rows
-    )
-    names = [
-        f"Unnamed: {j}" if pd.isna(name) else str(name) for j, name in enumerate(cells.iloc[skip])
-    ]
+    skip = reading.skip_rows
+    if skip is None:
+        skip = titles_above(cells.notna().sum(axis=1).tolist())
+    first = enumerate(cells.iloc[skip])
+    names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
     check_unique(names)
     frame = cells.iloc[skip + 1 :].set_axis(names, axis=1).reset_index(drop=True)
     notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
     notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
     return Table(frame.infer_objects(), notes=tuple(notes))
-
-
-def write_sheet(table: pd.DataFrame, path: Path, *, engine: str) -> None:
-    """Write one sheet."""
-    table.to_excel(path, index=False, engine=cast(Any, engine))
 
 
 # Parquet and Arrow
@@ -203,21 +114,23 @@ def read_parquet(source: Any, reading: Reading) -> Table:
 
 def read_arrow(source: Any, reading: Reading) -> Table:
     """Read Feather, Arrow's file format, or Arrow's stream."""
+    with _opened(source) as file:
+        return _from_frame(from_arrow(arrow_reader(file)[0].read_all()))
+
+
+def arrow_reader(file: IO[bytes]) -> tuple[Any, bool]:
+    """Return Arrow's reader of an open file, and whether it has the file format, not a stream."""
     ipc = importlib.import_module("pyarrow.ipc")
-    data = source.getvalue() if isinstance(source, io.BytesIO) else source.read_bytes()
-    opened = ipc.open_file(data) if data.startswith(b"ARROW1") else ipc.open_stream(data)
-    return _from_frame(from_arrow(opened.read_all()))
-
-
-def write_parquet(table: pd.DataFrame, path: Path) -> None:
-    """Write Parquet."""
-    table.to_parquet(path, index=False)
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return (ipc.open_file if is_file else ipc.open_stream)(file), is_file
 
 
 def from_arrow(table: Any) -> pd.DataFrame:
     """Turn an Arrow table into a frame and check its text: pandas may do so only later."""
     table.validate(full=True)
-    return table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _from_frame(frame: pd.DataFrame) -> Table:
@@ -248,11 +161,9 @@ def read_npz(source: Any, reading: Reading) -> Table:
     with _load(source) as file:
         names = list(file.files)
         if {"format", "indices", "indptr", "shape", "data"} <= set(names):
-            odd = [
-                name for name in ("indices", "indptr", "shape") if file[name].dtype.kind not in "iu"
-            ]
-            if odd:
-                raise TableError(f"holds a sparse matrix whose {odd[0]} are not whole numbers.")
+            for name in ("indices", "indptr", "shape"):
+                if file[name].dtype.kind not in "iu":
+                    raise TableError(f"holds a sparse matrix whose {name} are not whole numbers.")
             return Table(checked_csr(sparse.load_npz(rewound(source))))
         if reading.array is not None and reading.array not in names:
             raise TableError(f"has no array {reading.array!r}; it has {names}.")
@@ -260,15 +171,12 @@ def read_npz(source: Any, reading: Reading) -> Table:
     if len(arrays) == 1:
         ((name, array),) = arrays.items()
         return _from_array(array, f" in its array {name!r}")
-    if (
-        arrays
-        and all(array.ndim == 1 for array in arrays.values())
-        and len({len(a) for a in arrays.values()}) == 1
-    ):
-        return Table(pd.DataFrame(arrays))  # one array per column, as we write it
-    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     if not arrays:
         raise TableError("holds no array.")
+    # One array per column, as we write it.
+    if len({array.shape for array in arrays.values()}) == 1 and arrays[names[0]].ndim == 1:
+        return Table(pd.DataFrame(arrays))
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     text = f"holds several arrays ({literal(shapes)}); name one, such as {{array=}}."
     raise TableError(Message(text, {"array": names[0]}))
 
@@ -288,18 +196,17 @@ def _load(source: Any) -> Any:
 
 def _check_sizes(source: Any) -> None:
     """Raise if an array claims to be larger than its file, before memory is allocated for it."""
-    with nullcontext(source) if isinstance(source, io.BytesIO) else source.open("rb") as file:
+    with _opened(source) as file:
         (check_archive if file.read(2) == b"PK" else check_array_file)(file)
 
 
-def _from_array(array: NDArray, where: str) -> Table:
+def _from_array(array: Array, where: str) -> Table:
     if array.dtype.names is not None and array.ndim == 1:
         return Table(pd.DataFrame({name: array[name] for name in array.dtype.names}))
     if array.ndim not in {1, 2}:
         raise TableError(f"has shape {array.shape}{where}; a table is (points, columns).")
-    return Table(
-        pd.DataFrame(array.reshape(len(array), -1), copy=False)
-    )  # columns are named by their positions
+    # Columns are named by their positions.
+    return Table(pd.DataFrame(array.reshape(len(array), -1), copy=False))
 
 
 def write_npy(table: pd.DataFrame, path: Path) -> None:
@@ -313,26 +220,21 @@ def write_npy(table: pd.DataFrame, path: Path) -> None:
 
 def write_npz(table: pd.DataFrame, path: Path) -> None:
     """Write one array per column."""
-    with path.open("wb") as file:  # NumPy would add a second suffix to a path in upper case
+    # NumPy would add a second suffix to a path in upper case.
+    with path.open("wb") as file:
         pack_arrays(file, {str(name): _stored_column(c) for name, c in table.items()})
 
 
-def _stored_column(column: pd.Series) -> NDArray:
+def _stored_column(column: pd.Series) -> Array:
     """Return a column as a plain NumPy array: no objects, no missing whole numbers or text."""
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return (
-            column.fillna(-1).to_numpy(np.int64)
-            if column.hasnans
-            else column.to_numpy(column.dtype.type)
-        )
-    if pd.api.types.is_float_dtype(column.dtype):
+    types = pd.api.types
+    if types.is_integer_dtype(column.dtype) and column.hasnans:
+        return column.fillna(-1).to_numpy(np.int64)
+    if types.is_integer_dtype(column.dtype):
+        return column.to_numpy(column.dtype.type)
+    if types.is_float_dtype(column.dtype):
         return column.to_numpy(np.float64)
-    if pd.api.types.is_bool_dtype(column.dtype):
+    if types.is_bool_dtype(column.dtype):
         return column.to_numpy(bool)
-    return np.array(
-        [
-            "" if missing else str(value)
-            for value, missing in zip(column, column.isna(), strict=True)
-        ],
-        str,
-    )
+    values = zip(column, column.isna(), strict=True)
+    return np.array(["" if missing else str(value) for value, missing in values], str)

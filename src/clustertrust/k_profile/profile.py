@@ -170,16 +170,19 @@ def choose_k(
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
     rows = _score(sample, plans, seeds)
-    scores = np.array([row.means[0] for row in rows])
+    names = rows[0].columns
+    columns: dict[str, Any] = {
+        name: np.array([row.columns[name] for row in rows]) for name in names
+    }
     null_test = (
         None
         if families is None
         else EFFORTS[effort](
-            Comparison(sample, np.array(tried), plans, scores, families, B, entropy)
+            Comparison(sample, np.array(tried), plans, columns["mean_score"], families, B, entropy)
         )
     )
     return KProfile(
-        **_columns(rows),
+        **columns,
         **_signals(sample, plans[0], rows, entropy),
         n_clusters=np.array(tried),
         null_test=null_test,
@@ -197,26 +200,6 @@ def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Ro
     bar = progress(rows, len(plans), "numbers of clusters", verbose=plans[0].recipe.verbose)
     with one_blas_thread:  # set once for all runs
         return list(bar)
-
-
-def _columns(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the fields of the profile that hold scores."""
-    means, errors = (
-        np.array([getattr(row, name) for row in rows]).T for name in ("means", "errors")
-    )
-    labels, sizes, weakest = zip(*(row.weakest for row in rows), strict=True)
-    return {
-        "mean_score": means[0],
-        "mean_stability": means[1],
-        "mean_geometry": means[2],
-        "score_error": errors[0],
-        "stability_error": errors[1],
-        "geometry_error": errors[2],
-        "quantiles": np.array([row.quantiles for row in rows]),
-        "weakest_label": np.array(labels),
-        "weakest_points": np.array(sizes),
-        "weakest_score": np.array(weakest),
-    }
 
 
 def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:

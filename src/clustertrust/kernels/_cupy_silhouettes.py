@@ -125,12 +125,8 @@ def exact_silhouettes(
         return judge.out.take()
     for block in blocks:
         if new is None:
-            rows = _cupy.Layout(
-                cp.ascontiguousarray(
-                    cols.x[:, block.start : _cupy.round_up(block.stop, _cupy.TILE)]
-                ),
-                block.stop - block.start,
-            )
+            tiles = slice(block.start, _cupy.round_up(block.stop, _cupy.TILE))
+            rows = _cupy.Layout(cp.ascontiguousarray(cols.x[:, tiles]), block.stop - block.start)
         else:
             rows = _cupy.lay_out(new[block], middle, None, real)
         sums, scale = sum_pairs(rows, cols, card, kind, (_cupy.NONE, _cupy.NONE), False)

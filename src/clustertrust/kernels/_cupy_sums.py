@@ -70,23 +70,12 @@ def sum_pairs(
     out = cp.zeros((cells.m, rows.ld), dtype=cp.int64)
     tiles_rows, tiles_cols = rows.ld // _cupy.TILE, cols.ld // _cupy.TILE
     grid = (tiles_rows, -(-tiles_cols // SPAN))
+    numbers = (real.type(kind.gamma), real.type(kind.shift), np.int32(kind.degree))
     arguments = (
-        *(
-            rows.x,
-            np.int64(rows.ld),
-            np.int64(rows.n),
-            cells.cell_of if symmetric else _cupy.NONE,
-            scales[0],
-        ),
-        *(cols.x, np.int64(cols.ld), np.int64(cols.n), cells.cell_of, scales[1]),
+        *(*rows.arguments, cells.cell_of if symmetric else _cupy.NONE, scales[0]),
+        *(*cols.arguments, cells.cell_of, scales[1]),
         *(np.int32(symmetric), np.int32(SPAN), np.float64(scale)),
-        *(
-            real.type(kind.gamma),
-            real.type(kind.shift),
-            np.int32(kind.degree),
-            out,
-            np.int64(rows.ld),
-        ),
+        *(*numbers, out, np.int64(rows.ld)),
     )
     function(grid, (256,), arguments, shared_mem=shared)
     return out, scale
@@ -160,16 +149,10 @@ class KernelPairs:
         cp = _cupy.cupy()
         m = self.card.m
         totals = cp.empty((m, m))
-        _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind)).get_function(
-            "cell_totals"
-        )(
-            (m, m),
-            (128,),
-            (
-                *(self.sums, np.int64(self.sums.shape[1]), self.card.bounds),
-                *(np.int32(m), np.float64(1.0 / self.unit), totals),
-            ),
-        )
+        source = _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind))
+        size = (self.sums, np.int64(self.sums.shape[1]), self.card.bounds, np.int32(m))
+        arguments = (*size, np.float64(1.0 / self.unit), totals)
+        source.get_function("cell_totals")((m, m), (128,), arguments)
         members = cp.asarray(self.cells.members.toarray())
         return np.asarray(
             cp.asnumpy(((totals @ members) * members).sum(axis=0)) / self.cells.sizes**2

@@ -13,7 +13,7 @@ from clustertrust._types import Array, Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.consensus import CONSENSUS, Votes, count_votes
+from clustertrust.consensus import CONSENSUS, Votes, count_votes, runner_up
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
@@ -215,10 +215,7 @@ class Model:
         The nearest is that of the reference run. If that does not assign the point, it is the
         nearest in most other runs, translated to the labels of the reference run.
         """
-        others = np.nan_to_num(votes.votes)
-        labelled = np.flatnonzero(votes.labels >= 0)
-        others[labelled, votes.labels[labelled]] = 0.0
-        second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
+        second = runner_up(votes.votes, votes.labels)[of]
         rivals = np.where(second >= 0, second, nearest[:, self.reference])
         labels = votes.labels[of]
         lost = np.flatnonzero((rivals < 0) & (labels >= 0))
@@ -227,8 +224,7 @@ class Model:
             near = count_votes(
                 self.clusters, self.matchings, self.reference, nearest[lost], runs
             ).votes
-            near[np.arange(lost.size), labels[lost]] = 0.0
-            rivals[lost] = np.where(near.max(axis=1) > 0, near.argmax(axis=1), -1)
+            rivals[lost] = runner_up(near, labels[lost])
         return rivals
 
 

@@ -6,7 +6,7 @@ A doubt changes nothing. It is printed with the plan, with its reason and what t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,13 +15,12 @@ import pandas as pd
 
 from clustertrust._types import Floats
 from clustertrust.tables.plan import ColumnPlan, TablePlan, numbers_of
-from clustertrust.tables.values import words_of
+from clustertrust.tables.values import ENOUGH, are_whole, words_of
 
-__all__ = ["with_doubts"]
-
-MOST_CODES = 12  # different whole numbers that are codes as often as amounts
-MOST_COLUMNS = 1000  # wider tables hold many columns of one kind, such as genes
-ENOUGH = 10  # rows from which on values say something
+# Different whole numbers that are codes as often as amounts.
+MOST_CODES = 12
+# Wider tables hold many columns of one kind, such as genes.
+MOST_COLUMNS = 1000
 
 COUNTS = frozenset(("freq", "freqs", "frequency", "frequencies", "count", "counts", "nobs"))
 DATES = frozenset(("date", "year", "yr", "month", "quarter", "week", "weekday", "day"))
@@ -42,19 +41,17 @@ class Seen(NamedTuple):
     ----------
     plan : what is done with it
     words : those of its name
-    known : its numbers that are not missing; empty for categories
-    n : rows of the table
+    numbers : its numbers that are not missing; empty for categories
     """
 
     plan: ColumnPlan
     words: list[str]
-    known: Floats
-    n: int
+    numbers: Floats
 
     @property
     def is_whole(self) -> bool:
         """Whether it holds whole numbers."""
-        return len(self.known) > 0 and bool((self.known == np.round(self.known)).all())
+        return len(self.numbers) > 0 and are_whole(self.numbers)
 
     @property
     def last_word(self) -> str:
@@ -74,16 +71,14 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     if len(plan.used) > MOST_COLUMNS:
         return plan
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
-    found: dict[str, Doubt] = {}
-    for rule in TABLE_RULES:
-        found = rule(seen, plan, frame) | found
+    doubts = _answer(seen, plan, frame) | _counts_of_combinations(seen, plan, frame)
     for name, column in seen.items():
-        for doubt in (RULES[rule](column) for rule in RULES if name not in found):
-            if doubt is not None:
-                found.setdefault(name, doubt)
+        if name not in doubts:
+            raised = next(filter(None, (rule(column) for rule in RULES)), None)
+            doubts |= {} if raised is None else {name: raised}
     if _are_ratings(seen):
-        found = {name: doubt for name, doubt in found.items() if doubt != CODES}
-    return replace(plan, columns=tuple(_doubted(c, found.get(c.name)) for c in plan.columns))
+        doubts = {name: doubt for name, doubt in doubts.items() if doubt != CODES}
+    return replace(plan, columns=tuple(_doubted(c, doubts.get(c.name)) for c in plan.columns))
 
 
 def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
@@ -93,11 +88,11 @@ def _doubted(column: ColumnPlan, doubt: Doubt | None) -> ColumnPlan:
 
 
 def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
-    known = np.empty(0)
+    values = np.empty(0)
     if column.use == "number":
-        values = numbers_of(frame[column.name], column, number_format)
-        known = values[np.isfinite(values)].astype(np.float64, copy=False)
-    return Seen(column, words_of(column.name), known, len(frame))
+        numbers = numbers_of(frame[column.name], column, number_format)
+        values = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
+    return Seen(column, words_of(column.name), values)
 
 
 # Rules about one column
@@ -120,60 +115,61 @@ def _named_as_date(seen: Seen) -> Doubt | None:
 
 
 def _named_as_id(seen: Seen) -> Doubt | None:
-    is_long = len(np.unique(seen.known)) > 2
+    is_long = len(np.unique(seen.numbers)) > 2
     return ID if seen.is_whole and is_long and seen.last_word.endswith("id") else None
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
     """Doubt whole numbers that all differ and lie close together, as numbers of rows do."""
-    if not seen.is_whole or len(seen.known) < ENOUGH:
+    if not seen.is_whole or len(seen.numbers) < ENOUGH:
         return None
-    different = np.unique(seen.known)
+    different = np.unique(seen.numbers)
     close = different[-1] - different[0] < 2 * len(different)
-    return ID if len(different) == len(seen.known) and close else None
+    return ID if len(different) == len(seen.numbers) and close else None
 
 
 def _like_groups(seen: Seen) -> Doubt | None:
     """Doubt many whole numbers that occur equally often, as the ids of a panel do."""
     if not seen.is_whole:
         return None
-    counts = np.unique(seen.known, return_counts=True)[1]
+    counts = np.unique(seen.numbers, return_counts=True)[1]
     return ID if len(counts) > MOST_CODES and counts[0] > 1 and np.ptp(counts) == 0 else None
 
 
 def _without_a_gap(seen: Seen) -> Doubt | None:
     """Doubt all whole numbers from 1 on, up to a third of the rows, as codes of groups are."""
-    if not seen.is_whole or seen.known.min() != 1:
+    if not seen.is_whole or seen.numbers.min() != 1:
         return None
-    different = len(np.unique(seen.known))
-    is_full = different == seen.known.max()
-    return CODES_FROM_1 if is_full and MOST_CODES < different <= len(seen.known) / 3 else None
+    different = len(np.unique(seen.numbers))
+    is_full = different == seen.numbers.max()
+    return CODES_FROM_1 if is_full and MOST_CODES < different <= len(seen.numbers) / 3 else None
 
 
 def _named_as_group(seen: Seen) -> Doubt | None:
-    if seen.is_whole and seen.last_word in GROUPS and len(np.unique(seen.known)) > 2:
+    if seen.is_whole and seen.last_word in GROUPS and len(np.unique(seen.numbers)) > 2:
         return Doubt("its name says that it is a code", "category")
     return None
 
 
 def _few_whole_numbers(seen: Seen) -> Doubt | None:
     """Doubt three to twelve whole numbers; two are a number and a category alike."""
-    if not seen.is_whole or len(seen.known) < ENOUGH:
+    if not seen.is_whole or len(seen.numbers) < ENOUGH:
         return None
-    different = len(np.unique(seen.known))
-    return CODES if 2 < different <= min(MOST_CODES, len(seen.known) / 2) else None
+    different = len(np.unique(seen.numbers))
+    return CODES if 2 < different <= min(MOST_CODES, len(seen.numbers) / 2) else None
 
 
-RULES: dict[str, Callable[[Seen], Doubt | None]] = {
-    "named as a count": _named_as_count,
-    "named as a date": _named_as_date,
-    "named as an id": _named_as_id,
-    "like an id": _like_an_id,
-    "like groups": _like_groups,
-    "without a gap": _without_a_gap,
-    "named as a group": _named_as_group,
-    "few whole numbers": _few_whole_numbers,
-}
+# The first that doubts a column counts.
+RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
+    _named_as_count,
+    _named_as_date,
+    _named_as_id,
+    _like_an_id,
+    _like_groups,
+    _without_a_gap,
+    _named_as_group,
+    _few_whole_numbers,
+)
 
 
 # Rules about the table
@@ -192,9 +188,13 @@ def _counts_of_combinations(
             others.append(column.name)
         elif column.name in seen:
             counts.append(column.name)
-        else:  # such as dates, of which there are many combinations
+        else:
+            # Such as dates, of which there are many combinations.
             return {}
-    if len(counts) != 1 or len(others) < 2 or not _is_amount(seen[counts[0]]):
+    if len(counts) != 1 or len(others) < 2:
+        return {}
+    count = seen[counts[0]]
+    if not count.is_whole or count.numbers.min() < 0:
         return {}
     combinations = math.prod(frame[name].nunique() for name in others)
     full = len(frame) >= 0.5 * combinations and not frame.duplicated(subset=others).any()
@@ -204,28 +204,20 @@ def _counts_of_combinations(
     return {counts[0]: doubt} if full else {}
 
 
-def _is_amount(seen: Seen) -> bool:
-    return seen.is_whole and bool(seen.known.min() >= 0)
-
-
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
     """Doubt words that are named as an answer, or the only ones beside numbers, at the end."""
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     if len(plan.used) - len(words) < 2:
         return {}
-    found = [name for name in words if seen[name].last_word in ANSWERS]
+    answers = [name for name in words if seen[name].last_word in ANSWERS]
     if len(words) == 1 and words[0] == str(frame.columns[-1]):
-        found = words
+        answers = words
     doubt = Doubt("it may be the known answer, and is used like the others", "drop")
-    return dict.fromkeys(found, doubt)
-
-
-TABLE_RULES = (_counts_of_combinations, _answer)
+    return dict.fromkeys(answers, doubt)
 
 
 def _are_ratings(seen: dict[str, Seen]) -> bool:
     """Return whether all numbers lie between the same two whole numbers, as ratings do."""
-    numbers = [column.known for column in seen.values() if len(column.known)]
-    ends = {(known.min(), known.max()) for known in numbers}
-    whole: Sequence[bool] = [bool((known == np.round(known)).all()) for known in numbers]
-    return len(numbers) > 2 and len(ends) == 1 and all(whole)
+    numbers = [column for column in seen.values() if len(column.numbers)]
+    ends = {(column.numbers.min(), column.numbers.max()) for column in numbers}
+    return len(numbers) > 2 and len(ends) == 1 and all(column.is_whole for column in numbers)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustertrust._errors import Message
+from clustertrust._types import Array
 from clustertrust._validation import warn_user
-from clustertrust.tables.kinds import COUNTING, ENOUGH, counts_rows, is_named_as_id
-from clustertrust.tables.values import words_of
+from clustertrust.tables.kinds import COUNTING, counts_rows, is_named_as_id
+from clustertrust.tables.values import ENOUGH, are_whole, words_of
 
-__all__ = ["warn_of_columns", "warn_of_distances"]
-
-DOMINANT = 0.95  # share of the squared distances that one or two columns make up
-FIRST = 50  # rows that tell nearly all columns from row numbers
+# Share of the squared distances that one or two columns make up.
+DOMINANT = 0.95
+# Rows that tell nearly all columns from row numbers.
+FIRST = 50
 
 
 def warn_of_distances(X: Any) -> None:
@@ -45,10 +45,10 @@ def warn_of_columns(X: Any, names: Sequence[Any]) -> None:
     _warn_of_scales(X[:, others] if ids else X, [names[j] for j in others])
 
 
-def _warn_of_ids(X: NDArray, names: Sequence[Any]) -> set[int]:
+def _warn_of_ids(X: Array, names: Sequence[Any]) -> set[int]:
     """Warn of columns that look like ids; return their positions."""
-    found = {j: _why_an_id(str(name), X[:, j]) for j, name in enumerate(names)}
-    ids = {j: why for j, why in found.items() if why}
+    reasons = {j: _why_an_id(str(name), X[:, j]) for j, name in enumerate(names)}
+    ids = {j: why for j, why in reasons.items() if why}
     if ids:
         shown = ", ".join(f"{str(names[j])!r} looks like an id ({why})" for j, why in ids.items())
         warn_user(
@@ -58,16 +58,16 @@ def _warn_of_ids(X: NDArray, names: Sequence[Any]) -> set[int]:
     return set(ids)
 
 
-def _why_an_id(name: str, values: NDArray) -> str:
+def _why_an_id(name: str, values: Array) -> str:
     """Return why a column seems to be an id, else an empty text; cheap for other columns."""
-    if is_named_as_id(words_of(name)) and bool((values == np.round(values)).all()):
+    if is_named_as_id(words_of(name)) and are_whole(values):
         return "by its name"
     if len(values) < ENOUGH or not counts_rows(values[:FIRST]) or not counts_rows(values):
         return ""
     return COUNTING[1]
 
 
-def _warn_of_scales(X: NDArray, names: Sequence[Any]) -> None:
+def _warn_of_scales(X: Array, names: Sequence[Any]) -> None:
     spread = X.var(axis=0, dtype=np.float64)
     if not len(spread) or not np.isfinite(spread).all() or spread.sum() == 0:
         return

@@ -7,36 +7,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.tables.plan import ColumnPlan, numbers_of
 from clustertrust.tables.values import (
+    ENOUGH,
+    are_whole,
     as_categories,
     as_numbers,
     decimal_of,
     in_order,
     is_date,
+    is_real,
     known_texts,
     sentinels_in,
     truth_of,
     words_of,
 )
 
-__all__ = [
-    "COUNTING",
-    "ENOUGH",
-    "ColumnChoices",
-    "NumberFormat",
-    "counts_rows",
-    "is_named_as_id",
-    "kind_of",
-]
-
-MOST_CATEGORIES = 50  # in a column that becomes one column a category
-ENOUGH = 10  # rows from which on counting columns and all-different values say something
-FEW_IDS = 12  # different texts of a column named as an id; fewer are groups
-GROUPED = 0.85  # of the steps from row to row that are 1, where a column counts rows
-AS_NUMBERS = 0.9  # of the known texts of a column, for it to be one of numbers
+# In a column that becomes one column a category.
+MOST_CATEGORIES = 50
+# Different texts of a column named as an id; fewer are groups.
+FEW_IDS = 12
+# Share of the steps from row to row that are 1, where a column counts rows.
+GROUPED = 0.85
+# Share of the texts of a column that are numbers, for it to be one of numbers.
+AS_NUMBERS = 0.9
 
 # Words at the end of a name, or all of it.
 IDS = frozenset(
@@ -47,6 +43,7 @@ IDS_IF_DIFFERENT = frozenset(
     "index idx key serial seqno seq no nr num number obs case observation record row rank".split()  # noqa: SIM905
 )
 ANSWERS = {"target", "label", "labels", "cluster", "ground_truth", "truth"}
+ANSWER = "its name says that it is the answer, not a measurement"
 
 COUNTING = (
     "it has no name and counts the rows",
@@ -98,159 +95,139 @@ class NumberFormat:
 
 
 def kind_of(
-    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
+    column: pd.Series, last: bool, choices: ColumnChoices, number_format: NumberFormat
 ) -> ColumnPlan:
-    """Return what a column is; what was said about it counts only for categories."""
+    """Return what a column is; what the user chose counts only for categories."""
+    name = str(column.name)
     if name in choices.category:
-        texts = as_categories(series, number_format.na)
+        texts = as_categories(column, number_format.na)
         levels = tuple(sorted(texts.dropna().unique(), key=in_order))
         lost = int(texts.isna().sum())
         return ColumnPlan(name, "category", "category", levels=levels, n_missing=lost)
-    if pd.api.types.is_datetime64_any_dtype(series.dtype) or isinstance(
-        series.dtype, pd.PeriodDtype
-    ):
+    is_period = isinstance(column.dtype, pd.PeriodDtype)
+    if is_period or pd.api.types.is_datetime64_any_dtype(column.dtype):
         return ColumnPlan(name, "date", "ignored", "a date")
-    if pd.api.types.is_bool_dtype(series.dtype):
-        return _counted(
-            series, ColumnPlan(name, "truth value", "number", numeric=True), number_format
-        )
-    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(
-        series.dtype
-    ):
-        return _number(series, name, last, choices, number_format)
-    return _text(series, name, last, choices, number_format)
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return _truth(column, number_format)
+    if is_real(column):
+        return _number(column, last, number_format)
+    return _text(column, last, choices, number_format)
 
 
-def _number(
-    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
-) -> ColumnPlan:
+def _truth(column: pd.Series, number_format: NumberFormat) -> ColumnPlan:
+    """Return a column of truth values."""
+    plan = ColumnPlan(str(column.name), "truth value", "number", numeric=True)
+    values = numbers_of(column, plan, number_format)
+    there = values[np.isfinite(values)]
+    plan = replace(plan, n_missing=len(values) - len(there))
+    if len(there) > 1 and (there == there[0]).all():
+        word = "true" if there[0] else "false"
+        return replace(plan, kind="constant", use="ignored", reason=f"all its values are {word}")
+    return plan
+
+
+def _number(column: pd.Series, last: bool, number_format: NumberFormat) -> ColumnPlan:
     """Return a column of numbers, or of texts that are numbers."""
-    values = numbers_of(series, ColumnPlan(name, "number", "number"), number_format)
-    odd = tuple(sentinels_in(values)) if choices.na != () else ()
-    column = ColumnPlan(
-        name, "number", "number", missing=odd, numeric=True, decimal=number_format.decimal
+    plan = ColumnPlan(
+        str(column.name), "number", "number", numeric=True, decimal=number_format.decimal
     )
-    column = _counted(series, column, number_format)
-    values = numbers_of(series, column, number_format)
-    known = values[np.isfinite(values)]
-    if known.size == 0:
-        return replace(column, kind="empty", use="ignored", reason="it has no values")
-    kind, reason = _what_numbers_are(name, known, len(values), last)
+    values = numbers_of(column, plan, number_format)
+    sentinels = tuple(sentinels_in(values)) if number_format.na != () else ()
+    there = values[np.isfinite(values) & ~np.isin(values, sentinels)]
+    plan = replace(plan, missing=sentinels, n_missing=len(values) - len(there))
+    if there.size == 0:
+        return replace(plan, kind="empty", use="ignored", reason="it has no values")
+    kind, reason = _what_numbers_are(plan.name, there, len(values), last)
     if kind != "number":
-        return replace(column, kind=kind, use="ignored", reason=reason)
-    if odd:
-        shown = ", ".join(f"{value:g}" for value in odd)
-        count = int(
-            np.isin(numbers_of(series, replace(column, missing=()), number_format), odd).sum()
-        )
+        return replace(plan, kind=kind, use="ignored", reason=reason)
+    if sentinels:
+        shown = ", ".join(f"{value:g}" for value in sentinels)
+        count = int(np.isin(values, sentinels).sum())
         reason = (
             f"{shown} in {count} row{'s' * (count > 1)} is taken as missing (na=['none'] keeps it)"
         )
-    return replace(column, reason=reason)
+    return replace(plan, reason=reason)
 
 
-def _what_numbers_are(name: str, known: NDArray[np.float64], n: int, last: bool) -> tuple[str, str]:
+def _what_numbers_are(name: str, values: Floats, n: int, last: bool) -> tuple[str, str]:
     """Return the kind of a column of numbers by its name and its values, and the reason for it."""
     words = words_of(name)
-    whole = bool((known == np.round(known)).all())
-    different = len(np.unique(known))
-    if different == 1 and n > 1 and abs(known[0]) <= 2**53:  # beyond, floats may hide differences
-        return "constant", f"all its values are {known[0]:g}"
+    whole = are_whole(values)
+    different = len(np.unique(values))
+    # Floats beyond may hide differences.
+    if different == 1 and n > 1 and abs(values[0]) <= 2**53:
+        return "constant", f"all its values are {values[0]:g}"
     if not name.strip() or name.startswith("Unnamed: "):
-        if different == len(known) and (whole or counts_rows(known)):
+        if different == len(values) and (whole or counts_rows(values)):
             return "id", COUNTING[0]
         return "number", ""
     if whole and is_named_as_id(words):
         return "id", "its name says that it is an id or a code"
-    if len(known) == n >= ENOUGH and counts_rows(known):
+    if len(values) == n >= ENOUGH and counts_rows(values):
         return "id", COUNTING[1]
-    if whole and len(known) == n >= ENOUGH and np.mean(np.diff(known) == 1) > GROUPED:
+    if whole and len(values) == n >= ENOUGH and np.mean(np.diff(values) == 1) > GROUPED:
         return "id", COUNTING[2]
-    if (
-        whole
-        and different > 0.9 * n
-        and words[-1:]
-        and words[-1] in IDS_IF_DIFFERENT
-        and n >= ENOUGH
-    ):
+    if whole and different > 0.9 * n and n >= ENOUGH and {*words[-1:]} & IDS_IF_DIFFERENT:
         return "id", "its name and its different values say that it is an id"
-    if whole and _is_date_part(words, known):
+    if whole and _is_date_part(words, values):
         return "date", "a part of a date"
-    if words[-1:] and ("_".join(words) in ANSWERS or (words == ["class"] and last)):
-        return "id", "its name says that it is the answer, not a measurement"
+    if _is_named_as_answer(words, last):
+        return "id", ANSWER
     return "number", ""
 
 
 def _text(
-    series: pd.Series, name: str, last: bool, choices: ColumnChoices, number_format: NumberFormat
+    column: pd.Series, last: bool, choices: ColumnChoices, number_format: NumberFormat
 ) -> ColumnPlan:
     """Return a column of text."""
-    texts = known_texts(series, number_format.na)
-    known = texts.dropna()
-    column = ColumnPlan(name, "text", "ignored", n_missing=int(texts.isna().sum()))
-    number_format = replace(
-        number_format,
-        decimal=choices.decimal or decimal_of(known.unique()) or number_format.decimal,
-    )
-    if known.empty:
-        return replace(column, kind="empty", reason="it has no values")
-    different = list(dict.fromkeys(known))
+    texts = known_texts(column, number_format.na)
+    there = texts.dropna()
+    plan = ColumnPlan(str(column.name), "text", "ignored", n_missing=int(texts.isna().sum()))
+    if there.empty:
+        return replace(plan, kind="empty", reason="it has no values")
+    different = list(dict.fromkeys(there))
     truth = truth_of(different)
     if truth is not None:
-        values = tuple(sorted(truth, key=lambda text: truth[text]))
-        return replace(column, kind="truth value", use="number", levels=values, numeric=True)
-    sample = pd.Series(different, dtype=object)
-    dates = np.mean([is_date(text) for text in different[:200]])
-    plain = as_numbers(sample, number_format.decimal, number_format.thousands).notna()
-    parsed = as_numbers(known, number_format.decimal, number_format.thousands).notna()
-    if parsed.mean() >= AS_NUMBERS and not dates >= AS_NUMBERS:
-        found = _number(series, name, last, choices, number_format)
-        odd = [text for text, is_number in zip(different, plain, strict=True) if not is_number]
-        if odd and found.use == "number":
-            count = int((~parsed).sum())
+        levels = tuple(sorted(truth, key=lambda text: truth[text]))
+        return replace(plan, kind="truth value", use="number", levels=levels, numeric=True)
+    if np.mean([is_date(text) for text in different[:200]]) >= AS_NUMBERS:
+        return replace(plan, kind="date", reason="dates or times")
+    decimal = choices.decimal or decimal_of(different) or number_format.decimal
+    is_number = as_numbers(there, decimal, number_format.thousands).notna()
+    if is_number.mean() >= AS_NUMBERS:
+        plan = _number(column, last, replace(number_format, decimal=decimal))
+        others = there[~is_number]
+        count = len(others)
+        if count and plan.use == "number":
             verb = "text such as {!r} is" if count == 1 else "texts such as {!r} are"
-            note = f"{count} {verb.format(odd[0])} taken as missing"
-            found = replace(found, reason="; ".join(filter(None, [found.reason, note])))
-        return found
-    if dates >= AS_NUMBERS:
-        return replace(column, kind="date", reason="dates or times")
-    texts = known_texts(series, number_format.na, words=True)
-    column = replace(column, n_missing=int(texts.isna().sum()))
-    return _word_kind(column, texts.dropna(), list(dict.fromkeys(texts.dropna())), last)
+            note = f"{count} {verb.format(others.iloc[0])} taken as missing"
+            plan = replace(plan, reason="; ".join(filter(None, [plan.reason, note])))
+        return plan
+    texts = known_texts(column, number_format.na, words=True)
+    return _word_kind(replace(plan, n_missing=int(texts.isna().sum())), texts.dropna(), last)
 
 
-def _word_kind(
-    column: ColumnPlan, known: pd.Series, different: list[str], last: bool
-) -> ColumnPlan:
+def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
     """Return a column of text that is neither numbers nor dates."""
-    n, words = len(known), words_of(column.name)
-    if len(different) == 1 and n > 1:
-        return replace(column, kind="constant", reason=f"all its values are {different[0]!r}")
-    if len(different) == n and n > 2:
-        return replace(column, kind="id", reason="another text in every row")
-    if words[-1:] and words[-1] in (IDS - {"code"}) and len(different) > FEW_IDS:
-        return replace(column, kind="id", reason="its name says that it is an id")
-    if words[-1:] and ("_".join(words) in ANSWERS or (words == ["class"] and last)):
-        return replace(
-            column, kind="category", reason="its name says that it is the answer, not a measurement"
-        )
-    if len(different) > max(2, n / 2):
-        return replace(column, reason=f"{len(different)} different texts in {n} rows")
-    values = tuple(sorted(different))
-    if len(different) > MOST_CATEGORIES:
-        reason = f"{len(different)} categories, more than {MOST_CATEGORIES}"
-        return replace(column, kind="category", reason=reason, levels=values)
-    return replace(column, kind="category", use="category", levels=values)
+    n, words, levels = len(texts), words_of(plan.name), tuple(sorted(texts.unique()))
+    if len(levels) == 1 and n > 1:
+        return replace(plan, kind="constant", reason=f"all its values are {levels[0]!r}")
+    if len(levels) == n and n > 2:
+        return replace(plan, kind="id", reason="another text in every row")
+    if words[-1:] and words[-1] in (IDS - {"code"}) and len(levels) > FEW_IDS:
+        return replace(plan, kind="id", reason="its name says that it is an id")
+    if _is_named_as_answer(words, last):
+        return replace(plan, kind="category", reason=ANSWER)
+    if len(levels) > max(2, n / 2):
+        return replace(plan, reason=f"{len(levels)} different texts in {n} rows")
+    if len(levels) > MOST_CATEGORIES:
+        reason = f"{len(levels)} categories, more than {MOST_CATEGORIES}"
+        return replace(plan, kind="category", reason=reason, levels=levels)
+    return replace(plan, kind="category", use="category", levels=levels)
 
 
-def _counted(series: pd.Series, column: ColumnPlan, number_format: NumberFormat) -> ColumnPlan:
-    values = numbers_of(series, column, number_format)
-    known = values[np.isfinite(values)]
-    column = replace(column, n_missing=len(values) - len(known))
-    if len(known) > 1 and column.kind == "truth value" and (known == known[0]).all():
-        said = "true" if known[0] else "false"
-        return replace(column, kind="constant", use="ignored", reason=f"all its values are {said}")
-    return column
+def _is_named_as_answer(words: Sequence[str], last: bool) -> bool:
+    return "_".join(words) in ANSWERS or (words == ["class"] and last)
 
 
 def is_named_as_id(words: Sequence[str]) -> bool:
@@ -258,25 +235,25 @@ def is_named_as_id(words: Sequence[str]) -> bool:
     return bool({"id", "uuid", "uid"} & set(words)) or (bool(words) and words[-1] in IDS)
 
 
-def counts_rows(known: NDArray[np.float64]) -> bool:
+def counts_rows(values: Floats) -> bool:
     """Return whether numbers rise in equal steps, as row numbers and time axes do."""
-    steps = np.diff(known)
+    steps = np.diff(values)
     return bool(steps[0] > 0 and np.allclose(steps, steps.mean(), rtol=0.02, atol=0))
 
 
-def _is_date_part(words: Sequence[str], known: NDArray[np.float64]) -> bool:
-    low, high = known.min(), known.max()
-    ranges = {
-        "year": (1000, 2200),
-        "yr": (1000, 2200),
-        "jahr": (1000, 2200),
-        "month": (1, 12),
-        "day": (0, 366),
-        "weekday": (0, 7),
-        "quarter": (1, 4),
-        "date": (10_000, 1e15),
-        "timestamp": (1e8, 1e20),
-        "time": (1e8, 1e20),
-    }
-    found = ranges.get(words[-1]) if words else None
-    return found is not None and found[0] <= low and high <= found[1]
+YEARS, TIMES = (1000, 2200), (1e8, 1e20)
+# Names of parts of dates, and the range of their numbers.
+DATE_PARTS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("year", "yr", "jahr"), YEARS),
+    **dict.fromkeys(("timestamp", "time"), TIMES),
+    "month": (1, 12),
+    "day": (0, 366),
+    "weekday": (0, 7),
+    "quarter": (1, 4),
+    "date": (10_000, 1e15),
+}
+
+
+def _is_date_part(words: Sequence[str], values: Floats) -> bool:
+    low, high = DATE_PARTS.get(words[-1] if words else "", (np.inf, -np.inf))
+    return bool(low <= values.min() and values.max() <= high)

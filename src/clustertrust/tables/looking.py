@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +27,15 @@ from clustertrust.tables.values import (
     as_numbers,
     decimal_of,
     known_texts,
+    listed,
 )
 
-__all__ = ["did_you_mean", "look", "odd_rows"]
-
-FEW = 10  # values of the only column: clusters of it are its values
-LOUD = 0.05  # share of missing values in a column that is worth a warning
-TOO_MANY = 0.5  # share above which a column is set aside
+# Values of the only column: clusters of it are its values.
+FEW = 10
+# Share of missing values in a column that is worth a warning.
+LOUD = 0.05
+# Share above which a column is ignored.
+TOO_MANY = 0.5
 TOTALS = {"total", "totals", "grand total", "sum", "subtotal", "average", "mean", "all", "overall"}
 TOTALS |= {"summe", "gesamt", "insgesamt", "mittelwert", "durchschnitt"}
 
@@ -75,11 +77,12 @@ def look(
     number_format = NumberFormat(
         choices.na, choices.decimal or _decimal(frame, choices), choices.thousands
     )
+    frame = frame.set_axis(names, axis=1)
     rows = odd_rows(frame, number_format)
-    points = frame.drop(index=frame.index[[at for at, _ in rows]]) if rows else frame
+    points = frame.drop(index=frame.index[[row for row, _ in rows]]) if rows else frame
     looked = [
-        kind_of(points.iloc[:, j], name, j == len(names) - 1, choices, number_format)
-        for j, name in enumerate(names)
+        kind_of(points.iloc[:, j], j == len(names) - 1, choices, number_format)
+        for j in range(len(names))
     ]
     if len(looked) == 1 and looked[0].numeric and looked[0].kind in ("id", "date"):
         looked = [replace(looked[0], kind="number", use="number", reason="")]  # what else is there
@@ -107,23 +110,18 @@ def look(
     elif scale == "auto":
         scale, reason = choose_scale(plan, plan.apply(points))
     plan = replace(plan, scale=scale, scale_reason=reason)
-    return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), _named(points))
-
-
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its names as text."""
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+    return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), points)
 
 
 def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
     """Return what is done with a column, by what it is and what was said."""
-    otherwise = "keep" if _use_asked(column) != "ignored" else ""
+    override_hint = "keep" if _use_asked(column) != "ignored" else ""
     if column.name == choices.id:
         return replace(column, kind="id", use="id", reason="", user_decided=True)
     asked = (*choices.use, *choices.category)
     if column.name in choices.drop or (choices.use and column.name not in asked):
         return replace(column, use="ignored", reason="left out as asked", user_decided=True)
-    if column.name in (*choices.use, *choices.category, *choices.keep):
+    if column.name in (*asked, *choices.keep):
         use = _use_asked(column)
         reason = column.reason if column.use == "number" or use == "ignored" else ""
         return replace(column, use=use, reason=reason, user_decided=True)
@@ -139,8 +137,8 @@ def _decide(column: ColumnPlan, n: int, choices: ColumnChoices) -> ColumnPlan:
     share = column.n_missing / max(n, 1)
     if column.use in ("number", "category") and share > TOO_MANY and choices.missing != "mean":
         reason = f"{column.n_missing} of its {n} values are missing"
-        return replace(column, use="ignored", reason=reason, override_hint=otherwise)
-    return replace(column, override_hint=otherwise) if column.use == "ignored" else column
+        return replace(column, use="ignored", reason=reason, override_hint=override_hint)
+    return replace(column, override_hint=override_hint) if column.use == "ignored" else column
 
 
 def _use_asked(column: ColumnPlan) -> str:
@@ -175,12 +173,12 @@ def _named_by(
 
 def _decimal(frame: pd.DataFrame, choices: ColumnChoices) -> str:
     """Return the mark before the decimals, by all texts of the table that prove one."""
-    found = set()
+    marks = set()
     for j, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
             texts = known_texts(frame.iloc[:, j].head(2000), choices.na).dropna().unique()
-            found.add(decimal_of(texts))
-    return "," if "," in found and "." not in found else "."
+            marks.add(decimal_of(texts))
+    return "," if "," in marks and "." not in marks else "."
 
 
 # Rows
@@ -192,14 +190,15 @@ def odd_rows(frame: pd.DataFrame, number_format: Any) -> list[tuple[int, str]]:
     if not text or len(frame) < 4:
         return []
     rows = [(0, f"{LEFT_OUT}units")] if _has_units(frame, text, number_format) else []
-    for at in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
-        cells = known_texts(frame.iloc[at, text].astype(object)).dropna().str.casefold()
+    for row in range(len(frame) - 1, max(len(frame) - 4, 0), -1):
+        cells = known_texts(frame.iloc[row, text].astype(object)).dropna().str.casefold()
         if not any(cell.rstrip(":") in TOTALS for cell in cells):
             break
         others = frame.iloc[: len(frame) - 3, text].astype(str).apply(lambda c: c.str.casefold())
-        if others.isin(TOTALS).any(axis=None):  # then it is a word of the table's own
+        # Then it is a word of the table's own.
+        if others.isin(TOTALS).any(axis=None):
             break
-        rows.append((at, f"{LEFT_OUT}total row"))
+        rows.append((row, f"{LEFT_OUT}total row"))
     return sorted(rows)
 
 
@@ -231,42 +230,36 @@ def _problems(
     plan: TablePlan, frame: pd.DataFrame, names: Sequence[str], choices: ColumnChoices
 ) -> list[Problem]:
     """Return all that stands against clustering the table, each with what to do."""
-    found = []
-    given: Mapping[str, Sequence[str]] = {
-        "id": [] if choices.id is None else [choices.id],
-        "drop": choices.drop,
-        "use": choices.use,
-        "keep": choices.keep,
-        "category": choices.category,
-    }
-    for option, columns in given.items():
-        for name in columns:
+    problems = []
+    to_use = tuple(dict.fromkeys((*choices.use, *choices.keep, *choices.category)))
+    for option in ("id", "drop", "use", "keep", "category"):
+        columns = getattr(choices, option)
+        for name in (columns,) if isinstance(columns, str) else columns or ():
             if name not in names:
                 near = nearest_name(name, names)
                 problem = f": there is no such column{did_you_mean(name, names)}"
-                told = Message(f"{{{option}=}}{literal(problem)}", {option: name})
-                found.append(Problem(told, rename=None if near is None else (name, near)))
-    for name in dict.fromkeys((*choices.use, *choices.keep, *choices.category)):
+                text = Message(f"{{{option}=}}{literal(problem)}", {option: name})
+                problems.append(Problem(text, rename=None if near is None else (name, near)))
+    for name in to_use:
         if name in (choices.id, *choices.drop):
-            told = Message(
+            text = Message(
                 "is named by {use}, {keep} or {category} and left out by {drop} or {id}; decide "
                 "for one."
             )
-            found.append(Problem(told.after(f"The column {name!r} ")))
+            problems.append(Problem(text.after(f"The column {name!r} ")))
     for column in plan.columns:
-        named = column.name in (*choices.use, *choices.keep, *choices.category)
-        if named and column.use == "ignored" and not found:
+        if column.name in to_use and column.use == "ignored" and not problems:
             problem = f": it is {column.kind}, {column.reason}, and cannot be used."
-            found.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
-    if found:
-        return found
+            problems.append(Problem(Message(f"{{use=}}{literal(problem)}", {"use": column.name})))
+    if problems:
+        return problems
     if not plan.used:
         reasons = "; ".join(f"{c.name}: {c.reason or c.kind}" for c in plan.columns[:12])
         usable = [c for c in plan.columns if c.override_hint and c.kind not in ("id", "constant")]
         keep = ", or use some all the same with {keep}" if usable else ""
-        told = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
+        text = Message(f"Name fewer with {{drop}} and {{id}}{keep}.")
         remedy = override(usable[0].override_hint, [usable[0].name]) if usable else None
-        return [Problem(told.after(f"There is no column left to cluster ({reasons}). "), remedy)]
+        return [Problem(text.after(f"There is no column left to cluster ({reasons}). "), remedy)]
     return _few_values(plan, frame) if len(plan.used) == 1 and not plan.used[0].user_decided else []
 
 
@@ -276,9 +269,9 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
     values = plan.apply(frame).drop_duplicates()
     if len(frame) <= 2 * FEW or len(values) > FEW or len(plan.columns) == 1:
         return []
-    aside = [c.name for c in plan.columns if c.use == "ignored"]
-    others = f" Others were set aside: {', '.join(aside[:12])}." if aside else ""
-    told = (
+    ignored = [c.name for c in plan.columns if c.use == "ignored"]
+    others = f" Others were set aside: {', '.join(ignored[:12])}." if ignored else ""
+    text = (
         f"Only the column {column.name!r} with {len(values)} different values is left: the "
         f"clusters would be its values, each with a score of 1.{others}"
     )
@@ -286,7 +279,7 @@ def _few_values(plan: TablePlan, frame: pd.DataFrame) -> list[Problem]:
         " To cluster it all the same, say {keep=}; to use others too, name them with {keep}.",
         {"keep": [column.name]},
     )
-    return [Problem(remedy.after(told), ("keep", [column.name]))]
+    return [Problem(remedy.after(text), ("keep", [column.name]))]
 
 
 def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
@@ -297,20 +290,20 @@ def _warnings(plan: TablePlan, frame: pd.DataFrame) -> list[str]:
         for column in plan.used
         if column.n_missing > LOUD * n
     ]
-    found = []
+    warnings = []
     if loud and plan.missing not in ("drop", "skip"):
-        found.append(
+        warnings.append(
             f"More than {LOUD:.0%} of the values are missing in {', '.join(loud[:12])}; scores "
             "rest on what was put in their place."
         )
     X = plan.apply(frame)
     forms = len(X.drop_duplicates()) if len(X) >= 100 else len(X)
     if forms <= 2 * FEW and len(X) >= 100:
-        found.append(
+        warnings.append(
             f"The {len(X):,} rows have only {forms} different forms in the columns that are used: "
             "clusters repeat them, and high scores say little."
         )
-    return found
+    return warnings
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
@@ -318,5 +311,4 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     near = nearest_name(name, names)
     if near is not None:
         return f"; did you mean {near!r}?"
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return f"; it has {', '.join(names[:20])}{more}."
+    return f"; it has {listed(names, 20)}."

@@ -18,23 +18,11 @@ from clustertrust.tables.values import (
     as_categories,
     as_numbers,
     is_number,
+    is_real,
     known_texts,
+    listed,
     mapped,
 )
-
-__all__ = [
-    "ENCODINGS",
-    "KINDS",
-    "LEFT_OUT",
-    "MISSING_RULES",
-    "MISSING_VALUES",
-    "SCALES",
-    "USES",
-    "ColumnPlan",
-    "Problem",
-    "TablePlan",
-    "override",
-]
 
 KINDS = ("number", "truth value", "category", "date", "id", "text", "constant", "empty")
 # What can be done with a column: a number each row, one column for each category, or nothing.
@@ -175,12 +163,12 @@ class TablePlan:
     @property
     def is_plain(self) -> bool:
         """Whether nothing was decided that the user does not know: all numbers, as they are."""
-        told = (
+        expected = all(
             column.user_decided or (column.use, column.kind) == ("number", "number")
             for column in self.columns
         )
         odd = any(column.missing or column.n_missing or column.check for column in self.used)
-        return all(told) and not odd and self.scale == "none" and not (self.rows or self.reading)
+        return expected and not odd and self.scale == "none" and not (self.rows or self.reading)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns that are clustered, as numbers; NaN where a value is missing.
@@ -195,21 +183,20 @@ class TablePlan:
         -------
         DataFrame with the columns `features`
         """
-        found = {str(name): name for name in frame.columns}
-        lost = [column.name for column in self.used if column.name not in found]
+        used, named = self.used, {str(name): name for name in frame.columns}
+        lost = [column.name for column in used if column.name not in named]
         if lost:
             raise ValueError(f"The table lacks columns that its plan uses: {', '.join(lost)}.")
         if self.is_mixed:
-            mixed = {c.name: self._values(frame[found[c.name]], c) for c in self.used}
+            mixed = {one.name: self._values(frame[named[one.name]], one) for one in used}
             return pd.DataFrame(mixed, index=frame.index)
-        used = self.used
         if not used:
             return pd.DataFrame(index=frame.index)
-        if self._takes_as_is(chosen := frame[[found[column.name] for column in used]]):
+        if self._takes_as_is(chosen := frame[[named[one.name] for one in used]]):
             values = chosen.to_numpy(np.float64)
             numbers = np.where(np.isfinite(values), values, np.nan)
         else:
-            numbers = np.hstack([self._numbers(frame[found[one.name]], one) for one in used])
+            numbers = np.hstack([self._numbers(frame[named[one.name]], one) for one in used])
         return pd.DataFrame(numbers, columns=self.features, index=frame.index)
 
     def _takes_as_is(self, chosen: pd.DataFrame) -> bool:
@@ -246,8 +233,8 @@ class TablePlan:
             _, first = np.unique(self.sources, return_index=True)
             share = lost[:, first].mean(axis=1)
             why[share > (0.0 if self.missing == "drop" else MOST_MISSING)] = MISSING_VALUES
-        for at, reason in rows:
-            why[at] = reason
+        for row, reason in rows:
+            why[row] = reason
         return why
 
     def __str__(self) -> str:
@@ -256,13 +243,13 @@ class TablePlan:
 
     def summary(self, most: int = 12, wording: Wording = as_python) -> str:
         """Return the plan in a few lines, with parameters in these words."""
-        names = _listed([column.name for column in self.used], most)
+        names = listed([column.name for column in self.used], most)
         lines = [f"Read: {self.read_as(wording)}."] if self.reading else []
         lines.append(f"Clustered: {len(self.used)} of {len(self.columns)} columns ({names}).")
         for use, word in (("category", "As categories"), ("id", "Names the rows")):
-            found = [column.name for column in self.columns if column.use == use]
-            if found:
-                lines.append(f"{word}: {_listed(found, most)}.")
+            columns = [column.name for column in self.columns if column.use == use]
+            if columns:
+                lines.append(f"{word}: {listed(columns, most)}.")
         lines += self._set_aside(most, wording)
         noted = [column for column in self.used if column.reason]
         lines += [
@@ -290,7 +277,7 @@ class TablePlan:
         rule = _RULES[self.missing]
         if any(column.use == "category" for column in lost):
             rule = rule.replace(_MEAN, f"{_MEAN} (of categories, their shares)")
-        counts = _listed([f"{column.name} {column.n_missing}" for column in lost], most)
+        counts = listed([f"{column.name} {column.n_missing}" for column in lost], most)
         return [f"Missing values: {counts}; {rule}."]
 
     def _set_aside(self, most: int, wording: Wording) -> list[str]:
@@ -303,7 +290,7 @@ class TablePlan:
         for (reason, option), names in groups[:most]:
             remedy = _named(option, names, most, wording)
             otherwise = f" To use {_it(names)}: {remedy}." if option else ""
-            lines.append(f"Set aside: {_listed(names, most)}, {reason}.{otherwise}")
+            lines.append(f"Set aside: {listed(names, most)}, {reason}.{otherwise}")
         more = sum(len(names) for _, names in groups[most:])
         if more:
             lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
@@ -313,7 +300,7 @@ class TablePlan:
         """Return a line for each reason why a person should check columns."""
         doubted = ((column, column.check) for column in self.columns if column.check)
         return [
-            f"Please check {_listed(names, most)}: {reason}. "
+            f"Please check {listed(names, most)}: {reason}. "
             f"If so, say {_named(option, names, most, wording)}."
             for (reason, option), names in _grouped(doubted).items()
         ]
@@ -346,7 +333,7 @@ class TablePlan:
         rest = {name: value for name, value in kept.items() if name != "columns"}
         if rest.get("na") is not None:
             rest["na"] = tuple(rest["na"])
-        rest["rows"] = tuple((int(at), str(why)) for at, why in rest.get("rows", ()))
+        rest["rows"] = tuple((int(row), str(why)) for row, why in rest.get("rows", ()))
         rest["reading"] = tuple(rest.get("reading", ()))
         check_choice("encode", rest.get("encode", "auto"), ENCODINGS)
         check_choice("missing", rest.get("missing", "auto"), MISSING_RULES)
@@ -381,11 +368,11 @@ def _column_from_json(kept: Any) -> ColumnPlan:
     return ColumnPlan(**({"kind": "number", "use": "ignored"} | kept | values))
 
 
-def _check_keys(kept: dict[str, Any], record: type, told: str) -> None:
-    known = {item.name for item in fields(record)}
-    odd = next((name for name in kept if name not in known), None)
+def _check_keys(kept: dict[str, Any], record: type, subject: str) -> None:
+    keys = {item.name for item in fields(record)}
+    odd = next((name for name in kept if name not in keys), None)
     if odd is not None:
-        raise ValueError(f"{told} has {odd!r}, which is not known; it may have {sorted(known)}.")
+        raise ValueError(f"{subject} has {odd!r}, which is not known; it may have {sorted(keys)}.")
 
 
 def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDArray[np.float64]:
@@ -395,14 +382,11 @@ def numbers_of(series: pd.Series, column: ColumnPlan, number_format: Any) -> NDA
     """
     if column.kind == "truth value" and column.levels:
         no, yes = column.levels
+        numbers = {no.casefold(): 0.0, yes.casefold(): 1.0}
         texts = known_texts(series, number_format.na)
-        found = mapped(
-            texts, lambda text: {no.casefold(): 0.0, yes.casefold(): 1.0}.get(str(text).casefold())
-        )
-        return found.to_numpy(np.float64, na_value=np.nan)
-    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(
-        series.dtype
-    ):
+        truth = mapped(texts, lambda text: numbers.get(str(text).casefold()))
+        return truth.to_numpy(np.float64, na_value=np.nan)
+    if is_real(series):
         single = series.dtype == np.float32
         values = series.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
     else:
@@ -424,26 +408,21 @@ def one_hot(texts: pd.Series, column: ColumnPlan) -> NDArray[np.float64]:
     if new:
         warn_user(
             f"The column {column.name!r} has categories that its plan does not know "
-            f"({_listed(new, 5)}); they count as missing."
+            f"({listed(new, 5)}); they count as missing."
         )
     codes = np.where(texts.isna().to_numpy(), -1, codes)
-    found = np.zeros((len(texts), len(column.levels)))
-    found[np.arange(len(texts)), codes] = 1.0
-    found[codes < 0] = np.nan
-    return found
-
-
-def _listed(names: Sequence[object], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
+    shares = np.zeros((len(texts), len(column.levels)))
+    shares[np.arange(len(texts)), codes] = 1.0
+    shares[codes < 0] = np.nan
+    return shares
 
 
 def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str], list[str]]:
     """Return names of columns by their reason and by the option that says otherwise."""
-    found: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
     for column, reason in columns:
-        found.setdefault((reason, column.override_hint), []).append(column.name)
-    return found
+        names.setdefault((reason, column.override_hint), []).append(column.name)
+    return names
 
 
 def _it(names: Sequence[str]) -> str:

@@ -10,8 +10,6 @@ from clustertrust.tables.looking import look
 from clustertrust.tables.plan import TablePlan
 from clustertrust.tables.scales import measures
 
-__all__ = ["prepare"]
-
 
 def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     """Return a table as `clustertrust score` clusters it: numbers, without gaps, comparable.
@@ -43,11 +41,12 @@ def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     b    950.0
     c     87.0
     """
-    is_known = plan is not None  # then its reader has seen the warnings
+    # Who gives a plan has seen its warnings.
+    warnings = plan is None
     plan = plan or look(frame)
     if plan.problems:
         raise ValueError(" ".join(str(problem.text) for problem in plan.problems))
-    for warning in () if is_known else plan.warnings:
+    for warning in plan.warnings if warnings else ():
         warn_user(warning)
     X = plan.apply(frame)
     if plan.id is not None:
@@ -57,7 +56,8 @@ def prepare(frame: pd.DataFrame, plan: TablePlan | None = None) -> pd.DataFrame:
     if plan.is_mixed or X.empty:
         return X
     values = X.to_numpy(np.float64)
-    found = measures(plan, values)
+    comparable = measures(plan, values)
     filled = np.where(np.isfinite(values), values, np.nanmean(values, axis=0))
-    scaled = np.clip((filled - found.centers) / found.scales, -found.limit, found.limit)
+    scaled = (filled - comparable.centers) / comparable.scales
+    scaled = np.clip(scaled, -comparable.limit, comparable.limit)
     return pd.DataFrame(scaled, columns=X.columns, index=X.index)

@@ -6,21 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from clustertrust._types import Floats
 from clustertrust.tables.plan import TablePlan
-
-__all__ = ["LIMIT", "Measures", "choose_scale", "measures"]
-
-Floats = NDArray[np.float64]
 
 # Columns in one unit have ranges within this factor: Iris has 2.5, mpg 8, wine 514.
 ONE_UNIT = 5.0
 # The standard deviation of a bell curve is that of its quartiles; where outliers rule it is a
 # multiple of it.
 OUTLIERS = 5.0
-LIMIT = 5.0  # robust scales hold values within so many spreads around the median
-QUARTILES = 1.349  # between the quartiles of a bell curve of standard deviation 1
+# Robust scales clip values at so many spreads around the median.
+LIMIT = 5.0
+# Between the quartiles of a bell curve of standard deviation 1.
+QUARTILES = 1.349
 
 
 @dataclass(frozen=True)
@@ -40,29 +38,33 @@ class Measures:
 
 def choose_scale(plan: TablePlan, X: pd.DataFrame) -> tuple[str, str]:
     """Return the scale that the columns that are used need, and why."""
-    single = [j for j, at in enumerate(plan.sources) if plan.used[at].use == "number"]
+    single = _number_features(plan)
     values = X.to_numpy(np.float64)[:, single]
     if len(single) < 2:
+        with_categories = len(single) < X.shape[1]
         return (
-            ("standard", "a number and categories")
-            if len(single) < X.shape[1] and single
-            else ("none", "")
+            ("standard", "a number and categories") if single and with_categories else ("none", "")
         )
     low, high = _ends(values)
-    ranges = high - low
-    ranges = ranges[ranges > 0]
+    ranges = (high - low)[high > low]
     if len(ranges) < 2:
         return "none", ""
     factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
     if factor <= ONE_UNIT:
         return "none", "the columns have similar ranges"
     shown = f"{factor:,.0f}" if 10 <= factor < 1e6 else f"{factor:.2g}"
-    told = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
-    ruled = _ruled_by_outliers(values)
-    if ruled.any():
-        names = [X.columns[single[j]] for j in np.flatnonzero(ruled)]
-        return "robust", f"{told}, and outliers rule {', '.join(map(str, names[:3]))}"
-    return "standard", told
+    reason = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
+    has_outliers = np.nanstd(values, axis=0) > OUTLIERS * _quartile_spread(values)
+    if has_outliers.any():
+        names = [X.columns[single[j]] for j in np.flatnonzero(has_outliers)]
+        return "robust", f"{reason}, and outliers rule {', '.join(map(str, names[:3]))}"
+    return "standard", reason
+
+
+def _number_features(plan: TablePlan) -> list[int]:
+    """Return the positions of the features that are columns of numbers."""
+    used = plan.used
+    return [j for j, source in enumerate(plan.sources) if used[source].use == "number"]
 
 
 def _ends(values: Floats) -> tuple[Floats, Floats]:
@@ -72,15 +74,10 @@ def _ends(values: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _ruled_by_outliers(values: Floats) -> NDArray[np.bool_]:
-    spread = np.nanstd(values, axis=0)
-    return spread > OUTLIERS * _quartile_spread(values)
-
-
 def _quartile_spread(values: Floats) -> Floats:
     """Return the standard deviation by the quartiles, or by all values if half are equal."""
     low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
-    spread = (high - low) / QUARTILES
+    spread: Floats = (high - low) / QUARTILES
     return np.where(spread > 0, spread, np.nanstd(values, axis=0))
 
 
@@ -92,13 +89,13 @@ def measures(plan: TablePlan, values: Floats) -> Measures:
     """
     center, scale, limit = SCALES[plan.scale](values)
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
-    numbers = [j for j, at in enumerate(plan.sources) if plan.used[at].use == "number"]
+    numbers = _number_features(plan)
     # what a number counts, in squares: the weight that a category gets
     spread = np.nanvar(np.clip((values - center) / scale, -limit, limit), axis=0)
     weight = spread[numbers].mean() if numbers and spread[numbers].mean() > 0 else 1.0
-    for at, column in enumerate(plan.used):
+    for position, column in enumerate(plan.used):
         if column.use == "category":
-            mine = plan.sources == at
+            mine = plan.sources == position
             shares = np.nanmean(values[:, mine], axis=0)
             center[mine] = shares
             total = (shares * (1 - shares)).sum()

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-__all__ = [
-    "MISSING",
-    "as_categories",
-    "as_numbers",
-    "decimal_of",
-    "in_order",
-    "is_date",
-    "is_number",
-    "known_texts",
-    "mapped",
-    "sentinels_in",
-    "truth_of",
-    "words_of",
-]
+from clustertrust._types import Array, Floats
 
-# Texts that mean "no value", in small letters. "unknown" and "other" may be categories: not here.
+# Rows from which on values say something.
+ENOUGH = 10
+# Texts that mean "no value", in lower case. "unknown" and "other" may be categories: not here.
 MISSING = frozenset(
     "|?|-|--|---|.|..|...|*|–|—|n/a|na|n.a.|#n/a|nan|null|none|nil|<na>|#null!|#div/0!|#value!"  # noqa: SIM905
     "|#ref!|missing|not available|k.a.".split("|")
@@ -34,19 +22,9 @@ SENTINELS = frozenset(
     (-9, -88, -99, -888, -999, -9999, -99999, -999999, 999, 9999, 99999, 999999, 9999999)
 ) | frozenset((-99.9, -999.9, -999.25, 999.9, 9999.9, 99999.9))
 
-_TRUE: tuple[set[str], ...] = (
-    {"yes", "no"},
-    {"y", "n"},
-    {"true", "false"},
-    {"t", "f"},
-    {"on", "off"},
-    {"ja", "nein"},
-    {"oui", "non"},
-    {"si", "no"},
-    {"sí", "no"},
-    {"wahr", "falsch"},
-)
-_YES = {"yes", "y", "true", "t", "on", "ja", "oui", "si", "sí", "wahr"}
+# What says yes, and what says no beside it.
+_NO_BESIDE = {"yes": "no", "y": "n", "true": "false", "t": "f", "on": "off", "ja": "nein"}
+_NO_BESIDE |= {"oui": "non", "si": "no", "sí": "no", "wahr": "falsch"}
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _CLOCK = r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:[ap]m)?(?:Z|[+-]\d{2}:?\d{2}|\s?UTC)?)?"
@@ -110,13 +88,19 @@ def _shortest(number: object) -> str:
     return str(int(number) if is_whole else number)  # type: ignore[call-overload]
 
 
+def listed(names: Sequence[object], most: int = 10) -> str:
+    """Join names for a message; of many, list the first."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(str(name).strip() or "(no name)" for name in names[:most]) + more
+
+
 def in_order(text: str) -> tuple[bool, float, str]:
     """Return a key that sorts numbers by size, before other texts."""
     return (False, float(text), "") if is_number(text) else (True, 0.0, text)
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name, in small letters: customerID and customer_id have two."""
+    """Return the words of a name, in lower case: customerID and customer_id have two."""
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
@@ -132,8 +116,8 @@ def _blank(value: object, missing: frozenset[str]) -> bool:
 def mapped(column: pd.Series, of: Callable[[object], object]) -> pd.Series:
     """Apply a function to each value, called once for each different value."""
     codes, values = pd.factorize(column, use_na_sentinel=True)
-    found = np.array([*(of(value) for value in values), None], dtype=object)
-    return pd.Series(found[codes], index=column.index, name=column.name, dtype=object)
+    results = np.array([*(of(value) for value in values), None], dtype=object)
+    return pd.Series(results[codes], index=column.index, name=column.name, dtype=object)
 
 
 def decimal_of(texts: Iterable[str]) -> str | None:
@@ -148,14 +132,14 @@ def decimal_of(texts: Iterable[str]) -> str | None:
 
 def as_numbers(texts: pd.Series, decimal: str = ".", thousands: str | None = None) -> pd.Series:
     """Return texts as floats, NaN where one is no number: 82.1%, $34,453, (12), 1.234,56 are."""
-    found = mapped(texts, lambda text: _number(str(text), decimal, thousands))
-    return found.astype(np.float64)
+    return mapped(texts, lambda text: _number(str(text), decimal, thousands)).astype(np.float64)
 
 
 def _number(text: str, decimal: str, thousands: str | None) -> float:
     """Return one number, or NaN."""
     text = text.strip().replace("−", "-")
-    if len(text) > 2 and text[0] == "(" and text[-1] == ")":  # as book-keepers write a loss
+    # Book-keepers write a loss in brackets.
+    if len(text) > 2 and text[0] == "(" and text[-1] == ")":
         text = f"-{text[1:-1]}"
     text = _MARKS.sub("", text)
     if thousands and thousands != decimal:
@@ -182,10 +166,10 @@ def is_number(text: str) -> bool:
 def truth_of(texts: Iterable[str]) -> dict[str, float] | None:
     """Return the number of each of two texts that say yes and no; None where these do not."""
     texts = set(texts)
-    small = {text.casefold() for text in texts}
-    if len(small) != 2 or not any(small <= pair for pair in _TRUE):
+    lower = {text.casefold() for text in texts}
+    if lower not in ({yes, no} for yes, no in _NO_BESIDE.items()):
         return None
-    return {text: float(text.casefold() in _YES) for text in texts}
+    return {text: float(text.casefold() in _NO_BESIDE) for text in texts}
 
 
 def is_date(text: str) -> bool:
@@ -193,22 +177,33 @@ def is_date(text: str) -> bool:
     return _DATE.fullmatch(text.strip()) is not None
 
 
-def sentinels_in(values: NDArray[np.float64]) -> list[float]:
+def is_real(column: pd.Series) -> bool:
+    """Return whether a column holds numbers, and not complex ones."""
+    types = pd.api.types
+    return types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype)
+
+
+def are_whole(values: Array) -> bool:
+    """Return whether all are whole numbers."""
+    return bool((values == np.round(values)).all())
+
+
+def sentinels_in(values: Floats) -> list[float]:
     """Return the numbers among the values that seem to stand for a missing one.
 
     Such a number is known as one, is the smallest or the largest of all, and lies farther from the
     nearest other value than those lie from each other.
     """
-    known = np.unique(values[np.isfinite(values)])
-    found: list[float] = []
-    while len(known) > 2:
-        for at in (0, -1):
-            others = np.delete(known, at)
-            gap = abs(known[at] - others[at])
-            if known[at] in SENTINELS and gap > max(others[-1] - others[0], 1.0):
-                found.append(float(known[at]))
-                known = others
+    different = np.unique(values[np.isfinite(values)])
+    sentinels: list[float] = []
+    while len(different) > 2:
+        for end in (0, -1):
+            others = np.delete(different, end)
+            gap = abs(different[end] - others[end])
+            if different[end] in SENTINELS and gap > max(others[-1] - others[0], 1.0):
+                sentinels.append(float(different[end]))
+                different = others
                 break
         else:
             break
-    return found
+    return sentinels
