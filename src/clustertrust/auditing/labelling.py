@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import InputError, Message, ParameterError
@@ -177,45 +176,24 @@ def audit(
 
 def _read(X: Any, labels: Any) -> _Given:
     """Check a labelling."""
-    if isinstance(labels, Ensemble):
-        return _read_run(labels)
-    if isinstance(labels, pd.DataFrame) or getattr(labels, "ndim", 1) == 2:
-        if labels.shape[1] != 1:
-            raise ValueError(
-                f"labels has {labels.shape[1]} columns; an audit takes one labelling. Score "
-                "several with clustertrust.confidence(X, labels)."
-            )
-        labels = labels.iloc[:, 0] if isinstance(labels, pd.DataFrame) else np.asarray(labels)[:, 0]
-    if isinstance(labels, pd.Series):
-        labels = in_order_of(X, labels)
-    given = _checked(*read_label_vector("labels", labels))
-    if given.noise:
-        count = f"{sum(given.noise.values())} of {len(given.labels)} points have no score: "
-        warn_user(note_on_noise(given.noise)[0].after(count))
-    return given
-
-
-def _read_run(ensemble: Ensemble) -> _Given:
-    """Check a labelling in an ensemble of one run."""
+    is_read = isinstance(labels, Ensemble)
+    ensemble = labels if is_read else Ensemble.from_labels(in_order_of(X, labels))
     if ensemble.n_runs != 1 or is_dask(ensemble.labels):
         raise ValueError(
             f"labels has {ensemble.n_runs} run(s); an audit takes one labelling in memory. Score "
             "several with clustertrust.confidence(X, labels)."
         )
-    run, names = ensemble.labels[:, 0], ensemble.label_names[0]
+    codes, names, noise = ensemble.labels[:, 0], ensemble.label_names[0], ensemble.noise
+    codes = codes.astype(np.int64)
     if names is None:
-        codes, names, _ = read_label_vector("labels", run)
-    else:
-        codes = run.astype(np.int64)
-    return _checked(codes, names, ensemble.noise)
-
-
-def _checked(codes: Ints, names: Array, noise: Mapping[str, int]) -> _Given:
-    """Return a labelling; raise if it has fewer than two clusters."""
+        codes, names, _ = read_label_vector("labels", codes)
     if len(names) < 2:
         problem = f"labels has {len(names)} cluster(s); an audit compares at least 2. "
         why = note_on_noise(noise) or (Message("Missing values do not count as a cluster."),)
         raise InputError(why[0].after(problem))
+    if noise and not is_read:
+        count = f"{sum(noise.values())} of {len(codes)} points have no score: "
+        warn_user(note_on_noise(noise)[0].after(count))
     return _Given(codes, names, noise)
 
 
