@@ -49,7 +49,7 @@ DEPTH = 4 * max(PROPAGATED)
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Labelling:
     """The given labelling: codes (n,), -1 for none, the name behind each code, and noise."""
 
     labels: Ints
@@ -128,10 +128,10 @@ def audit(
     >>> from clustertrust import audit
     >>> X, y = load_iris(return_X_y=True)
     >>> species = ["setosa", "versicolor", "virginica"]
-    >>> given = [species[label] for label in y]
-    >>> given[3] = "virginica"  # a slip
-    >>> found = audit(X, given, random_state=0)
-    >>> found.explain(3).label, species[found.suggested[3]], bool(found.scores[3] < 0.1)
+    >>> names = [species[label] for label in y]
+    >>> names[3] = "virginica"  # a slip
+    >>> audited = audit(X, names, random_state=0)
+    >>> audited.explain(3).label, species[audited.suggested[3]], bool(audited.scores[3] < 0.1)
     ('virginica', 'setosa', True)
     """
     scoring = Scoring.from_params(
@@ -151,20 +151,20 @@ def audit(
         )
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
-    given = _read(X, labels)
-    points = scoring.check_points(X, len(given.labels))
-    methods = _methods(clusterer, given.k, scoring)
+    labelling = _read(X, labels)
+    points = scoring.check_points(X, len(labelling.labels))
+    methods = _methods(clusterer, labelling.k, scoring)
     _, seeds = draw_seeds(random_state, n_runs)
     by_kind: dict[bool, list[int]] = {True: [], False: []}
     clusters = [bool(methods) and r % EVERY == 0 for r in range(n_runs)]
     for is_clustered, seed in zip(clusters, seeds, strict=True):
         by_kind[is_clustered].append(seed)
-    clustered = _cluster(points, given, methods, by_kind[True], scoring, verbose)
-    propagated, outcomes, partners = _propagate(points, given, by_kind[False], scoring)
+    clustered = _cluster(points, labelling, methods, by_kind[True], scoring, verbose)
+    propagated, outcomes, partners = _propagate(points, labelling, by_kind[False], scoring)
     made = {True: iter(clustered), False: iter(propagated)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
     return Audit(
-        **_score(points, given, runs, scoring),
+        **_score(points, labelling, runs, scoring),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",
@@ -174,7 +174,7 @@ def audit(
     )
 
 
-def _read(X: Any, labels: Any) -> _Given:
+def _read(X: Any, labels: Any) -> _Labelling:
     """Check a labelling."""
     is_read = isinstance(labels, Ensemble)
     ensemble = labels if is_read else Ensemble.from_labels(in_order_of(X, labels))
@@ -194,7 +194,7 @@ def _read(X: Any, labels: Any) -> _Given:
     if noise and not is_read:
         count = f"{sum(noise.values())} of {len(codes)} points have no score: "
         warn_user(note_on_noise(noise)[0].after(count))
-    return _Given(codes, names, noise)
+    return _Labelling(codes, names, noise)
 
 
 def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
@@ -228,7 +228,7 @@ def _has_plain_points(scoring: Scoring) -> bool:
 
 def _cluster(
     X: Any,
-    given: _Given,
+    labelling: _Labelling,
     methods: tuple[Method, ...],
     seeds: list[int],
     scoring: Scoring,
@@ -248,8 +248,8 @@ def _cluster(
     }
     metric = scoring.geometry.used_metric
     recipe = replace(Recipe.from_params(params), methods=methods, metric=metric)
-    labelled = given.labelled
-    rest = np.flatnonzero(given.labels < 0)
+    labelled = labelling.labelled
+    rest = np.flatnonzero(labelling.labels < 0)
     recipe.check_size(labelled.size)
     if recipe.is_precomputed:  # columns are points too: those without a label go
         X = X[:, labelled]
@@ -257,32 +257,32 @@ def _cluster(
     recipe.warn_of(fitted)
     runs = []
     for run in fitted:
-        labels = np.full(len(given.labels), -1, dtype=np.int64)
+        labels = np.full(len(labelling.labels), -1, dtype=np.int64)
         labels[labelled] = run.labels
         if rest.size and run.placer is not None:
             labels[rest] = run.placer(X[rest])
-        matched = match_to_given(labels, given.labels, given.k)
+        matched = match_to_given(labels, labelling.labels, labelling.k)
         runs.append(replace(run, labels=matched, placer=None, centers=None))
     return runs
 
 
 def _propagate(
-    X: Any, given: _Given, seeds: list[int], scoring: Scoring
+    X: Any, labelling: _Labelling, seeds: list[int], scoring: Scoring
 ) -> tuple[list[Run], Ints, Ints]:
     """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
-    hood = nearest_labelled(X, given.labelled, DEPTH, scoring.geometry, scoring.compute)
+    hood = nearest_labelled(X, labelling.labelled, DEPTH, scoring.geometry, scoring.compute)
     flat = _has_plain_points(scoring)
     runs, judged = [], []
     for r, seed in enumerate(seeds):
         began = time.perf_counter()
-        drawn = np.random.default_rng(seed).random(len(given.labels)) < SHARE
+        drawn = np.random.default_rng(seed).random(len(labelling.labels)) < SHARE
         k = PROPAGATED[r % len(PROPAGATED)]
-        labels = propagate(hood.drawn(drawn, k).of, given.labels, given.k)
+        labels = propagate(hood.drawn(drawn, k).of, labelling.labels, labelling.k)
         near = hood.drawn(drawn, NEIGHBOURS)
         # A point's width is the distance to its last neighbour.
         width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
         sample = Sample(near.of, width, labels, halves(X, seed) if flat else None)
-        judged.append(judge_run(sample, given.labels, given.k))
+        judged.append(judge_run(sample, labelling.labels, labelling.k))
         runs.append(
             Run(
                 labels=labels,
@@ -298,11 +298,11 @@ def _propagate(
     return runs, outcomes, partners
 
 
-def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
+def _score(X: Any, labelling: _Labelling, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
     """Return the fields of `Confidence` that come from the runs and from the given clusters."""
-    labels, k = given.labels, given.k
+    labels, k = labelling.labels, labelling.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
-    alone = Ensemble(labels[:, None].astype(np.int32), (given.names,))
+    alone = Ensemble(labels[:, None].astype(np.int32), (labelling.names,))
     geometry, built = measure(X, alone, meet(alone.labels), scoring.geometry, scoring.compute)
     by_run, others = built.silhouettes(built.cells.rows[built.cells.cell_of])
     s, nearest = by_run[:, 0], others[:, 0]
@@ -327,25 +327,25 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
         "silhouette_std": std,
         "standard_errors": np.where(unlabelled, np.nan, standard_errors(ballot, fuse)),
         "labels": labels,
-        "label_names": given.names,
+        "label_names": labelling.names,
         "consensus_strength": stability,
         "votes": ballot.votes,
         # The nearest other cluster, where no other has a vote.
         "rival": np.where(rival >= 0, rival, nearest),
         "geometry_method": geometry.name,
-        "ensemble": _ensemble(given, runs),
+        "ensemble": _ensemble(labelling, runs),
     }
 
 
-def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:
+def _ensemble(labelling: _Labelling, runs: list[Run]) -> Ensemble:
     """Return the given labelling and the runs side by side, in the given names."""
-    as_given = Run(given.labels, None, None, "given", None, {})
-    stacked = np.column_stack([given.labels, *(run.labels for run in runs)]).astype(np.int32)
+    as_given = Run(labelling.labels, None, None, "given", None, {})
+    stacked = np.column_stack([labelling.labels, *(run.labels for run in runs)]).astype(np.int32)
     names: list[Array | None] = []
     for highest in stacked.max(axis=0):
-        extra = [f"another {number}" for number in range(1, highest - given.k + 2)]
-        names.append(np.array([*given.names.tolist(), *extra]) if extra else given.names)
-    return Ensemble(stacked, tuple(names), None, (as_given, *runs), given.noise)
+        extra = [f"another {number}" for number in range(1, highest - labelling.k + 2)]
+        names.append(np.array([*labelling.names.tolist(), *extra]) if extra else labelling.names)
+    return Ensemble(stacked, tuple(names), None, (as_given, *runs), labelling.noise)
 
 
 def _warn_of_missing(unlabelled: Bools, scores: Floats) -> None:
