@@ -182,7 +182,8 @@ class _Stored:
     dtype: str
     hash_points: str | None
     hash_classes: str
-    openml: str | None  # its name there, version 1; None: nothing to download
+    # Its name there, version 1; None: nothing to download
+    openml: str | None
 
     def read(self) -> Dataset:
         """From the folder if there is one, else from OpenML; then checked."""
@@ -232,11 +233,13 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     try:
         # Not the quicker parser, which pandas 3 makes stumble over classes that are named 0, 1, ….
         bunch = fetch_openml(stored.openml, version=1, as_frame=False, parser="liac-arff")
-    except (OSError, HTTPException) as error:  # URLError and time-outs are OSErrors
+    # URLError and time-outs are OSErrors
+    except (OSError, HTTPException) as error:
         raise ConnectionError(
             f"{stored.openml!r} could not be downloaded ({error}). Go online, or {remedy}."
         ) from error
-    rows = stored.shape[0]  # Fashion-MNIST: the training part comes first
+    # Fashion-MNIST: the training part comes first
+    rows = stored.shape[0]
     dataset = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
     cache = str(Path(get_data_home()) / "openml")
     return (

@@ -14,7 +14,8 @@ from clustertrust._validation import check_label_vector, check_same_length, with
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
-_TABLE_BYTES = 2**26  # contingency tables held at once
+# Contingency tables held at once
+_TABLE_BYTES = 2**26
 
 
 def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:

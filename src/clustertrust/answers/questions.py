@@ -16,8 +16,10 @@ from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.answers.teaching import most_instructive
 
-RANDOM_SHARE = 2 / 3  # of the questions, drawn at random: 40 of 60
-CANDIDATES = 400  # points among which those are chosen that teach most
+# Share of the questions that are drawn at random: 40 of 60
+RANDOM_SHARE = 2 / 3
+# Points among which those are chosen that teach most
+CANDIDATES = 400
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Questions:
             should_be=should_be,
             drawn=self.drawn,
             rounds=self.round,
-            force=True,  # they were drawn here
+            # They were drawn here
+            force=True,
         )
 
 

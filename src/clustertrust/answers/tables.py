@@ -25,9 +25,12 @@ RESERVED = (
     *("row", "answer", "should_be", "label", "rival", "score", "reason"),
     *("asked", "inclusion", "round"),
 )
-SHOWN = ("label", "rival")  # columns of results that a person sees; a score would sway them
-OPTIONAL = ("asked", "should_be", "round", "label")  # columns that a table of answers may lack
-KINDS = ("auto", "classes", "labels")  # what names in `answer` are
+# Columns of results that a person sees; a score would sway them
+SHOWN = ("label", "rival")
+# Columns that a table of answers may lack
+OPTIONAL = ("asked", "should_be", "round", "label")
+# What names in `answer` are
+KINDS = ("auto", "classes", "labels")
 WORDS = {
     **dict.fromkeys(("right", "yes", "true", "correct"), "right"),
     **dict.fromkeys(("wrong", "no", "false", "incorrect"), "wrong"),

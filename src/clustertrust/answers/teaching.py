@@ -8,7 +8,8 @@ from clustertrust._types import Floats, Ints
 from clustertrust.answers.features import Features
 from clustertrust.answers.posterior import covariance
 
-STRENGTH = 2.0  # of the effects that are to be found out
+# Strength of the effects that are to be found out
+STRENGTH = 2.0
 
 
 def most_instructive(points: Features, p: Floats, n: int, taken: Ints) -> Ints:

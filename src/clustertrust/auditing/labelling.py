@@ -39,11 +39,13 @@ from clustertrust.results import frame_of
 from clustertrust.scoring.settings import Scoring
 
 N_RUNS = 40
-EVERY = 4  # one run in so many is the clusterer's, the others propagate labels
+# One run in so many is the clusterer's, the others propagate labels
+EVERY = 4
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
 PROPAGATED = (3, 5, 9, 15)
 SHARE = 0.5
-CLUSTERED = 0.8  # share of the points that a run of the clusterer is fitted on
+# Share of the points that a run of the clusterer is fitted on
+CLUSTERED = 0.8
 # Neighbours known of each point: enough that hardly ever fewer than needed are drawn.
 DEPTH = 4 * max(PROPAGATED)
 
@@ -251,7 +253,8 @@ def _cluster(
     labelled = labelling.labelled
     rest = np.flatnonzero(labelling.labels < 0)
     recipe.check_size(labelled.size)
-    if recipe.is_precomputed:  # columns are points too: those without a label go
+    # Columns are points too: those without a label go
+    if recipe.is_precomputed:
         X = X[:, labelled]
     fitted = run_all(X[labelled], recipe, list(enumerate(seeds)))
     recipe.warn_of(fitted)

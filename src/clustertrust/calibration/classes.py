@@ -50,7 +50,8 @@ class ClusterMap:
     names: dict[Any, Any]
     shares: dict[Any, float]
     used: Ints = field(repr=False)
-    labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
+    # Cluster of each point, None where it has none
+    labels: tuple[Any, ...] = field(repr=False)
 
     def assign(self) -> Array:
         """Return the class of each point by its cluster, (n,); None if the cluster has none."""

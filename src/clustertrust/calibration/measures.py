@@ -20,7 +20,8 @@ from clustertrust._validation import (
 )
 from clustertrust.calibration.checks import check_correct
 
-LEVEL = 0.95  # of the intervals in a diagram
+# Level of the intervals in a diagram
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,12 @@ from clustertrust.null.surrogates import (
 )
 from clustertrust.scoring.settings import Settings
 
-RUNS = 10  # of each ensemble, where no template is given
-MOST_POINTS = 1000  # that mixtures are fitted to
-_MIXED = 90  # first number of the spawn key of their sample
+# Runs of each ensemble, where no template is given
+RUNS = 10
+# Most points that mixtures are fitted to
+MOST_POINTS = 1000
+# First number of the spawn key of their sample
+_MIXED = 90
 
 
 def check_ks(ks: Any, n_points: int) -> list[int]:
@@ -198,7 +201,8 @@ def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Ro
     quiet = [replace(plan, recipe=replace(plan.recipe, verbose=False)) for plan in plans]
     rows = (score_one_k(X, plan, seeds) for plan in quiet)
     bar = progress(rows, len(plans), "numbers of clusters", verbose=plans[0].recipe.verbose)
-    with one_blas_thread:  # set once for all runs
+    # Set once for all runs
+    with one_blas_thread:
         return list(bar)
 
 

@@ -15,7 +15,8 @@ from clustertrust._types import Floats, Ints
 from clustertrust.k_profile.mixtures import explain_all, reduce
 from clustertrust.scoring.settings import Settings
 
-MOST_ERRORS = 1e6  # for differences without any spread
+# Standard errors at most, for differences without any spread
+MOST_ERRORS = 1e6
 
 
 @dataclass(frozen=True)
