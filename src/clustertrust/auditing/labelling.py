@@ -25,8 +25,7 @@ from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, halves, judge_run
 from clustertrust.auditing.votes import count, match_to_given, smoothed, standard_errors
 from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
-from clustertrust.distances.metrics import EUCLIDEAN
-from clustertrust.ensemble.fitting import Method, Run, prepare
+from clustertrust.ensemble.fitting import Run, prepare
 from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import Ensemble
@@ -155,13 +154,13 @@ def audit(
     X = to_host(X)
     labelling = _read(X, labels)
     points = scoring.check_points(X, len(labelling.labels))
-    methods = _methods(clusterer, labelling.k, scoring)
+    recipe = _recipe(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
     by_kind: dict[bool, list[int]] = {True: [], False: []}
-    clusters = [bool(methods) and r % EVERY == 0 for r in range(n_runs)]
+    clusters = [recipe is not None and r % EVERY == 0 for r in range(n_runs)]
     for is_clustered, seed in zip(clusters, seeds, strict=True):
         by_kind[is_clustered].append(seed)
-    clustered = _cluster(points, labelling, methods, by_kind[True], scoring, verbose)
+    clustered = [] if recipe is None else _cluster(points, labelling, recipe, by_kind[True])
     propagated, outcomes, partners = _propagate(points, labelling, by_kind[False], scoring)
     made = {True: iter(clustered), False: iter(propagated)}
     runs = [next(made[is_clustered]) for is_clustered in clusters]
@@ -199,14 +198,16 @@ def _read(X: Any, labels: Any) -> _Labelling:
     return _Labelling(codes, names, noise)
 
 
-def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
-    """Return clusterers by name, with k clusters if they take a number.
+def _recipe(clusterer: Any, k: int, scoring: Scoring, verbose: bool) -> Recipe | None:
+    """Return how clusterers make runs, with k clusters if they take a number.
 
-    There are none where the distances do not come from coordinates.
+    None: no clusterer was named, and the distances are not Euclidean ones between points.
     """
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     if clusterer is None:
-        return (prepare("kmeans", k, EUCLIDEAN),) if _has_plain_points(scoring) else ()
+        if not _has_plain_points(scoring):
+            return None
+        clusterer = "kmeans"
     if geometry.is_precomputed and not metric.is_precomputed:
         raise ParameterError(
             "clusterer",
@@ -215,12 +216,21 @@ def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
             "leave {clusterer} out: all runs then propagate the labels",
         )
     several = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
-    Recipe.from_params({"clusterer": several, "metric": metric})
-    takes_number = [prepare(one, None, EUCLIDEAN).k[0] is not None for one in several]
-    return tuple(
-        prepare(one, k if takes else None, metric)
-        for one, takes in zip(several, takes_number, strict=True)
+    recipe = Recipe.from_params(
+        {
+            "clusterer": several,
+            "metric": metric,
+            "resample": CLUSTERED,
+            "n_runs": Runs(left_out="predict"),
+            "n_jobs": scoring.compute.n_jobs,
+            "verbose": verbose,
+        }
     )
+    methods = (
+        method if method.k[0] is None else prepare(one, k, metric)
+        for one, method in zip(several, recipe.methods, strict=True)
+    )
+    return replace(recipe, methods=tuple(methods))
 
 
 def _has_plain_points(scoring: Scoring) -> bool:
@@ -228,28 +238,11 @@ def _has_plain_points(scoring: Scoring) -> bool:
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
 
-def _cluster(
-    X: Any,
-    labelling: _Labelling,
-    methods: tuple[Method, ...],
-    seeds: list[int],
-    scoring: Scoring,
-    verbose: bool,
-) -> list[Run]:
+def _cluster(X: Any, labelling: _Labelling, recipe: Recipe, seeds: list[int]) -> list[Run]:
     """Return runs of the clusterers on resamples of the labelled points, in the given names.
 
     Points without a label take no part in a run, which only places them.
     """
-    if not methods:
-        return []
-    params = {
-        "resample": CLUSTERED,
-        "n_runs": Runs(left_out="predict"),
-        "n_jobs": scoring.compute.n_jobs,
-        "verbose": verbose,
-    }
-    metric = scoring.geometry.used_metric
-    recipe = replace(Recipe.from_params(params), methods=methods, metric=metric)
     labelled = labelling.labelled
     rest = np.flatnonzero(labelling.labels < 0)
     recipe.check_size(labelled.size)
