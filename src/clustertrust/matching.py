@@ -78,8 +78,9 @@ class Matchings:
 
     def partners(self, rows: Ints, reference: int) -> Ints:
         """(m, R) cluster of the reference matched to that of each row and run; negative: none."""
-        partners = self.to[np.arange(rows.shape[1]), np.maximum(rows, 0), reference]
-        return np.where(rows >= 0, partners, -2)
+        # The last entry is for rows that are not assigned, whose label is -1.
+        partners = np.pad(self.to[:, :, reference], ((0, 0), (0, 1)), constant_values=-2)
+        return np.stack([partners[r][run] for r, run in enumerate(rows.T)]).T
 
 
 def match_runs(cells: Clusters) -> Matchings:
