@@ -128,7 +128,10 @@ class Geometry(BaseEstimator):
         self.check()
 
     def check_points(self, X: Any, n: int) -> Any:
-        """Return X, checked: the points that n labels describe."""
+        """Return X, checked: the points that n labels describe, or a matrix of all pairs."""
+        if self.is_precomputed:
+            self.check_precomputed(X)
+            return check_square("X", X, n)
         X = self._check_matrix(X)
         if X.shape[0] != n:
             raise ValueError(
@@ -223,13 +226,6 @@ class MetricGeometry(Geometry):
         if metric.is_mixed:
             return as_mixed(X, metric.params)[1]
         return check_matrix(X, squares=metric.name in SQUARING)
-
-    def check_points(self, X: Any, n: int) -> Any:
-        """Return X, checked: points, encoded rows of a table, or a matrix of all pairs."""
-        if not self.is_precomputed:
-            return super().check_points(X, n)
-        self.check_precomputed(X)
-        return check_square("X", X, n)
 
     def try_on(self, X: Any) -> None:
         """Try the metric on one point, so that a bad one fails before the work starts."""
