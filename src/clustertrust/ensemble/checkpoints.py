@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clustertrust._errors import ParameterError, ParameterTypeError, literal
+from clustertrust._errors import ParameterError, literal
 from clustertrust.ensemble.fitting import Run, with_data
 from clustertrust.records import load_record, save_record
 from clustertrust.storage import leftovers, write_text
@@ -18,9 +18,8 @@ class Checkpoint:
     """A folder with one file per finished run, and a note of their data and settings."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
-        if not isinstance(folder, str | Path):
-            raise ParameterTypeError("checkpoint", folder, "must be the path of a folder")
-        self.folder = Path(folder).absolute()  # workers may have another working directory
+        # Workers may have another working directory.
+        self.folder = Path(folder).absolute()
         self.settings = settings
         note = self.folder / "settings.json"
         left = leftovers(self.folder, _NAMES)

@@ -26,7 +26,8 @@ from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
-DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
+# For named clusterers, as in scikit-learn.
+DEFAULT_CLUSTERS = 8
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Method:
         """The parameter for the number of clusters, and that number; else None, 0."""
         if not hasattr(self.estimator, "get_params"):
             return None, 0
-        key = cluster_parameter(self.estimator)
+        key = parameter(self.estimator, "n_clusters")
         return (key, self.estimator.get_params()[key]) if key else (None, 0)
 
     @property
@@ -129,29 +130,17 @@ class Method:
         return not self.is_function and clusterer_of(last).is_round(last)
 
 
-def cluster_parameter(estimator: Any) -> str | None:
-    """Return the name of the parameter for the number of clusters: n_clusters or n_components.
-
-    In a Pipeline it is that of the last step.
-    """
-    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    params = estimator.get_params()
-    names = (f"{prefix}n_clusters", f"{prefix}n_components")
-    return next((name for name in names if name in params), None)
-
-
 def parameter(estimator: Any, name: str) -> str | None:
     """Return the estimator's name for a parameter to vary, or None.
 
-    The last step of a Pipeline needs no prefix.
+    "n_clusters" is n_components in some. The last step of a Pipeline needs no prefix.
     """
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    names = [name, f"{prefix}{name}"]
     if name == "n_clusters":
-        return cluster_parameter(estimator)
+        names = [f"{prefix}n_clusters", f"{prefix}n_components"]
     params = estimator.get_params()
-    if name in params:
-        return name
-    prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
-    return prefixed if prefixed in params else None
+    return next((one for one in names if one in params), None)
 
 
 def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
