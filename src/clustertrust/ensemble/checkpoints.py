@@ -11,7 +11,8 @@ from clustertrust.ensemble.fitting import Run, with_data
 from clustertrust.records import load_record, save_record
 from clustertrust.storage import leftovers, write_text
 
-_NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint
+# Of the files of a checkpoint.
+_NAMES = r"settings\.json|run-\d+\.npz"
 
 
 class Checkpoint:
@@ -71,7 +72,8 @@ class Checkpoint:
                 raise ValueError(f"it has labels of {len(run.labels)} of {X.shape[0]} points")
             run = with_data(run, X)
             if run.placer is not None:
-                run.placer(X[:1])  # raises if it was fitted on other columns
+                # Raises if it was fitted on other columns.
+                run.placer(X[:1])
             return run
 
         path = self._path(r)

@@ -226,7 +226,8 @@ def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) ->
     """Draw a value of each varied parameter that the estimator has."""
     if not vary:
         return {}
-    rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
+    # A stream of its own, apart from the sample's.
+    rng = np.random.default_rng([seed, 1])
     drawn = {}
     for name, values in vary.items():
         # Drawn even if it is not used, so that runs do not shift each other.
@@ -297,7 +298,8 @@ def fit_run(
         if sample is not None:
             labels = placer(X) if drawing.left_out == "predict" else np.full(n, -1)
             drawn, first = np.unique(sample, return_index=True)
-            labels[drawn] = fitted[first]  # if drawn twice, the first, as the placer does
+            # If drawn twice, the first, as the placer does.
+            labels[drawn] = fitted[first]
     return Run(
         labels=np.asarray(labels, dtype=np.int32),
         placer=placer,
