@@ -6,7 +6,7 @@ all that is; the diagonal need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,8 @@ def _check_values(X: Array) -> float:
 
 def _check_symmetric(X: Array, tolerance: float) -> None:
     """Raise where a distance differs from the one in the other direction."""
-    for low, right in _tiles(X.shape[0]):
+    corners = range(0, X.shape[0], TILE)
+    for low, right in combinations_with_replacement(corners, 2):
         here = X[low : low + TILE, right : right + TILE]
         there = X[right : right + TILE, low : low + TILE].T
         apart = np.abs(here - there)
@@ -141,12 +142,6 @@ def _check_symmetric(X: Array, tolerance: float) -> None:
                 "same in both directions. (X + X.T) / 2 takes their mean, np.minimum(X, X.T) the "
                 "smaller one."
             )
-
-
-def _tiles(n: int) -> Iterator[tuple[int, int]]:
-    for low in range(0, n, TILE):
-        for right in range(low, n, TILE):
-            yield low, right
 
 
 def check_graph(X: Any) -> sparse.csr_array:

@@ -80,9 +80,7 @@ class Geometry(BaseEstimator):
     takes_metric: ClassVar[bool] = False
     has_coordinates: ClassVar[bool] = True
     in_blocks: ClassVar[bool] = False
-    # X is a matrix of all pairs in place of points; a table of numbers and categories; a graph.
-    is_precomputed: bool = False
-    is_mixed: bool = False
+    # X is a graph of weights.
     has_weights: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -113,6 +111,16 @@ class Geometry(BaseEstimator):
     def used_metric(self) -> Metric:
         """The distance between points that neighbours and runs share with the silhouettes."""
         return EUCLIDEAN
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X holds the distances of all pairs in place of points."""
+        return self.used_metric.is_precomputed
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether X is a table of numbers and categories, for Gower's distance."""
+        return self.used_metric.is_mixed
 
     def why_no_coordinates(self) -> str | None:
         """Return the option because of which there are no coordinates to fit Gaussians in."""
@@ -194,16 +202,6 @@ class MetricGeometry(Geometry):
         """The distance between points; Euclidean unless another is given."""
         return EUCLIDEAN if self.metric is None else as_metric(self.metric)
 
-    @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
-        """Whether X holds the distances of all pairs in place of points."""
-        return self.used_metric.is_precomputed
-
-    @property
-    def is_mixed(self) -> bool:  # type: ignore[override]
-        """Whether X is a table of numbers and categories, for Gower's distance."""
-        return self.used_metric.is_mixed
-
     def check(self) -> None:
         """Raise for a metric that cannot be used."""
         self.used_metric.check()
@@ -230,7 +228,7 @@ class MetricGeometry(Geometry):
     def try_on(self, X: Any) -> None:
         """Try the metric on one point, so that a bad one fails before the work starts."""
         metric = self.used_metric
-        if metric.is_precomputed or metric.is_mixed or metric.is_euclidean or metric.is_closed:
+        if metric.is_coordinate_free or metric.is_euclidean or metric.is_closed:
             return
         if sparse.issparse(X) and metric.name not in PAIRWISE_DISTANCE_FUNCTIONS:
             raise ParameterError(

@@ -56,7 +56,7 @@ class Graph(MetricGeometry):
         return bool(self.weights)
 
     @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
+    def is_precomputed(self) -> bool:
         """Whether X holds weights or distances in place of points."""
         return self.has_weights or self.used_metric.is_precomputed
 

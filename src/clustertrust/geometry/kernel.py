@@ -67,7 +67,7 @@ class Kernel(Geometry):
         self.params = params
 
     @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
+    def is_precomputed(self) -> bool:
         """Whether X holds the kernel's values for all pairs."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
