@@ -21,7 +21,13 @@ from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.by_distance import DistanceData, wants_distances
-from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer, clusterer_of, last_step
+from clustertrust.ensemble.clusterers import (
+    CLUSTERERS,
+    Clusterer,
+    FittedRun,
+    clusterer_of,
+    last_step,
+)
 from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
@@ -193,20 +199,16 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
                 "leave it out",
             )
         method.estimator.set_params(**{key: n_clusters})
-    _check_packages(method.estimator)
+    last = last_step(method.estimator)
+    # A package that is missing would fail all runs.
+    if hasattr(last, "check_packages"):
+        last.check_packages()
     return method
 
 
 def _as_record(warning: warnings.WarningMessage) -> RunWarning:
     kind = f"{warning.category.__module__}:{warning.category.__name__}"
     return RunWarning(str(warning.message), kind)
-
-
-def _check_packages(estimator: Any) -> None:
-    """Raise now if an estimator needs a package that is missing: all its runs would fail."""
-    last = last_step(estimator)
-    if hasattr(last, "check_packages"):
-        last.check_packages()
 
 
 def is_random(estimator: Any) -> bool:
@@ -266,28 +268,22 @@ def fit_run(
     """
     began = time.perf_counter()
     estimator, name = method.estimator, method.name
-    is_function = method.is_function
-    resampled = drawing.resample is not None
-    rng = np.random.default_rng(seed) if is_function or resampled else None
+    needs_rng = method.is_function or drawing.resample is not None
+    rng = np.random.default_rng(seed) if needs_rng else None
     n = X.shape[0]
     sample = _sample(n, drawing.resample, rng)
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
-        model: Any = None
-        placer: Placer | None = None
-        centers: Array | None = None
-        fitted: Ints
-        if is_function:
-            rows = _rows(X, sample, measured)
-            fitted, _ = check_label_vector(f"what {name} returned", estimator(rows, rng))
+        model = None if method.is_function else _seeded(estimator, params, seed)
+        if measured is not None and wants_distances(model):
+            run = FittedRun(*measured.fit(model, sample))
+        elif model is not None:
+            prepared = shared if sample is None else None
+            run = method.clusterer.fit(model, _rows(X, sample, measured), prepared)
         else:
-            model = _seeded(estimator, params, seed)
-            if measured is not None and wants_distances(model):
-                fitted, placer = measured.fit(model, sample)
-            else:
-                rows = _rows(X, sample, measured)
-                prepared = shared if sample is None else None
-                fitted, placer, centers = method.clusterer.fit(model, rows, prepared)
+            returned = estimator(_rows(X, sample, measured), rng)
+            run = FittedRun(check_label_vector(f"what {name} returned", returned)[0])
+        fitted, placer, centers = run
         size = n if sample is None else len(sample)
         if len(fitted) != size:
             raise ValueError(f"{name} returned {len(fitted)} labels for {size} points.")
