@@ -440,7 +440,7 @@ def test_a_damaged_file_is_refused(found, tmp_path, name):
         (Y[45:54], {}, ValueError, "X has 150 points and labels has 9"),
         (np.zeros(150), {}, ValueError, r"labels has 1 cluster\(s\); an audit compares at least 2"),
         (np.full(150, -1), {}, ValueError, r"labels has 0 cluster\(s\)"),
-        (np.column_stack([Y, Y]), {}, ValueError, "labels has 2 columns; an audit takes one"),
+        (np.column_stack([Y, Y]), {}, ValueError, r"labels has 2 run\(s\); an audit takes one"),
         (Y, {"n_runs": 3}, ValueError, "n_runs=3"),
         (Y, {"clusterer": "kmean"}, ValueError, "clusterer='kmean' is not known"),
         (Y, {"fusion": "sum"}, ValueError, "fusion='sum' is not known"),

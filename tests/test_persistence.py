@@ -26,7 +26,7 @@ from clustertrust import CAKE, confidence
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import FUSIONS, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
-from clustertrust.summary import ambiguous_points, by_cluster
+from clustertrust.summary import summary_of_confidence
 
 
 def two_spreads(seed=0, n=150):
@@ -325,7 +325,8 @@ def test_the_fusion_needs_both_and_nan_stays_nan():
         np.array([1.0, 1.0, 1.0, 0.0]),
     )
     assert_allclose(refined(c, g, p), [1, 0.5, np.nan, 1 / 3])
-    assert [name for name, kind in FUSIONS.items() if kind.uses_persistence] == ["refined"]
+    users = [name for name, kind in FUSIONS.items() if kind.uses_persistence]
+    assert users == ["combined", "refined"]
 
 
 def test_unseen_points_are_judged_as_they_are_scored(cake):
@@ -450,8 +451,10 @@ def test_what_has_no_coordinates_is_told_before_a_fit(how):
 
 def test_summaries_show_it_and_only_where_it_is_there(cake):
     by_hand = pd.Series(cake.persistence_).groupby(cake.labels_).mean()
-    assert_allclose(by_cluster(cake.confidence_)["mean persistence"], by_hand, rtol=1e-12)
-    worst = ambiguous_points(cake.confidence_)
+    assert_allclose(
+        summary_of_confidence(cake.confidence_).clusters["mean persistence"], by_hand, rtol=1e-12
+    )
+    worst = summary_of_confidence(cake.confidence_).ambiguous
     assert_array_equal(worst["persistence"], cake.persistence_[worst.index])
     plainly = CAKE(3, n_runs=3, random_state=0).fit(X)
     assert "persistence" in cake.summary()

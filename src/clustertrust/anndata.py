@@ -135,14 +135,13 @@ def score(
     _check(adata, key_added)
     partitions = None if labels is None else _partitions(adata, labels)
     is_one = isinstance(labels, str) or (isinstance(labels, Ensemble) and labels.n_runs == 1)
-    # What scores the cells; it takes some or all of the parameters of CAKE.
-    by: Callable[..., Any] = audit if is_one else CAKE if partitions is None else confidence
+    # What scores the cells takes some or all of the parameters of CAKE.
+    by: Callable[..., Any] = CAKE
+    default = CAKE(clusterer="leiden") if n_clusters is None else CAKE()
     if is_one:
-        default = CAKE(n_runs=N_RUNS, normalization="affine")
-    elif partitions is None and n_clusters is None:
-        default = CAKE(clusterer="leiden")
-    else:
-        default = CAKE()
+        by, default = audit, CAKE(n_runs=N_RUNS, normalization="affine")
+    elif partitions is not None:
+        by, default = confidence, CAKE()
     options = {"n_clusters": n_clusters, "n_runs": n_runs, "random_state": random_state}
     template = _template(cake, default, options | {"n_jobs": n_jobs, "verbose": verbose})
     if partitions is None:

@@ -127,8 +127,9 @@ def _along_weights(geometry: Any) -> Graph | None:
 def _connectivities(adata: Any, neighbors_key: str | None) -> Any:
     """Return the weights of the graph (n, n); None if none was asked for and there is none."""
     described = adata.uns.get(neighbors_key or NEIGHBORS)
-    known = described if isinstance(described, Mapping) else {}
-    name = str(known.get("connectivities_key", "connectivities"))  # older files do not say it
+    keys = described if isinstance(described, Mapping) else {}
+    # Older files do not say it.
+    name = str(keys.get("connectivities_key", "connectivities"))
     if described is None or name not in adata.obsp:
         if neighbors_key is None:
             return None
@@ -155,5 +156,5 @@ def placed(adata: Any, basis: str | None = None) -> Any:
 def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:
     """Return the columns of `obs` that are no results of ours; None if there are none."""
     prefix = f"{key_added}_"
-    found = adata.obs[[name for name in adata.obs if not str(name).startswith(prefix)]]
-    return found if found.shape[1] else None
+    others = adata.obs[[name for name in adata.obs if not str(name).startswith(prefix)]]
+    return others if others.shape[1] else None

@@ -48,7 +48,8 @@ def count_votes(
     alone = np.flatnonzero(tied & (own < 0))
     by_agreement = np.argsort(-matchings.agreement[reference], kind="stable")
     labels[alone] = _first_leader(partners[np.ix_(alone, by_agreement)], leaders[alone])
-    with np.errstate(invalid="ignore"):  # no run assigns the row: 0/0 is NaN
+    # No run assigns the row: 0/0 is NaN
+    with np.errstate(invalid="ignore"):
         votes = counts / runs[:, None]
         strength = votes[np.arange(len(rows)), labels]
     return Votes(np.where(most > 0, labels, -1), votes, strength)

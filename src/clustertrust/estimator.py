@@ -52,13 +52,6 @@ RESULTS = tuple(
     f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
 )
 
-# Checks of scikit-learn that CAKE does not pass, with the reason for each.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {}
-# The same with metric="precomputed".
-EXPECTED_FAILED_CHECKS_ON_DISTANCES = {
-    "check_clustering": "it gives points (50, 2), whatever the pairwise tag says",
-}
-
 
 def confidence(
     X: Any,
@@ -330,9 +323,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         if not settings.recipe.needs_all:
             warn_of_columns(X, names)
             warn_of_distances(X)
-        ensemble, known = self._build(X, settings)
+        ensemble, silhouettes = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
-        fields = model.training_fields(X, known, built=True)
+        fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
         self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
         return self
@@ -378,10 +371,11 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Fit data that are larger than memory or on other machines."""
         streamed = fit_stream(reader, settings)
         if isinstance(reader, DaskReader):
-            found = streamed.model.confidence(**reader.score_blocks(streamed.scorer), numbered=True)
+            fields = reader.score_blocks(streamed.scorer)
+            scored = streamed.model.confidence(**fields, numbered=True)
         else:
-            found = collect(streamed, reader)
-        self._keep(streamed.built.sample.X, streamed.model, found)
+            scored = collect(streamed, reader)
+        self._keep(streamed.built.sample.X, streamed.model, scored)
         self._set_columns(reader.n_features, reader.columns)
         self.n_passes_ = streamed.n_passes
         return self
@@ -423,15 +417,15 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
         reader = DaskReader(X)
-        known = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None)
         if reader.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {reader.n_features} columns; this model was fitted on "
                 f"{self.n_features_in_}."
             )
-        if known is not None and reader.columns is not None and reader.columns != list(known):
+        if names is not None and reader.columns is not None and reader.columns != list(names):
             raise ValueError(
-                f"X has columns {reader.columns}; this model was fitted on {list(known)}, in this "
+                f"X has columns {reader.columns}; this model was fitted on {list(names)}, in this "
                 "order."
             )
         scored: Array = reader.score_new(
@@ -526,9 +520,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        found = self.model_.new_fields(X, rows)
-        at = threshold_or_first(threshold, self.scores_)
-        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(at)
+        threshold = threshold_or_first(threshold, self.scores_)
+        fields = self.model_.new_fields(X, rows)
+        return self.model_.confidence(fields, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
@@ -603,8 +597,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         kept = self.confidence_
         if is_dask(kept.scores):
             scorer = BlockScorer(self.model_, self.ensemble_.placers)
-            found: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
-            kept = replace(kept, **found)
+            of_sample: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
+            kept = replace(kept, **of_sample)
         params = self.get_params(deep=False)
         if isinstance(self.n_runs, Runs):
             # The folder is a place on this machine.

@@ -14,7 +14,8 @@ from clustertrust._validation import check_label_vector, check_same_length, with
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
-_TABLE_BYTES = 2**26  # contingency tables held at once
+# Contingency tables held at once
+_TABLE_BYTES = 2**26
 
 
 def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
@@ -77,8 +78,9 @@ class Matchings:
 
     def partners(self, rows: Ints, reference: int) -> Ints:
         """(m, R) cluster of the reference matched to that of each row and run; negative: none."""
-        partners = self.to[np.arange(rows.shape[1]), np.maximum(rows, 0), reference]
-        return np.where(rows >= 0, partners, -2)
+        # The last entry is for rows that are not assigned, whose label is -1.
+        partners = np.pad(self.to[:, :, reference], ((0, 0), (0, 1)), constant_values=-2)
+        return np.stack([partners[r][run] for r, run in enumerate(rows.T)]).T
 
 
 def match_runs(cells: Clusters) -> Matchings:

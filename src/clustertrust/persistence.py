@@ -169,7 +169,8 @@ def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     reach = np.abs(centered).max(initial=0.0)
     if reach == 0:
         return center, np.empty((D, 0))
-    centered = centered / reach  # so that no square leaves the range of floats
+    # So that no square leaves the range of floats.
+    centered = centered / reach
     if n >= D:
         squares, axes = np.linalg.eigh(centered.T @ centered)
     else:

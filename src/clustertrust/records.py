@@ -55,7 +55,8 @@ class Record:
         return self
 
 
-_KINDS: dict[str, type] = {}  # what may be built from a file
+# What may be built from a file.
+_KINDS: dict[str, type] = {}
 _FITTED: dict[str, tuple[str, ...]] = {}
 _CSR = {"data": "f! stored", "indices": "i stored", "indptr": "i rows", "shape": tuple}
 
@@ -208,7 +209,8 @@ def check_finite(name: str, array: NDArray[Any]) -> None:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    return float(np.abs(array).max(initial=0.0)) <= FARTHEST  # NaN is not
+    # A comparison with NaN is false.
+    return float(np.abs(array).max(initial=0.0)) <= FARTHEST
 
 
 def _is(value: Any, want: Any, lengths: dict[str, int]) -> bool:

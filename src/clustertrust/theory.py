@@ -39,7 +39,8 @@ __all__ = [
     "runs_for_mis_ranking",
 ]
 
-MOST_RUNS = 2**53  # beyond it R is no longer exact in floating point, and nobody has that many
+# Beyond it R is no longer exact in floating point, and nobody has that many
+MOST_RUNS = 2**53
 
 
 def printed_tail(R: int, epsilon: float) -> float:
@@ -368,7 +369,8 @@ def _smallest(bound: Callable[[int], float], limit: float, asked: str) -> int:
         high *= 2
         if high > MOST_RUNS:
             raise ValueError(f"{asked} would need more than {MOST_RUNS} runs; ask for less.")
-    low = high // 2  # not enough, or below 2
+    # Not enough, or below 2
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if bound(middle) <= limit else (middle, high)

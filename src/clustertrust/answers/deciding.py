@@ -25,10 +25,14 @@ from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
-SPENT = 4  # one in so many random answers teaches the model, or names the clusters
-ENOUGH = 2.5  # times the fewest answers that could certify anything must be left to test
-NAMING = 5  # answers a cluster that name it, where they are not more than one in `SPENT`
-LARGEST_PLAN = 5000  # more questions than this are not proposed
+# One in so many random answers teaches the model, or names the clusters
+SPENT = 4
+# So many times the fewest answers that could certify anything must be left to test
+ENOUGH = 2.5
+# Answers per cluster that name it, where they are not more than one in `SPENT`
+NAMING = 5
+# More questions than this are not proposed
+LARGEST_PLAN = 5000
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,8 +28,10 @@ from clustertrust.calibration.checks import check_positions
 from clustertrust.calibration.evidence import highest_share
 from clustertrust.records import Record, load_record, save_record
 
-AT_ONCE = 2**22  # numbers in a temporary array
-MEMBERS = 400  # of a cluster, whose effects stand for all of its points in `by_cluster`
+# Numbers in a temporary array
+AT_ONCE = 2**22
+# Members of a cluster whose effects stand for all of its points in `by_cluster`
+MEMBERS = 400
 
 
 @dataclass(frozen=True)

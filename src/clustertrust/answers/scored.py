@@ -34,8 +34,10 @@ COMPONENTS = {
     "margin": False,
 }
 
-UNKNOWN = -2  # code of a value that is no cluster
-_ZEROS = re.compile(r"(?<=\d)\.0*$")  # the decimals of a whole number
+# Code of a value that is no cluster
+UNKNOWN = -2
+# The decimals of a whole number
+_ZEROS = re.compile(r"(?<=\d)\.0*$")
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
         )
     clusters = table["label"].dropna()
     if pd.api.types.is_float_dtype(clusters.dtype) and (clusters == clusters.round()).all():
-        clusters = clusters.astype(np.int64)  # whole numbers beside empty cells
+        # Whole numbers beside empty cells
+        clusters = clusters.astype(np.int64)
     if pd.api.types.is_numeric_dtype(clusters.dtype):
         clusters = clusters[clusters >= 0]
     names = np.array(sorted(set(clusters.tolist()), key=lambda name: (str(type(name)), name)))

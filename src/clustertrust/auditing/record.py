@@ -64,15 +64,10 @@ class Audit(Confidence):
         """Return one row per given cluster: points, mean score, other labels suggested, verdict."""
         rows = pd.DataFrame([vars(verdict) for verdict in self.verdicts]).set_index("cluster")
         rows = rows.rename_axis("label").rename(columns={"other": "with"})
-        labels = np.arange(len(rows))
-        held = [self.labels == label for label in labels]
-        suggested = self.suggested
-        rows.insert(1, "mean score", [float(np.nanmean(self.scores[of])) for of in held])
-        rows.insert(
-            2,
-            "other label suggested",
-            [int((suggested[of] != a).sum()) for a, of in enumerate(held)],
-        )
+        points = pd.DataFrame({"score": self.scores, "other": self.suggested != self.labels})
+        by_label = points[self.labels >= 0].groupby(self.labels[self.labels >= 0])
+        rows.insert(1, "mean score", by_label["score"].mean().to_numpy())
+        rows.insert(2, "other label suggested", by_label["other"].sum().to_numpy())
         return rows
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:

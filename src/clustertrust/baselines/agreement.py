@@ -77,7 +77,8 @@ def entropy_agreement(labels: Any) -> Floats:
     runs = as_ensemble(labels, at_least=2).labels
     by_cell, cell_of = _consensus(runs)
     names, codes = np.unique(by_cell.labels[cell_of], return_inverse=True)
-    consensus = codes - int(names[0] < 0)  # 0, 1, …, k - 1, and -1 where there is none
+    # 0, 1, …, k - 1, and -1 where there is none
+    consensus = codes - int(names[0] < 0)
     k = int(consensus.max(initial=0)) + 1
     aligned = np.column_stack([align_labels(consensus, run) for run in runs.T])
     # The last column is for votes for no consensus label.

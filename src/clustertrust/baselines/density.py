@@ -12,8 +12,9 @@ from clustertrust._validation import check_count, check_matrix, check_same_lengt
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
-_SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
-_OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
+# Clusters of fewer points have no local outlier factor, and their points this confidence.
+_SMALL_CLUSTER = 3
+_OF_SMALL_CLUSTERS = 0.5
 
 
 def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
@@ -69,7 +70,8 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     ensemble = as_ensemble(labels)
     check_same_length("X", X, "labels", ensemble.labels)
     cells = meet(ensemble.labels)
-    by_cluster: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
+    # The same cluster often comes back in other runs
+    by_cluster: dict[bytes, Floats] = {}
     values = np.full(ensemble.labels.shape, np.nan)
     for r in range(cells.n_runs):
         for cluster in range(cells.n_clusters[r]):

@@ -16,7 +16,8 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one per point."""
     values = np.asarray(correct)
     if values.dtype.kind not in "biuf":
-        values = np.asarray(correct, dtype=object)  # NumPy would turn True beside text into text
+        # NumPy would turn True beside text into text
+        values = np.asarray(correct, dtype=object)
     check_flat(name, values, "truth values")
     missing = np.asarray(pd.isna(values), dtype=bool)
     if values.dtype == object:

@@ -50,7 +50,8 @@ class ClusterMap:
     names: dict[Any, Any]
     shares: dict[Any, float]
     used: Ints = field(repr=False)
-    labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
+    # Cluster of each point, None where it has none
+    labels: tuple[Any, ...] = field(repr=False)
 
     def assign(self) -> Array:
         """Return the class of each point by its cluster, (n,); None if the cluster has none."""
@@ -120,8 +121,8 @@ def map_clusters(
     --------
     >>> from clustertrust.calibration import map_clusters
     >>> labels = [0, 0, 0, 1, 1, 1]
-    >>> found = map_clusters(labels, ["cat", "dog"], positions=[0, 3])
-    >>> found.names, found.correct([1, 2, 4], ["cat", "dog", "dog"]).tolist()
+    >>> by_cluster = map_clusters(labels, ["cat", "dog"], positions=[0, 3])
+    >>> by_cluster.names, by_cluster.correct([1, 2, 4], ["cat", "dog", "dog"]).tolist()
     ({0: 'cat', 1: 'dog'}, [True, False, True])
     """
     check_choice("method", method, MAPPINGS)

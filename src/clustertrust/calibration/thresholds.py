@@ -24,7 +24,8 @@ from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_s
 from clustertrust.calibration.sampling import Sample
 from clustertrust.selection import select_above
 
-TESTED_SETS = 100  # sets of kept points to test: the surest 1 %, 2 %, …
+# Sets of kept points to test: the surest 1 %, 2 %, …
+TESTED_SETS = 100
 # Testing starts at the first set whose labels allow one error. After a failure it starts again
 # where they allow eight: among few labels, one error too many is common, and would rule out larger
 # sets too.

@@ -26,7 +26,8 @@ def names_in(table: str) -> list[str]:
     """
     module, _, name = table.partition(":")
     path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-    if not path.exists():  # installed without sources
+    # Without its source, the table is imported.
+    if not path.exists():
         return list(getattr(importlib.import_module(f"clustertrust.{module}"), name))
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:

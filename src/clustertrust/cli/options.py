@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from clustertrust.cli.declaring import flag, option, several
+from clustertrust.cli.declaring import flag, one_of, option, several
 from clustertrust.cli.kinds import (
     CLUSTERS,
     RESAMPLE,
@@ -60,16 +60,14 @@ class ReadOptions:
     category: tuple[str, ...] = several(
         "Columns of numbers that are codes, to use as categories.", "COL"
     )
-    scale: str = option(
+    scale: str = one_of(
         "How columns are made comparable; auto: only where their ranges differ fivefold.",
-        type=click.Choice(["auto", "none", "standard", "robust", "minmax"]),
-        default="auto",
+        ["auto", "none", "standard", "robust", "minmax"],
     )
     standardize: bool = flag("The same as --scale standard.")
-    encode: str = option(
+    encode: str = one_of(
         "Categories: one column each where there are up to 50, all of them, or left out.",
-        type=click.Choice(["auto", "onehot", "drop"]),
-        default="auto",
+        ["auto", "onehot", "drop"],
     )
     na: tuple[str, ...] = several(
         "More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.", "TEXT"
@@ -133,9 +131,9 @@ class ReadOptions:
     def changes(self) -> list[str]:
         """Return the given options that choose columns or change their values."""
         names = ("use", "drop", "keep", "category", "impute", "plan", "drop_missing", "standardize")
-        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
-        given["--scale"] = self.scale not in ("auto", "none")
-        return [option for option, value in given.items() if value]
+        options = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        options["--scale"] = self.scale not in ("auto", "none")
+        return [option for option, value in options.items() if value]
 
     def chooses(self) -> bool:
         """Return whether anything was said about columns that one look could not find out."""
@@ -218,16 +216,11 @@ class CakeOptions:
     resample: float | str | None = option(
         "Fit each run on a share of the points, or a bootstrap.", type=RESAMPLE
     )
-    left_out: str = option(
+    left_out: str = one_of(
         "Points that a resampled run left out: not assigned, or placed by its model.",
-        type=click.Choice(["skip", "predict"]),
-        default="skip",
+        ["skip", "predict"],
     )
-    on_failure: str = option(
-        "Whether a failing run stops the work.",
-        type=click.Choice(["raise", "drop"]),
-        default="raise",
-    )
+    on_failure: str = one_of("Whether a failing run stops the work.", ["raise", "drop"])
     fusion: str = _named(
         "How the components are combined; refined adds a third, persistence.",
         "fusion:FUSIONS",
@@ -260,10 +253,9 @@ class CakeOptions:
         type=click.IntRange(min=1),
         metavar="N",
     )
-    device: str = option(
+    device: str = one_of(
         "Where to compute: cuda is an NVIDIA GPU, cuda-double in double precision.",
-        type=click.Choice(["auto", "cpu", "cuda", "cuda-double"]),
-        default="auto",
+        ["auto", "cpu", "cuda", "cuda-double"],
     )
 
     def scoring(self) -> dict[str, Any]:
@@ -289,7 +281,7 @@ class CakeOptions:
     def auditing(self, typed: Collection[str]) -> dict[str, Any]:
         """Return the parameters of `audit`; those with another default there only if `typed`."""
         params = self.building() | self.scoring()
-        return {name: params[name] for name in params if name in _audited(typed)}
+        return {name: params[name] for name in params if name in audited(typed)}
 
     def building(self, checkpoint: str | None = None) -> dict[str, Any]:
         """Return the parameters that make the runs."""
@@ -317,9 +309,10 @@ class CakeOptions:
             values |= {"n_clusters": None, "vary": {"n_clusters": list(values["n_clusters"])}}
         return values
 
-    def described_audit(self, typed: Collection[str]) -> dict[str, Any]:
-        """Return the options of an audit by name, as they were typed."""
-        return self.described(_audited(typed))
+    def settings(self, names: Collection[str]) -> dict[str, Any]:
+        """Return the same without those that are unset, or only say where work is done."""
+        values = self.described(names).items()
+        return {name: value for name, value in values if value is not None and name not in WHERE}
 
 
 @dataclass(frozen=True)
@@ -331,7 +324,7 @@ class ProfileOptions(CakeOptions):
     kernel: str = _named(*KERNEL, without=("precomputed",))
 
 
-def _audited(typed: Collection[str]) -> tuple[str, ...]:
+def audited(typed: Collection[str]) -> tuple[str, ...]:
     """Return the options of an audit; those with another default there only if they are typed."""
     always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
     return (*always, *(name for name in ("clusterer", "n_runs", "normalization") if name in typed))
@@ -340,10 +333,12 @@ def _audited(typed: Collection[str]) -> tuple[str, ...]:
 METHOD = tuple(part.name for part in fields(CakeOptions))
 # The options that make the runs come first.
 BUILDING, SCORING = METHOD[: METHOD.index("fusion")], METHOD[METHOD.index("fusion") :]
-AUDITING = ("clusterer", "n_runs", "random_state")  # those of BUILDING that an audit has too
+# Those of BUILDING that an audit has too.
+AUDITING = ("clusterer", "n_runs", "random_state")
 # Parameters of scoring that an audit does not have.
 NOT_AUDITING = ("agreement", "unassigned", "consensus")
-WHERE = ("n_jobs", "device")  # say where work is done, not what is done
+# These say where work is done, not what is done.
+WHERE = ("n_jobs", "device")
 
 HEADINGS = {
     "How points are clustered": BUILDING,

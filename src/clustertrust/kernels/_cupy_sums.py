@@ -13,7 +13,8 @@ import numpy as np
 from clustertrust._types import Array, Floats
 from clustertrust.kernels import _cupy
 
-SPAN = 64  # tiles of columns that a block goes through
+# Tiles of columns that a block goes through.
+SPAN = 64
 KINDS = {"euclidean": 0, "self-tuning": 1, "rbf": 2, "polynomial": 3}
 
 
@@ -106,20 +107,6 @@ class OnCard:
             sizes=cp.asarray(cells.sizes.astype(np.float64)),
             bounds=cp.asarray(cells.bounds.astype(np.int64)),
         )
-
-
-def sums_by_cell(X: Array, cells: Any, *, precision: str = "single") -> Floats:
-    """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell, as
-    `tiles` has it.
-    """
-    cp = _cupy.cupy()
-    middle, largest = _cupy.middle_of(X)
-    real = _cupy.real_type(precision)
-    rows = _cupy.lay_out(X, middle, cells.order, real)
-    sums, scale = sum_pairs(
-        rows, rows, OnCard.load(cells), Kind(largest=largest), (_cupy.NONE, _cupy.NONE), True
-    )
-    return np.asarray(cp.asnumpy(sums[:, : rows.n].astype(cp.float64) / scale))
 
 
 class KernelPairs:

@@ -182,7 +182,8 @@ class NullReference:
         """Return a short text: the mean scores, the verdict, and a table by cluster."""
         k, m = self.confidence.n_clusters, len(self.points)
         lines = [
-            f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
+            f"{m} points, {k} clusters, {runs_of(self.confidence.ensemble)}: "
+            f"mean score {self.mean:.3f}"
         ]
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", not part of the verdict"

@@ -26,11 +26,11 @@ CONVERGED = 0.1
 
 def relative_error(scores: Floats, standard_errors: Floats) -> float:
     """Return the median standard error as a share of the interquartile range, without NaN."""
-    known = np.isfinite(scores) & np.isfinite(standard_errors)
-    if not known.any():
+    counted = np.isfinite(scores) & np.isfinite(standard_errors)
+    if not counted.any():
         return np.inf
-    error = float(np.median(standard_errors[known]))
-    low, high = np.quantile(scores[known], [0.25, 0.75])
+    error = float(np.median(standard_errors[counted]))
+    low, high = np.quantile(scores[counted], [0.25, 0.75])
     if high > low:
         return error / float(high - low)
     return 0.0 if error == 0 else np.inf

@@ -34,9 +34,8 @@ from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-Silhouettes = tuple[
-    Floats, Ints
-]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
+# (n, R) silhouettes, and the nearest other cluster of each point in each run.
+Silhouettes = tuple[Floats, Ints]
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,9 @@ class Model:
 
     def stability(self, rows: Ints) -> Stability:
         """Return the stability of rows of clusters (m, R), by the training matchings."""
-        how = self.scoring
+        agreement, unassigned = self.scoring.agreement, self.scoring.unassigned
         return stability(
-            self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned
+            self.clusters, self.matchings, rows, agreement=agreement, unassigned=unassigned
         )
 
     def votes(self, rows: Ints) -> Votes:
@@ -135,30 +134,29 @@ class Model:
     def training_fields(
         self,
         X: Any,
-        known: Silhouettes | None = None,
+        silhouettes: Silhouettes | None = None,
         *,
         quiet: bool = False,
         built: bool = False,
     ) -> dict[str, Any]:
         """Return the fields of `Confidence` for the training points X.
 
-        `known` are their silhouettes, if they are known. `quiet` leaves out the sampling error and
+        `silhouettes` are theirs, if they are known. `quiet` leaves out the sampling error and
         the warning of points without a score. `built`: the runs were made just now, which warns of
         points that are noise in all of them if the runs are all the same.
         """
         cells = self.cells
-        found: dict[str, Any] = self.fields(
-            cells.rows, cells.cell_of, known or self.silhouettes(), X
+        fields: dict[str, Any] = self.fields(
+            cells.rows, cells.cell_of, silhouettes or self.silhouettes(), X
         )
         if not quiet:
             identical = all_identical(self.ensemble.labels.T)
             if not (identical and built):
-                _warn_of_missing(found["scores"], identical=identical)
+                _warn_of_missing(fields["scores"], identical=identical)
             if self.dissimilarity is not None:
-                found["sampling_error"] = sampling_error(
-                    self.dissimilarity, cells.rows[cells.cell_of]
-                )
-        return found
+                own = cells.rows[cells.cell_of]
+                fields["sampling_error"] = sampling_error(self.dissimilarity, own)
+        return fields
 
     def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
         """Return the fields of `Confidence` for points X that the runs put into `rows` (n, R)."""
@@ -174,8 +172,8 @@ class Model:
         run.
         """
         names = self.clusters.names[self.reference]
-        given = self.ensemble.label_names[self.reference]
-        label_names: Array = names if given is None else given[names]
+        of_labels = self.ensemble.label_names[self.reference]
+        label_names: Array = names if of_labels is None else of_labels[names]
         return Confidence(
             **fields,
             label_names=np.arange(len(names)) if numbered else label_names,
@@ -188,13 +186,13 @@ class Model:
             frame=frame,
         )
 
-    def fields(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
+    def fields(self, rows: Ints, of: Ints, silhouettes: Silhouettes, X: Any = None) -> Arrays:
         """Return the fields of `Confidence`, by name.
 
         Points of one cell share a row of clusters: `rows` (m, R), `of` (n,) the row of each point.
-        `known` are their silhouettes. X are the points, for a fusion with persistence.
+        `silhouettes` are theirs. X are the points, for a fusion with persistence.
         """
-        raw, nearest = known
+        raw, nearest = silhouettes
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
