@@ -23,7 +23,7 @@ LAYERS = (
     ("_notebook", "distances", "files", "fusion", "matching", "report"),
     ("consensus", "totals"),
     ("ensemble",),
-    ("geometry", "persistence", "stability", "summary"),
+    ("geometry", "opinions", "persistence", "stability", "summary"),
     ("evaluation", "results", "selection"),
     ("calibration", "scoring"),
     ("answers", "auditing", "streaming"),

@@ -461,15 +461,20 @@ def test_summaries_show_it_and_only_where_it_is_there(cake):
     assert "persistence" not in plainly.summary()
 
 
-def test_data_larger_than_memory_are_refused(tmp_path):
+def test_data_larger_than_memory_are_scored_in_blocks(tmp_path):
     import sklearn
 
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50_000, 4)))
-    with (
-        sklearn.config_context(working_memory=1),
-        pytest.raises(ValueError, match="fusion='refined' needs all points at"),
-    ):
-        CAKE(3, fusion="refined").fit(tmp_path / "x.npy")
+    Z = np.random.default_rng(0).normal(size=(20_000, 4)) * (3, 1, 1, 1)
+    np.save(tmp_path / "x.npy", Z)
+    options = {"fusion": "refined", "geometry": "rms", "n_runs": 4, "random_state": 0}
+    with sklearn.config_context(working_memory=1):
+        found = CAKE(3, **options).fit(tmp_path / "x.npy")
+    # The mixture is fitted to a sample, here to all rows.
+    expected = persistence(Z, found.labels_)
+    assert_allclose(found.persistence_, expected, atol=1e-9)
+    assert_allclose(
+        found.scores_, refined(found.stability_, found.geometry_, found.persistence_), atol=1e-12
+    )
 
 
 def test_displays(cake):
@@ -477,7 +482,7 @@ def test_displays(cake):
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
     with pytest.raises(
-        ValueError, match="fusion='refined': persistence depends on the consensus of all runs"
+        ValueError, match="fusion='refined' depends on the consensus of all runs"
     ):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 

@@ -161,8 +161,7 @@ def total_of_labels(labels: Any) -> Totals:
     """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
     delayed = importlib.import_module("dask").delayed
     parts = labels.rechunk({1: -1}).to_delayed()[:, 0]
-    added: Totals
-    (added,) = results(open_client(), [sum_in_pairs(map(delayed(_count), parts))])
+    added: Totals = next(results(open_client(), [sum_in_pairs(map(delayed(_count), parts))]))
     return added
 
 

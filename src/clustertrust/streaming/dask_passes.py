@@ -106,8 +106,7 @@ class DaskReader(BlockReader):
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        added: Totals
-        (added,) = results(open_client(), [sum_in_pairs(self._tasks(function))])
+        added: Totals = next(results(open_client(), [sum_in_pairs(self._tasks(function))]))
         return added
 
     def workers(self) -> AbstractContextManager[Any]:
