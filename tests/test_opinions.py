@@ -118,7 +118,9 @@ def test_a_large_file_gives_the_same_where_the_sample_is_all_of_it(tmp_path):
 
 
 def test_one_cluster_and_few_points():
-    assert (CAKE(1, fusion="combined", **OPTIONS).fit(X).second_opinions_ == 1).all()
+    with pytest.warns(UserWarning, match="have one cluster"):
+        alone = CAKE(1, fusion="combined", **OPTIONS).fit(X)
+    assert (alone.second_opinions_ == 1).all()
     tiny = CAKE(2, fusion="combined", **OPTIONS).fit(X[45:55])
     assert np.isfinite(tiny.scores_).all()
 

@@ -481,9 +481,7 @@ def test_displays(cake):
     from matplotlib.figure import Figure
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
-    with pytest.raises(
-        ValueError, match="fusion='refined' depends on the consensus of all runs"
-    ):
+    with pytest.raises(ValueError, match="fusion='refined' depends on the consensus of all runs"):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 
 
