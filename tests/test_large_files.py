@@ -189,10 +189,6 @@ def test_columns_are_standardised_as_in_memory(table, tmp_path):
         (["--out", "-"], "cannot be printed; name a file"),
         (["--geometry", "exact"], "needs all points at once"),
         (["--runs", "auto"], "needs all points at once"),
-        (
-            ["--fusion", "refined"],
-            "A single file of at most a quarter of --memory is read whole.",
-        ),
     ],
 )
 def test_what_blocks_do_not_do_is_refused_in_a_line_or_two(
