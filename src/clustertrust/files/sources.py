@@ -210,10 +210,10 @@ class NpySource(FileSource):
 
         def numbers(first: int, size: int) -> Array:
             file.seek(self.offset + first * self.dtype.itemsize)
-            found = np.fromfile(file, self.dtype, size)
-            if found.size < size:
+            read = np.fromfile(file, self.dtype, size)
+            if read.size < size:
                 raise ValueError(f"{self.path} became shorter while it was read.")
-            return found
+            return read
 
         if not self.by_column:
             return numbers(start * self.n_features, count * self.n_features).reshape(count, -1)
