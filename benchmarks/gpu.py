@@ -88,10 +88,10 @@ def claims() -> Iterator[ROWS]:
     yield "exact score, 60,000 × 784, R = 20, given ensemble", scored, "≤ 0.5", f"m = {m:,}"
     letter = rng.normal(size=(20_000, 16))
     labels = noisy(20_000, 26, 0.04)
-    m = len(meet(labels).counts)
-    cells_of = meet(labels)
-    taken = seconds(lambda: _cupy_silhouettes.exact_silhouettes(letter, cells_of))
-    yield "exact silhouettes, 20,000 × 16, R = 20", taken, "≤ 0.1", f"m = {m:,}"
+    cells = meet(labels)
+    own = cells.rows[cells.cell_of]
+    taken = seconds(lambda: _cupy_silhouettes.exact_silhouettes(letter, cells, own))
+    yield "exact silhouettes, 20,000 × 16, R = 20", taken, "≤ 0.1", f"m = {len(cells.counts):,}"
 
 
 def profiles() -> Iterator[ROWS]:

@@ -12,18 +12,34 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 ROOT = Path(__file__).parent.parent
 RUN = ("python", "sh")
+ENVIRONMENT = {"COLUMNS": "200", "MPLBACKEND": "agg"}
+# What stands for the command in a shell asks the process that runs the page, which has loaded the
+# library already: to start it anew for each command takes longer than all that pages compute.
+COMMAND = """#!{python} -IS
+import json, os, socket, sys
+with socket.create_connection(("127.0.0.1", {port})) as server, server.makefile("rw") as stream:
+    print(json.dumps([os.getcwd(), sys.argv[1:]]), file=stream, flush=True)
+    code, out, err = json.loads(stream.readline())
+sys.stdout.write(out)
+sys.stderr.write(err)
+sys.exit(code)
+"""
 NUMBER = re.compile(r"(\d+\.\d+|\d+)")
 FENCE = re.compile(
     r"^(?P<mark><!-- not run: .+ -->\n+)?```(?P<language>\w+)\n(?P<body>.*?)^```$",
@@ -71,7 +87,6 @@ def run_page(page: Path, folder: Path) -> list[Difference]:
 
     Return the `text` blocks that say something else than was printed.
     """
-    environment = _environment(folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     differences, printed = [], None
     for block in blocks_of(page.read_text()):
@@ -79,7 +94,7 @@ def run_page(page: Path, folder: Path) -> list[Difference]:
             printed = (
                 _run_python(block, page, folder, names)
                 if block.language == "python"
-                else _run_shell(block, page, folder, environment)
+                else _run_shell(block, page, folder)
             )
         elif block.language == "text":
             if printed is None:
@@ -122,25 +137,6 @@ def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Put a command `clustertrust` that runs this checkout on the path, and return the environment
-    that finds it.
-    """
-    commands = folder / ".commands"
-    commands.mkdir()
-    command = commands / "clustertrust"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m clustertrust "$@"\n')
-    command.chmod(0o755)
-    path = os.pathsep.join([str(commands), os.environ.get("PATH", "")])
-    source = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return os.environ | {
-        "PATH": path,
-        "PYTHONPATH": source,
-        "COLUMNS": "200",
-        "MPLBACKEND": "agg",
-    }
-
-
 def _run_python(block: Block, page: Path, folder: Path, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.chdir(folder):
         try:
@@ -153,19 +149,61 @@ def _run_python(block: Block, page: Path, folder: Path, names: dict[str, Any]) -
     return out.getvalue()
 
 
-def _run_shell(block: Block, page: Path, folder: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(  # noqa: S603
-        ["bash", "-euo", "pipefail", "-c", block.body],  # noqa: S607
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+def _run_shell(block: Block, page: Path, folder: Path) -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        server.settimeout(0.02)
+        commands = folder / ".commands"
+        commands.mkdir(exist_ok=True)
+        command = commands / "clustertrust"
+        command.write_text(
+            COMMAND.format(python=sys.executable, port=server.getsockname()[1])
+        )
+        command.chmod(0o755)
+        path = os.pathsep.join([str(commands), os.environ.get("PATH", "")])
+        shell = pool.submit(
+            subprocess.run,
+            ["bash", "-euo", "pipefail", "-c", block.body],
+            cwd=folder,
+            env=os.environ | ENVIRONMENT | {"PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        while not shell.done():
+            with contextlib.suppress(TimeoutError):
+                _run_command(server.accept()[0])
+    done = shell.result()
     if done.returncode != 0:
         raise AssertionError(
             f"{page.name}:{block.line} ends with {done.returncode}:\n{done.stdout}{done.stderr}"
         )
-    return done.stdout.replace("python -m clustertrust", "clustertrust")
+    return done.stdout
+
+
+def _run_command(connection: socket.socket) -> None:
+    """Run the command that a shell asks for, in this process."""
+    import sklearn
+
+    from clustertrust.cli import cli
+
+    printed = [io.BytesIO(), io.BytesIO()]
+    out, err = (
+        io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in printed
+    )
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(stack.enter_context(connection).makefile("rw"))
+        folder, arguments = json.loads(stream.readline())
+        stack.enter_context(contextlib.chdir(folder))
+        stack.enter_context(mock.patch.dict(os.environ, ENVIRONMENT))
+        # --memory is a setting of the whole process
+        stack.enter_context(sklearn.config_context())
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = 0
+            try:
+                cli.main(arguments, prog_name="clustertrust")
+            except SystemExit as end:
+                code = end.code
+        reply = [code, *(raw.getvalue().decode() for raw in printed)]
+        print(json.dumps(reply), file=stream, flush=True)
 
 
 def update(page: Path) -> int:

@@ -1,5 +1,7 @@
 """Fixtures that several files of tests share."""
 
+import signal
+
 import pytest
 import sklearn
 from browsing import chromium_or_skip
@@ -8,6 +10,12 @@ from sklearn.datasets import load_iris, make_blobs
 
 from clustertrust import CAKE
 from clustertrust.streaming import stream
+
+# A shell starts what runs in the background without Ctrl+C, and tests that send it would wait for
+# processes that inherit this.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # Folders and output
 

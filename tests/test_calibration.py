@@ -163,7 +163,7 @@ def test_calibrated_probabilities_hold_on_other_points_and_scores_do_not(n, boun
         (([0.1, 0.2], [0, 2]), "correct has .*2.* at position 1"),
         (([0.1, 0.2], [None, None]), "give at least one label"),
         (([0.1, 0.2], [True, False], [1.0, -1.0]), "sample_weight must be 2 finite numbers"),
-        (([np.inf, 0.2], [True, False]), "must be finite"),
+        (([np.inf, 0.2], [True, False]), "go up to inf; give finite numbers"),
     ],
 )
 def test_bad_labels_are_named(arguments, message):
@@ -473,7 +473,7 @@ def test_classifiers_take_pseudo_labels_and_weights():
         ({}, "give exactly one of them"),
         ({"threshold": 0.5, "share": 0.5}, "give exactly one of them"),
         ({"share": 0}, "share=0 must be above 0"),
-        ({"share": "half"}, "share='half' must be above 0"),
+        ({"share": "half"}, "share='half' must be a number"),
         ({"threshold": float("nan")}, "keeps nothing"),
     ],
 )

@@ -357,7 +357,7 @@ def test_a_threshold_that_keeps_all_says_so():
     [
         (([0.1, 0.2], [True]), {}, "scores has 2 points and correct has 1"),
         (([0.1, 0.2], [None, None]), {}, "not known for any point"),
-        (([0.1, 0.2], [True, None], 0), {}, "alpha=0 must be a number between 0 and 1"),
+        (([0.1, 0.2], [True, None], 0), {}, "alpha=0 must be above 0 and below 1"),
         (([0.1, 0.2], [True, None], 0.1, 1.5), {}, r"delta=1\.5 must be"),
         (
             ([0.1, 2.0], [True, False]),

@@ -377,7 +377,7 @@ def test_damaged_files_are_told(folder, tmp_path, monkeypatch):
     for content in (whole[: len(whole) // 2], bytes(flipped), b"", b"not a zip file"):
         (tmp_path / "letter.npz").write_bytes(content)
         with pytest.raises(
-            ValueError, match=r"letter\.npz' is damaged .* Replace the file, or unset"
+            ValueError, match=r"letter\.npz' is damaged .* Put the paper's file there, or unset"
         ):
             datasets.load("Lt")
 
@@ -414,7 +414,7 @@ def test_a_file_with_other_data_is_refused(part, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("CLUSTERTRUST_DATA", str(tmp_path))
     with pytest.raises(
         ValueError,
-        match=rf"^{part} of .*satimage\.npz' is not the paper's: checksum .* Replace the file",
+        match=rf"^{part} of .*satimage\.npz' is not the paper's: checksum .* Put the paper's file there",
     ):
         datasets.load("Sa")
 

@@ -228,7 +228,7 @@ def test_convergence_of_a_record_needs_what_it_was_made_with(iris):
         make(scored, silhouettes=s[:, :3])
     with pytest.raises(ValueError, match="agreement='overlap'"):
         make(scored, X, agreement="overlap")
-    with pytest.raises(TypeError, match=r"consensus='medoid' is not an option.*fusion, normal"):
+    with pytest.raises(TypeError, match=r"'consensus' is not an option of .*fusion, normal"):
         make(scored, X, consensus="medoid")
     assert plt.get_fignums() == []
 

@@ -117,6 +117,10 @@ def test_the_runner_sees_what_is_wrong(tmp_path):
         blocks.run_page(*page("```python\nprint(y)\n```\n"))
     with pytest.raises(AssertionError, match="ends with 3"):
         blocks.run_page(*page("```sh\nexit 3\n```\n"))
+    with pytest.raises(AssertionError, match=r"ends with 2:\n(.|\n)*none\.csv"):
+        blocks.run_page(*page("```sh\nclustertrust score none.csv -k 3\n```\n"))
+    piped = "clustertrust score none.csv 2> log.txt || grep -c Error log.txt"
+    assert blocks.run_page(*page(f"```sh\n{piped}\n```\n\n```text\n1\n```\n")) == []
     with pytest.raises(AssertionError, match="no block before"):
         blocks.run_page(*page("```text\n1\n```\n"))
     marked, folder = page("<!-- not run: no such thing -->\n\n```python\nnothing\n```\n")

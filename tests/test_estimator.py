@@ -26,7 +26,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clustertrust import CAKE, Ensemble, Runs, confidence
-from clustertrust.estimator import EXPECTED_FAILED_CHECKS
 from clustertrust.geometry import Kernel
 
 pl = extra("polars")
@@ -36,9 +35,7 @@ pl = extra("polars")
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")  # some checks set n_clusters=1
 @pytest.mark.filterwarnings("ignore:n_clusters is not given")  # as the checks leave it
-@parametrize_with_checks(
-    [CAKE(random_state=0)], expected_failed_checks=lambda _: EXPECTED_FAILED_CHECKS
-)
+@parametrize_with_checks([CAKE(random_state=0)])
 def test_scikit_learn_check(estimator, check, monkeypatch):
     monkeypatch.setenv(
         "SCIPY_ARRAY_API", "1"

@@ -508,7 +508,7 @@ def test_points_without_a_score_are_left_out_everywhere(digits):
         ),
         (lambda: score_quality([0.1, 0.2], [0], [0, 1]), r"scores has 2 points and labels has 1"),
         (lambda: student_interval([1.0]), r"values has shape \(1,\); give at least two"),
-        (lambda: student_interval([1.0, 2.0], level=95), r"level=95 must be between 0 and 1"),
+        (lambda: student_interval([1.0, 2.0], level=95), r"level=95 must be above 0 and below 1"),
     ],
 )
 def test_errors_name_the_argument_and_the_remedy(call, match):

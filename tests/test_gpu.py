@@ -334,7 +334,12 @@ def test_fixed_point_sums_cannot_overflow():
 
 def test_the_cells_on_the_card_are_those_of_the_runs(card):
     cells = meet(runs_of(SETS["iris"]))
-    sums = _cupy_sums.sums_by_cell(SETS["iris"], cells)
+    middle, largest = _cupy.middle_of(SETS["iris"])
+    points = _cupy.lay_out(SETS["iris"], middle, cells.order, np.dtype(np.float32))
+    cells_on_card, none = _cupy_sums.OnCard.load(cells), (_cupy.NONE, _cupy.NONE)
+    kind = _cupy_sums.Kind(largest=largest)
+    fixed, scale = _cupy_sums.sum_pairs(points, points, cells_on_card, kind, none, True)
+    sums = _cupy.cupy().asnumpy(fixed)[:, : points.n] / scale
     X = SETS["iris"][cells.order]
     plain = [
         np.sqrt(((X - X[low:high, None]) ** 2).sum(axis=2)).sum(axis=0)

@@ -412,7 +412,7 @@ def test_progress_is_told_where_somebody_watches(monkeypatch):
         ({"families": ()}, "has no family for the verdict"),
         ({"n_surrogates": 10}, "n_surrogates=10 allows no p-value below 0.0909.*at least 19"),
         ({"n_surrogates": 0}, "n_surrogates=0 must be at least 1"),
-        ({"level": 0}, "level=0 must be a number between 0 and 1"),
+        ({"level": 0}, "level=0 must be above 0 and below 1"),
         ({"level": "low"}, "level='low' must be a number"),
         ({"max_points": 1}, "max_points=1 must be at least 2"),
         ({"random_state": [1, 2]}, "random_state=.* must be a number or None"),

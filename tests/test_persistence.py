@@ -26,7 +26,7 @@ from clustertrust import CAKE, confidence
 from clustertrust.displays import ConvergenceDisplay, StabilityGeometryDisplay
 from clustertrust.fusion import FUSIONS, harmonic, refined
 from clustertrust.persistence import MISTAKEN, noise_weight, persistence, refine
-from clustertrust.summary import ambiguous_points, by_cluster
+from clustertrust.summary import summary_of_confidence
 
 
 def two_spreads(seed=0, n=150):
@@ -325,7 +325,8 @@ def test_the_fusion_needs_both_and_nan_stays_nan():
         np.array([1.0, 1.0, 1.0, 0.0]),
     )
     assert_allclose(refined(c, g, p), [1, 0.5, np.nan, 1 / 3])
-    assert [name for name, kind in FUSIONS.items() if kind.uses_persistence] == ["refined"]
+    users = [name for name, kind in FUSIONS.items() if kind.uses_persistence]
+    assert users == ["combined", "refined"]
 
 
 def test_unseen_points_are_judged_as_they_are_scored(cake):
@@ -450,32 +451,37 @@ def test_what_has_no_coordinates_is_told_before_a_fit(how):
 
 def test_summaries_show_it_and_only_where_it_is_there(cake):
     by_hand = pd.Series(cake.persistence_).groupby(cake.labels_).mean()
-    assert_allclose(by_cluster(cake.confidence_)["mean persistence"], by_hand, rtol=1e-12)
-    worst = ambiguous_points(cake.confidence_)
+    assert_allclose(
+        summary_of_confidence(cake.confidence_).clusters["mean persistence"], by_hand, rtol=1e-12
+    )
+    worst = summary_of_confidence(cake.confidence_).ambiguous
     assert_array_equal(worst["persistence"], cake.persistence_[worst.index])
     plainly = CAKE(3, n_runs=3, random_state=0).fit(X)
     assert "persistence" in cake.summary()
     assert "persistence" not in plainly.summary()
 
 
-def test_data_larger_than_memory_are_refused(tmp_path):
+def test_data_larger_than_memory_are_scored_in_blocks(tmp_path):
     import sklearn
 
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50_000, 4)))
-    with (
-        sklearn.config_context(working_memory=1),
-        pytest.raises(ValueError, match="fusion='refined' needs all points at"),
-    ):
-        CAKE(3, fusion="refined").fit(tmp_path / "x.npy")
+    Z = np.random.default_rng(0).normal(size=(20_000, 4)) * (3, 1, 1, 1)
+    np.save(tmp_path / "x.npy", Z)
+    options = {"fusion": "refined", "geometry": "rms", "n_runs": 4, "random_state": 0}
+    with sklearn.config_context(working_memory=1):
+        found = CAKE(3, **options).fit(tmp_path / "x.npy")
+    # The mixture is fitted to a sample, here to all rows.
+    expected = persistence(Z, found.labels_)
+    assert_allclose(found.persistence_, expected, atol=1e-9)
+    assert_allclose(
+        found.scores_, refined(found.stability_, found.geometry_, found.persistence_), atol=1e-12
+    )
 
 
 def test_displays(cake):
     from matplotlib.figure import Figure
 
     assert StabilityGeometryDisplay.from_estimator(cake, ax=Figure().add_subplot()).fusion is None
-    with pytest.raises(
-        ValueError, match="fusion='refined': persistence depends on the consensus of all runs"
-    ):
+    with pytest.raises(ValueError, match="fusion='refined' depends on the consensus of all runs"):
         ConvergenceDisplay.from_estimator(cake, ax=Figure().add_subplot())
 
 

@@ -12,15 +12,15 @@ from extras import extra
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import few, labelings, noisy_runs
+from unpacking import unpack
 
 import clustertrust.anndata
 from clustertrust import CAKE, confidence
 from clustertrust.calibration import pseudo_labels
 from clustertrust.reasons import INSIDE, REASONS, SENTENCES, STABLE, above, doubts, margins, reasons
 from clustertrust.report import build_report
-from clustertrust.report.packing import unpack
 from clustertrust.selection import select_above
-from clustertrust.summary import by_cluster, by_reason, not_kept, summarize
+from clustertrust.summary import not_kept, summarize, summary_of_confidence
 
 pl, anndata = extra("polars"), extra("anndata")
 
@@ -219,13 +219,19 @@ def test_a_score_at_the_threshold_is_kept_nowhere():
     assert not above(result.scores, at)[1]
     assert result.to_frame(at)["reason"][1] != "core"
     assert result.explain(1, at).reason != "core"
-    dropped = by_cluster(result, threshold=at)[f"up to {at:g}"] * by_cluster(result)["points"]
+    dropped = (
+        summary_of_confidence(result, threshold=at).clusters[f"up to {at:g}"]
+        * summary_of_confidence(result).clusters["points"]
+    )
     assert (
         round(dropped.sum())
         == (result.scores <= at).sum()
         == len(X) - select_above(result.scores, at).sum()
     )
-    assert by_reason(result, threshold=at)["core"] == select_above(result.scores, at).sum()
+    assert (
+        summary_of_confidence(result, threshold=at).reasons["core"]
+        == select_above(result.scores, at).sum()
+    )
     assert result.to_frame(np.nextafter(at, 0))["reason"][1] == "core"
 
 
@@ -309,7 +315,7 @@ def test_annotations_have_the_reason(fitted, tmp_path):
 
 def test_the_summary_counts_reasons(fitted):
     _, cake = fitted
-    counted = by_reason(cake.confidence_, threshold=0.4)
+    counted = summary_of_confidence(cake.confidence_, threshold=0.4).reasons
     assert (
         counted.to_dict()
         == cake.to_frame(0.4)["reason"].value_counts()[lambda found: found > 0].to_dict()

@@ -11,12 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from unpacking import unpack, unpack_index
 
 from clustertrust import CAKE, confidence
 from clustertrust._views import principal_components
 from clustertrust.displays import ScoreScatterDisplay
 from clustertrust.report import build_report, details, write_report
-from clustertrust.report.packing import pack, pack_index, unpack, unpack_index
+from clustertrust.report.packing import pack, pack_index
 
 pl, figure = extra("polars"), extra("matplotlib.figure")
 

@@ -8,11 +8,11 @@ import pytest
 from browsing import download
 from scipy.stats import norm
 from sklearn.datasets import load_iris, make_blobs
+from unpacking import unpack
 
 from clustertrust import CAKE
 from clustertrust._palette import CATEGORIES
 from clustertrust.report import build_report, write_report
-from clustertrust.report.packing import unpack
 from clustertrust.report.pictures import pack_pictures
 
 STORED = "Object.keys(localStorage).filter((key) => key.startsWith('clustertrust-answers-')).length"

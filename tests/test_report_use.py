@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_blobs
 from clustertrust import CAKE, _palette
 from clustertrust.reasons import first_threshold
 from clustertrust.report import build_report, write_report
-from clustertrust.report.profiles import effect_sizes, share_differences
+from clustertrust.report.profiles import effect_sizes, moments_of, share_differences
 
 PIXEL = """([left, top]) => {
   const canvas = document.createElement("canvas");
@@ -83,7 +83,9 @@ def test_effect_sizes_are_cohens(kind):
     X[codes == 1, 0] += 3
     if kind == "missing":
         X[rng.random(X.shape) < 0.2] = np.nan
-    found, inside, outside = effect_sizes(sparse.csr_matrix(X) if kind == "sparse" else X, codes, 3)
+    found, inside, outside = effect_sizes(
+        moments_of(sparse.csr_matrix(X) if kind == "sparse" else X, codes, 3)
+    )
     for cluster in range(3):
         for j in range(4):
             a, b = X[codes == cluster, j], X[(codes >= 0) & (codes != cluster), j]
@@ -99,7 +101,7 @@ def test_effect_sizes_are_cohens(kind):
 
 def test_effects_of_constant_columns_are_finite():
     X = np.array([[1.0, 5.0], [1.0, 5.0], [2.0, 5.0], [2.0, 5.0]])
-    found, _, _ = effect_sizes(X, np.array([0, 0, 1, 1]), 2)
+    found, _, _ = effect_sizes(moments_of(X, np.array([0, 0, 1, 1]), 2))
     assert_allclose(found, [[-99, 0], [99, 0]])
     contents = build_report(pd.DataFrame({"label": [0, 0, 1, 1], "score": 0.5}), X)
     assert [name for name, *_ in contents["profiles"]["columns"][0]] == ["column 0"]
@@ -121,7 +123,7 @@ def test_a_chosen_cluster_has_a_profile(visit, used, flowers):
     page.locator("#profile").get_by_role("button", name="2", exact=True).click()
     settle(page)
     assert page.locator("#profile-title").inner_text() == "What sets cluster 2 apart"
-    effect, inside, outside = effect_sizes(flowers.to_numpy(), cake.labels_, 3)
+    effect, inside, outside = effect_sizes(moments_of(flowers.to_numpy(), cake.labels_, 3))
     order = np.argsort(-np.abs(effect[2]))
     rows = [row.inner_text().split("\t") for row in page.locator("#profile tbody tr").all()]
     assert [row[0] for row in rows] == flowers.columns[order].tolist()
@@ -204,15 +206,20 @@ def test_one_palette(visit, used):
 @pytest.mark.parametrize(
     ("colors", "card"), [(_palette.LIGHT, "#ffffff"), (_palette.DARK, "#191f28")]
 )
-def test_letters_can_be_read(colors, card):
+def test_letters_and_points_can_be_seen(colors, card):
     def luminance(color):
         parts = np.array(rgb(color)) / 255
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return linear @ [0.2126, 0.7152, 0.0722]
 
-    for name in ("kept-text", "dropped-text"):
-        light, dark = sorted((luminance(colors[name]), luminance(card)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
+    def contrast(color):
+        light, dark = sorted((luminance(color), luminance(card)), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
+
+    assert min(contrast(colors[name]) for name in ("kept-text", "dropped-text")) >= 4.5
+    # Between two stops of a ramp the contrast lies between theirs.
+    points = ("kept", "kept-soft", "dropped", "dropped-soft", "unscored")
+    assert min(contrast(colors[name]) for name in points) >= 3
 
 
 # The address

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from extras import extra
 from numpy.testing import assert_allclose, assert_array_equal
+from unpacking import unpack
 
 from clustertrust import CAKE, Confidence, columns, confidence
 from clustertrust._notebook import confidence_html
@@ -13,8 +14,7 @@ from clustertrust._shares import percents
 from clustertrust.columns import Column
 from clustertrust.reasons import first_threshold
 from clustertrust.report import build_report
-from clustertrust.report.packing import unpack
-from clustertrust.summary import ambiguous_points, by_cluster, by_reason, quantiles, summarize
+from clustertrust.summary import summarize, summary_of_confidence
 
 pl = extra("polars")
 
@@ -454,8 +454,10 @@ def test_summary_of_one_cluster():
 
 
 def test_summary_tables(result):
-    assert_array_equal(quantiles(result), np.quantile(result.scores, [0, 0.25, 0.5, 0.75, 1]))
-    table = by_cluster(result, threshold=0.9)
+    assert_array_equal(
+        summary_of_confidence(result).scores, np.quantile(result.scores, [0, 0.25, 0.5, 0.75, 1])
+    )
+    table = summary_of_confidence(result, threshold=0.9).clusters
     assert_array_equal(table.index, [3, 7])
     assert_array_equal(table["points"], [3, 4])
     assert table.loc[7, "mean score"] == pytest.approx(result.scores[:4].mean())
@@ -464,7 +466,7 @@ def test_summary_tables(result):
     assert_array_equal(
         table["up to 0.9"], [np.mean(result.scores[4:] <= 0.9), np.mean(result.scores[:4] <= 0.9)]
     )
-    worst = ambiguous_points(result, points=2)
+    worst = summary_of_confidence(result, points=2).ambiguous
     assert worst.index[0] == 3
     assert_array_equal(worst["score"], np.sort(result.scores)[:2])
 
@@ -472,7 +474,7 @@ def test_summary_tables(result):
 def test_equal_scores_are_listed_by_stability():
     points = [[0.0], [1.0], [2.0], [3.0], [4.0], [20.0]]
     runs = [[0, 1, 0, 1, 0, 1], [0, 1, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
-    worst = ambiguous_points(confidence(points, runs), points=3)
+    worst = summary_of_confidence(confidence(points, runs), points=3).ambiguous
     assert (worst["score"] == 0).all()
     assert worst.index[0] == 4
 
@@ -495,9 +497,9 @@ def test_summary_text():
 )  # points without a score are the point here
 def test_summary_leaves_points_without_a_score_out():
     result = confidence(X, with_missing(TEXT, 0))
-    assert not quantiles(result).isna().any()
-    assert 0 not in ambiguous_points(result, points=7).index
-    assert by_cluster(result)["points"].sum() == 7
+    assert not summary_of_confidence(result).scores.isna().any()
+    assert 0 not in summary_of_confidence(result, points=7).ambiguous.index
+    assert summary_of_confidence(result).clusters["points"].sum() == 7
 
 
 @pytest.mark.filterwarnings("ignore:.*have one cluster:UserWarning")
@@ -523,7 +525,7 @@ def test_one_cluster_is_near_to_no_other():
         (True, TypeError, "threshold=True must be a number"),
     ],
 )
-@pytest.mark.parametrize("told_by", [summarize, by_cluster, by_reason, ambiguous_points])
+@pytest.mark.parametrize("told_by", [summarize, summary_of_confidence])
 def test_summaries_refuse_what_is_no_threshold(result, told_by, threshold, error, told):
     with pytest.raises(error, match=told):
         told_by(result, threshold=threshold)
@@ -572,8 +574,11 @@ def test_a_column_is_added_in_one_list_and_where_it_is_computed(monkeypatch):
     result = confidence([[0.0], [0.1], [1.2], [2.0], [2.1]], [list("aaabb"), list("aabbb")])
     table = result.to_frame()
     assert_allclose(table["doubt"], 1 - table["score"])
-    assert "doubt" in ambiguous_points(result)
-    assert_allclose(by_cluster(result)["mean doubt"], 1 - by_cluster(result)["mean score"])
+    assert "doubt" in summary_of_confidence(result).ambiguous
+    assert_allclose(
+        summary_of_confidence(result).clusters["mean doubt"],
+        1 - summary_of_confidence(result).clusters["mean score"],
+    )
     contents = build_report(table)
     assert "doubt" in contents["columns"]
     assert_allclose(unpack(contents["rows"]["doubt"]), table["doubt"], atol=1e-6)

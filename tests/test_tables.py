@@ -437,8 +437,9 @@ def test_the_users_columns_come_first_and_as_they_were(folder):
 
 
 def test_the_page_has_the_users_columns(folder):
+    from unpacking import unpack_index
+
     from clustertrust.report import build_report
-    from clustertrust.report.packing import unpack_index
 
     data = mixed(30)
     data.to_csv("x.csv", index=False)

@@ -359,8 +359,7 @@ def test_one_value_can_move_the_std_by_about_2_over_root_r(R):
         (
             lambda: false_stability_bound(20, 0.25, n_clusters=4),
             ValueError,
-            r"threshold=0.25 must be above the agreement to expect of such a point, 0.25 \(1/k .* "
-            r"and at most 1",
+            r"threshold=0.25 must be above 0.25 and at most 1; .*agreement of 0.25 \(1/k",
         ),
         (lambda: false_stability_bound(20, 1.01, n_clusters=4), ValueError, r"threshold=1.01"),
         (

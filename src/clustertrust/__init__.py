@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clustertrust.ensemble.clusterers import Clusterer, FittedRun
     from clustertrust.estimator import CAKE, confidence
     from clustertrust.files import read_table, write_table
-    from clustertrust.fusion import Fusion, Harmonic, Product, Refined
+    from clustertrust.fusion import Combined, Fusion, Harmonic, Product, Refined
     from clustertrust.geometry import Centroid, Exact, Geometry, Graph, Kernel, Rms, Sampled
     from clustertrust.k_profile import KProfile, choose_k
     from clustertrust.matching import align_labels
@@ -45,6 +45,7 @@ __all__ = [
     "Audit",
     "Centroid",
     "Clusterer",
+    "Combined",
     "Confidence",
     "Decision",
     "Ensemble",
@@ -94,7 +95,7 @@ _HOMES = {
     "ensemble.clusterers": ("Clusterer", "FittedRun"),
     "estimator": ("CAKE", "confidence"),
     "files": ("read_table", "write_table"),
-    "fusion": ("Fusion", "Harmonic", "Product", "Refined"),
+    "fusion": ("Combined", "Fusion", "Harmonic", "Product", "Refined"),
     "geometry": ("Centroid", "Exact", "Geometry", "Graph", "Kernel", "Rms", "Sampled"),
     "k_profile": ("KProfile", "choose_k"),
     "matching": ("align_labels",),

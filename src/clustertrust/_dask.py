@@ -1,8 +1,9 @@
-"""Tasks on the workers of a Dask client, watched until each has its result.
+"""Tasks on the workers of a Dask client.
 
-A task holds everything needed to repeat it, so a worker that dies costs only time. Scattered data
-exist only on workers and are lost with the last of them, so here data are a task too. Nothing waits
-for ever: the scheduler is asked at intervals whether it still knows the tasks and has workers.
+A task holds everything needed to repeat it, so a worker that dies costs only time: the scheduler
+has its tasks done again elsewhere. Scattered data exist only on workers and are lost with the last
+of them, so here data are a task too. Nothing waits for ever: the scheduler is asked at intervals
+whether it has workers.
 """
 
 from __future__ import annotations
@@ -11,23 +12,17 @@ import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import joblib
 
-__all__ = ["client_of_joblib", "open_client", "results", "run_on_workers"]
-
 # Seconds between two looks at the scheduler.
 LOOK = 5.0
 # Seconds to wait without a worker, or without an answer of the scheduler.
 PATIENCE = 300.0
-# Seconds after which a task unknown to the scheduler counts as lost: sending a graph takes time
-FORGOTTEN = 60.0
-# At a task that the scheduler has lost.
-ATTEMPTS = 3
-_LOST = ("cancelled", "lost")
+# A result that is lost with its worker is made again.
+_UNFINISHED = ("pending", "lost")
 
 
 def open_client() -> Any:
@@ -35,11 +30,12 @@ def open_client() -> Any:
 
     A task that waited for others would occupy the thread that they need.
     """
-    distributed = sys.modules.get("distributed")  # whoever opened a client has imported it
+    # Whoever opened a client has imported it.
+    distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
     chosen = importlib.import_module("dask").config.get("scheduler", None)
-    if chosen not in (None, "dask.distributed", "distributed"):  # threads, say
+    if chosen not in (None, "dask.distributed", "distributed"):
         return None
     try:
         distributed.get_worker()
@@ -79,125 +75,75 @@ def run_on_workers(
     """Yield function(data, *job) for each job, in order, worked on by the workers."""
     delayed = importlib.import_module("dask").delayed
 
-    def make() -> list[Any]:
-        shared = delayed(_Kept(data), pure=False)()  # travels once to each worker
-        return [delayed(function, pure=False)(shared, *job) for job in jobs]
-
-    return results(client, make)
+    # It travels once to each worker.
+    shared = delayed(_Kept(data), pure=False)()
+    return results(client, [delayed(function, pure=False)(shared, *job) for job in jobs])
 
 
-def results(client: Any, make: Callable[[], Sequence[Any]]) -> Iterator[Any]:
-    """Yield what the Dask tasks come to, in order; `make` makes them, under new names each time.
+def results(client: Any, tasks: Sequence[Any]) -> Iterator[Any]:
+    """Yield what the Dask tasks come to, in order.
 
     Without a client Dask computes them wherever its settings say.
     """
+    dask = importlib.import_module("dask")
     if client is None:
-        yield from importlib.import_module("dask").compute(*make())
+        yield from dask.compute(*tasks)
         return
-    futures = _submit(client, make())
+    # What is large here is meant to be in the graph.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        futures = client.compute(list(tasks))
     try:
-        for position in range(len(futures)):
-            yield _result(client, make, futures, position)
-            # Workers need not hold it any longer.
-            futures[position] = None
+        # What was taken need not be held by workers any longer.
+        while futures:
+            yield _result(client, futures.pop(0))
     finally:
         # What nobody wants any longer is not worked on.
         futures.clear()
 
 
-def _result(
-    client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], position: int
-) -> Any:
-    """Return the result of a future, or raise the error of its task.
-
-    New futures take the place of those that were lost.
-    """
+def _result(client: Any, future: Any) -> Any:
+    """Return the result of a future, or raise the error of its task."""
     distributed = importlib.import_module("distributed")
-    lost = 0
     while True:
-        _wait(client, futures[position])
-        if futures[position].status in _LOST:
-            lost += 1
-            if lost == ATTEMPTS:
-                raise RuntimeError(
-                    f"Dask's scheduler lost a task {lost} times; see its log for the reason."
-                )
-            futures[position:] = _again(client, make, futures, position)
-            continue
+        _wait(client, future)
         try:
-            return futures[position].result(timeout=PATIENCE)
+            return future.result(timeout=PATIENCE)
         except distributed.scheduler.KilledWorker as error:
             raise RuntimeError(
                 "Several workers died, one after the other, at the same task, usually because they "
                 f"ran out of memory: {error}"
             ) from error
-        except (distributed.CancelledError, TimeoutError):
-            # The worker that had the result died before it could give it away: the task is done
-            # again.
-            if futures[position].status not in ("pending", *_LOST):
+        except TimeoutError:
+            # The worker that had the result may have died before it could give it away.
+            if future.status not in _UNFINISHED:
                 raise
 
 
-def _submit(client: Any, tasks: Sequence[Any]) -> list[Any]:
-    """Return the futures of the tasks."""
-    # What is large here is meant to be in the graph.
-    with importlib.import_module("dask").config.set(
-        {"distributed.admin.large-graph-warning-threshold": "1TB"}
-    ):
-        return list(client.compute(list(tasks)))
-
-
-def _again(
-    client: Any, make: Callable[[], Sequence[Any]], futures: list[Any], low: int
-) -> list[Any]:
-    """Return the futures from `low` on, new ones in place of those that were lost."""
-    positions = range(low, len(futures))
-    lost = [position for position in positions if futures[position].status in _LOST]
-    tasks = make()
-    new = dict(zip(lost, _submit(client, [tasks[position] for position in lost]), strict=True))
-    return [new.get(position, futures[position]) for position in positions]
-
-
 def _wait(client: Any, future: Any) -> None:
-    """Return when a future has come to an end, whatever end.
-
-    Raise where nobody is left to bring it about.
-    """
+    """Return when a future has come to an end; raise if nobody is left to bring it about."""
     distributed = importlib.import_module("distributed")
-    last_worker_seen = last_known = time.monotonic()
-    while future.status == "pending":
-        with suppress(TimeoutError, distributed.CancelledError):  # its status shows the outcome
+    last_worker_seen = time.monotonic()
+    while future.status in _UNFINISHED:
+        try:
             distributed.wait([future], timeout=LOOK)
-        if future.status != "pending":
-            return
-        state, workers = _look(client, future.key)
-        now = time.monotonic()
-        last_worker_seen = now if workers else last_worker_seen
-        last_known = last_known if state == "unknown" else now
-        if now - last_known > FORGOTTEN:
-            future.cancel()
-        elif now - last_worker_seen > PATIENCE:
-            silent = workers is None
-            missing = "Dask's scheduler has not answered" if silent else "Dask has had no worker"
-            raise TimeoutError(
-                f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start workers, "
-                "or wait for those on their way with client.wait_for_workers(1), and call again."
-            )
+        except TimeoutError:
+            workers = _count_workers(client)
+            if workers:
+                last_worker_seen = time.monotonic()
+            elif time.monotonic() - last_worker_seen > PATIENCE:
+                silent = "Dask's scheduler has not answered"
+                missing = silent if workers is None else "Dask has had no worker"
+                raise TimeoutError(
+                    f"{missing} for {PATIENCE:g} seconds ({client.scheduler.address}). Start "
+                    "workers, or wait for those on their way with client.wait_for_workers(1), and "
+                    "call again."
+                ) from None
 
 
-def _look(client: Any, key: Any) -> tuple[str | None, int | None]:
-    """Return the scheduler's state of a task, and its number of workers.
-
-    None, None where it does not answer in time.
-    """
-
-    async def ask() -> tuple[str, int]:
-        states = await client.scheduler.get_task_status(keys=[key])
-        return states.get(key) or "unknown", len(await client.scheduler.ncores())
-
+def _count_workers(client: Any) -> int | None:
+    """Return the scheduler's number of workers; None if it does not answer in time."""
     try:
-        state, workers = client.sync(ask, callback_timeout=LOOK)
-    except OSError:
-        # Time is up, or the connection broke, which the client opens again.
-        return None, None
-    return state, workers
+        return len(client.sync(client.scheduler.ncores, callback_timeout=LOOK))
+    except (OSError, TimeoutError):
+        # A connection that breaks is an OSError; the client opens it again.
+        return None

@@ -4,13 +4,13 @@ asked for.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from clustertrust._errors import ParameterError
 from clustertrust._validation import check_choice
+from clustertrust.kernels import _cupy
 
 # On a GPU distances are computed in single precision, unless double is asked for.
 GPU = ("cuda", "cuda-double")
@@ -27,16 +27,15 @@ def is_on_gpu(X: Any) -> bool:
     if hasattr(X, "__cuda_array_interface__"):
         return True
     where = getattr(X, "__dlpack_device__", None)
-    return (
-        where is not None and not isinstance(X, np.ndarray) and int(where()[0]) == 2
-    )  # DLPack's number for CUDA
+    # 2 is DLPack's number for CUDA.
+    return where is not None and not isinstance(X, np.ndarray) and int(where()[0]) == 2
 
 
 def to_host(X: Any) -> Any:
     """Return X as a NumPy array where it is on a GPU, else unchanged."""
     if not is_on_gpu(X):
         return X
-    cupy = importlib.import_module("clustertrust.kernels._cupy").cupy()
+    cupy = _cupy.cupy()
     array = cupy.asarray(X) if hasattr(X, "__cuda_array_interface__") else cupy.from_dlpack(X)
     return cupy.asnumpy(array)
 
@@ -48,7 +47,7 @@ def resolve_device(device: str, X: Any) -> str:
     """
     if device == "cpu" or (device == "auto" and not is_on_gpu(X)):
         return "cpu"
-    reason = importlib.import_module("clustertrust.kernels._cupy").usable()
+    reason = _cupy.usable()
     if reason is None:
         return "cuda" if device == "auto" else device
     if device == "auto":

@@ -71,7 +71,8 @@ class PointsByDifference:
         """Return squared distances to every mean in units of its covariance, (k, n)."""
         n, p = self.Z.shape
         out = np.zeros((len(means), n))
-        if not p:  # the data have no spread at all, which not every SciPy can solve
+        # The data have no spread at all, which not every SciPy can solve.
+        if not p:
             return out
         for j, root in enumerate(np.linalg.cholesky(covariances)):
             for rows in row_blocks(n, p, k=1):

@@ -16,8 +16,10 @@ from typing import Any
 from clustertrust._types import Result
 
 WIDTH = 30
-FIRST_LINE = 1.0  # seconds without a line: quick work needs none
-SLOWER = 1.5  # each pause between lines is so many times the last
+# Seconds without a line: quick work needs none.
+FIRST_LINE = 1.0
+# Each pause between lines is so many times the last.
+SLOWER = 1.5
 
 
 def progress(

@@ -12,7 +12,7 @@ import numbers
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ from clustertrust._types import Array, Floats, Ints
 MATRIX_OPTIONS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
-    "ensure_all_finite": False,  # `check_finite` names the place and the remedy
+    # `check_finite` names the place and the remedy.
+    "ensure_all_finite": False,
 }
 
 # The most runs, restarts, surrogates or values to try: more would take years or all memory.
@@ -53,11 +54,11 @@ def warn_user(message: str | Message, category: type[Warning] = UserWarning) -> 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raise unless `value` is one of the known names."""
-    known = sorted(choices)
-    if not isinstance(value, str) or value not in known:
-        near = nearest_name(value, known) if isinstance(value, str) else None
+    names = sorted(choices)
+    if not isinstance(value, str) or value not in names:
+        near = nearest_name(value, names) if isinstance(value, str) else None
         hint = "" if near is None else f". Did you mean {near!r}?"
-        raise ParameterError(name, value, "is not known", f"choose one of {known}{hint}")
+        raise ParameterError(name, value, "is not known", f"choose one of {names}{hint}")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str | None:
@@ -95,6 +96,35 @@ def check_number(name: str, value: Any) -> float:
         raise ParameterError(name, value, "is too large for a float") from error
 
 
+def check_inside(
+    name: str,
+    value: Any,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    ends: str = "()",
+    remedy: str = "",
+) -> float:
+    """Return a number of an interval; `ends` says which of its ends belong to it, as in "(]"."""
+    number = check_number(name, value)
+    inside = low < number < high
+    if not (inside or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")):
+        above = f"{'at least' if ends[0] == '[' else 'above'} {low:g}"
+        below = f" and {'at most' if ends[1] == ']' else 'below'} {high:g}"
+        problem = f"must be {above}{'' if high == np.inf else below}"
+        raise ParameterError(name, value, problem, remedy)
+    return number
+
+
+def check_flat(name: str, values: Array, what: str) -> None:
+    """Raise unless an array is one flat sequence of `what`, one per point."""
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one flat sequence of {what}, one per point; its shape is "
+            f"{values.shape}."
+        )
+
+
 def check_floats(name: str, values: Any, what: str) -> Floats:
     """Return numbers as floats, missing ones as NaN; `what` describes what is expected.
 
@@ -108,7 +138,7 @@ def check_floats(name: str, values: Any, what: str) -> Floats:
         raise ValueError(f"{name} must be {what}: {error}.") from error
 
 
-def check_option_names(what: str, options: Iterable[str], names: Mapping[str, Any]) -> None:
+def check_option_names(what: str, options: Iterable[str], names: Collection[str]) -> None:
     """Raise if there is an option that `what`, such as "a page", does not have."""
     unknown = [name for name in options if name not in names]
     if unknown:
@@ -140,28 +170,27 @@ def check_list(name: str, values: Any, such_as: str) -> list[Any]:
         raise ParameterTypeError(
             name, values, f"must be a range or a list of values, such as {such_as}"
         )
-    found = list(itertools.islice(values, MOST + 1))
-    if len(found) > MOST:
+    listed = list(itertools.islice(values, MOST + 1))
+    if len(listed) > MOST:
         raise ValueError(
-            f"{name} holds more than {MOST} values, such as {found[-1]!r}; give fewer."
+            f"{name} holds more than {MOST} values, such as {listed[-1]!r}; give fewer."
         )
-    return found
+    return listed
 
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a pandas or polars frame, without importing polars."""
-    return type(X).__name__ == "DataFrame" and type(X).__module__.split(".")[0] in {
-        "pandas",
-        "polars",
-    }
+    return _package(X) in {"pandas", "polars"} and type(X).__name__ == "DataFrame"
 
 
 def is_dask(X: Any) -> bool:
     """Return whether X is a Dask array or frame, without importing Dask."""
-    return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and type(X).__name__ in {
-        "Array",
-        "DataFrame",
-    }
+    return _package(X) in {"dask", "dask_expr"} and type(X).__name__ in {"Array", "DataFrame"}
+
+
+def _package(X: Any) -> str:
+    """Return the package that defines the type of X."""
+    return type(X).__module__.split(".")[0]
 
 
 def check_columns(X: Any, remedy: str = "") -> None:
@@ -169,9 +198,9 @@ def check_columns(X: Any, remedy: str = "") -> None:
 
     `remedy` is what to do about text, where that is not to drop or to encode it.
     """
-    if type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars":
+    if type(X).__name__ == "LazyFrame" and _package(X) == "polars":
         raise TypeError("X is a polars LazyFrame, which has no rows yet; give X.collect().")
-    if type(X).__name__ == "AnnData" and type(X).__module__.split(".")[0] == "anndata":
+    if type(X).__name__ == "AnnData" and _package(X) == "anndata":
         raise TypeError(
             "X is an AnnData object; give clustertrust.anndata.score the object, or a matrix of "
             "it, such as adata.obsm['X_pca']."
@@ -206,8 +235,8 @@ def _columns_of(frame: Any, types: tuple[str, ...]) -> Iterator[tuple[Any, Any]]
 
 
 def _holds_numbers(column: Any) -> bool:
-    found = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
-    return found in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
+    kind = pd.api.types.infer_dtype(column.to_numpy(), skipna=True)
+    return kind in {"integer", "floating", "mixed-integer-float", "boolean", "empty"}
 
 
 def check_finite(
@@ -216,17 +245,17 @@ def check_finite(
     """Raise with the place of the first missing or infinite value, also by its names."""
     values = X.data if sparse.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(
-            values.sum(dtype=np.float64)
-        ):  # one cheap pass; an overflowing sum is checked below
+        # One cheap pass; an overflowing sum is checked below.
+        if np.isfinite(values.sum(dtype=np.float64)):
             return
     bad = ~np.isfinite(values)
     count = int(bad.sum())
     if count == 0:
         return
     if sparse.issparse(X):
-        at = int(np.flatnonzero(bad)[0])
-        row, column = int(np.searchsorted(X.indptr, at, side="right") - 1), int(X.indices[at])
+        first = int(np.flatnonzero(bad)[0])
+        row = int(np.searchsorted(X.indptr, first, side="right") - 1)
+        column = int(X.indices[first])
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
     name = "" if columns is None else f" ({list(columns)[column]!r})"
@@ -282,9 +311,8 @@ def check_whole_numbers(X: Any) -> None:
         if not values.size or max(abs(int(values.max())), abs(int(values.min()))) <= 2**53:
             continue
         rounded = values.astype(np.float64)
-        beyond = rounded >= float(
-            np.iinfo(values.dtype).max
-        )  # rounded up to where the type ends: no way back
+        # Rounded up to where the type ends: no way back.
+        beyond = rounded >= float(np.iinfo(values.dtype).max)
         lost = beyond | (np.where(beyond, 0, rounded).astype(values.dtype) != values)
         if lost.any():
             raise ValueError(
@@ -299,9 +327,9 @@ def _whole_columns(X: Any) -> Iterator[tuple[Any, Array]]:
     """Names and values of the columns that hold whole numbers of 64 bits."""
     if is_frame(X):
         for name, column in _columns_of(X, ("int64", "uint64")):
-            known = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
+            present = column.dropna() if isinstance(X, pd.DataFrame) else column.drop_nulls()
             unsigned = str(column.dtype).lower().startswith("u")
-            yield name, known.to_numpy().astype("u8" if unsigned else "i8")
+            yield name, present.to_numpy().astype("u8" if unsigned else "i8")
         return
     if isinstance(X, list | tuple):
         try:
@@ -322,16 +350,15 @@ def check_matrix(X: Any, *, estimator: Any = None, reset: bool = True, squares: 
     least = 2 if reset else 1
     check_columns(X)
     check_whole_numbers(X)
-    columns, row_names = (
-        X.columns if is_frame(X) else None,
-        X.index if isinstance(X, pd.DataFrame) else None,
-    )
+    columns = X.columns if is_frame(X) else None
+    row_names = X.index if isinstance(X, pd.DataFrame) else None
     if estimator is None:
         X = check_array(X, input_name="X", ensure_min_samples=least, **MATRIX_OPTIONS)
     else:
         X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **MATRIX_OPTIONS)
     check_finite(X, columns, row_names)
-    if squares:  # will be taken of distances
+    # Distances will be squared.
+    if squares:
         check_range(X, small=reset)
     return X
 
@@ -351,12 +378,19 @@ def check_square(name: str, matrix: Any, n: int) -> Any:
 
 
 def check_same_length(name_a: str, a: Any, name_b: str, b: Any) -> None:
-    """Raise unless both have the same number of points."""
-    if len(a) != len(b):
+    """Raise unless both have the same number of points; a sparse matrix has no length."""
+    n, m = (x.shape[0] if sparse.issparse(x) else len(x) for x in (a, b))
+    if n != m:
         raise ValueError(
-            f"{name_a} has {len(a)} points and {name_b} has {len(b)}; both must describe the same "
-            "points."
+            f"{name_a} has {n} points and {name_b} has {m}; both must describe the same points."
         )
+
+
+def check_same_points(name: str, value: Any, of: str, row_names: pd.Index) -> None:
+    """Raise unless these are as many points, and, in a pandas frame, are named in the same way."""
+    check_same_length(name, value, of, row_names)
+    if isinstance(value, pd.DataFrame):
+        check_same_rows(name, value.index, of, row_names)
 
 
 def only_counts(index: pd.Index) -> bool:
@@ -368,7 +402,8 @@ def check_same_rows(name: str, index: pd.Index, of: str, row_names: pd.Index) ->
     """Raise if two frames of equal length name their rows differently or in another order."""
     counted = only_counts(index) or only_counts(row_names)
     if index.equals(row_names) or (counted and not _same_names(index, row_names)):
-        return  # rows without names are known by their position
+        # Rows without names are known by their position.
+        return
     _raise_of_rows(name, index, of, row_names)
 
 
@@ -399,7 +434,8 @@ def _same_names(index: pd.Index, row_names: pd.Index) -> bool:
     """Return whether two indexes hold the same labels, each once, in any order."""
     whole = [pd.api.types.is_integer_dtype(names.dtype) for names in (index, row_names)]
     if any(whole) and not all(whole):
-        return False  # text that looks like a number is no position
+        # Text that looks like a number is no position.
+        return False
     theirs, ours = (pd.Index(names.map(str)) for names in (index, row_names))
     return bool(theirs.is_unique and ours.is_unique and theirs.isin(ours).all())
 
@@ -451,7 +487,8 @@ def read_label_vector(
     try:
         values = labels if isinstance(labels, pd.Series | pd.Categorical) else np.asarray(labels)
         if isinstance(labels, list | tuple) and values.dtype.kind in "US":
-            values = np.asarray(labels, dtype=object)  # NumPy would turn a missing value into text
+            # NumPy would turn a missing value into text.
+            values = np.asarray(labels, dtype=object)
         if values.ndim != 1:
             raise ValueError(f"its shape is {values.shape}")
         codes, names = pd.factorize(values)
@@ -472,14 +509,14 @@ def read_label_vector(
                 "numbers, text or categories."
             )
         names = names.astype(np.int64)
-    given = names.tolist()
-    usual = np.array([is_noise(label) for label in given], dtype=bool)
+    all_names = names.tolist()
+    usual = np.array([is_noise(label) for label in all_names], dtype=bool)
     texts = {str(label) for label in noise_labels(noise)}
-    drop = usual if is_auto(noise) else np.array([str(label) in texts for label in given], bool)
+    drop = usual if is_auto(noise) else np.array([str(label) in texts for label in all_names], bool)
     counts: dict[str, int] = {}
     if drop.any():
-        sizes = np.bincount(codes[codes >= 0], minlength=len(given))
-        counts = {str(given[code]): int(sizes[code]) for code in np.flatnonzero(drop)}
+        sizes = np.bincount(codes[codes >= 0], minlength=len(all_names))
+        counts = {str(all_names[code]): int(sizes[code]) for code in np.flatnonzero(drop)}
         codes = np.append(np.where(drop, -1, np.cumsum(~drop) - 1), -1)[codes]
         names = names[~drop]
     if (usual & ~drop).any():
@@ -503,11 +540,8 @@ def _check_label_range(name: str, names: Array, kind: str) -> None:
     """Raise for numbers that do not fit into 64-bit integers."""
     if names.dtype.kind != "f" and kind not in {"integer", "floating", "mixed-integer-float"}:
         return
-    beyond = [
-        value
-        for value in names.tolist()
-        if np.isfinite(float(value)) and not -(2**63) <= value < 2**63
-    ]
+    finite = [value for value in names.tolist() if np.isfinite(float(value))]
+    beyond = [value for value in finite if not -(2**63) <= value < 2**63]
     if beyond:
         raise ValueError(
             f"{name} contains {beyond[0]!r}, which is too large for a label; labels are 64-bit "
@@ -518,16 +552,13 @@ def _check_label_range(name: str, names: Array, kind: str) -> None:
 def with_nothing(names: Array) -> Array:
     """Append the name for index -1, no label: -1 for numbers, None for other names."""
     numeric = names.dtype.kind in "iu"
-    kind = np.int64 if names.dtype.kind == "i" else object  # unsigned numbers have no -1
+    # Unsigned numbers have no -1.
+    kind = np.int64 if names.dtype.kind == "i" else object
     return np.append(names.astype(kind), np.array([-1 if numeric else None], dtype=kind))
 
 
 def check_scores(scores: Any) -> Floats:
     """Return scores as one flat float array; missing values are NaN."""
     array = check_floats("scores", scores, "one flat sequence of numbers, one per point")
-    if array.ndim != 1:
-        raise ValueError(
-            "scores must be one flat sequence of numbers, one per point; its shape is "
-            f"{array.shape}."
-        )
+    check_flat("scores", array, "numbers")
     return array

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats, check_same_length, check_same_rows, is_frame
+from clustertrust._validation import check_floats, check_same_points, is_frame
 
 # Extra directions and iterations, which make the first two accurate
 _MORE, _STEPS = 10, 7
@@ -63,9 +63,7 @@ def given_view(embedding: Any, row_names: pd.Index, data_name: str) -> View:
         raise ValueError(
             f"embedding has shape {xy.shape}; give an (n, 2) array, two coordinates per point."
         )
-    check_same_length("embedding", xy, data_name, row_names)
-    if isinstance(embedding, pd.DataFrame):
-        check_same_rows("embedding", embedding.index, data_name, row_names)
+    check_same_points("embedding", embedding if is_frame(embedding) else xy, data_name, row_names)
     x, y = map(str, embedding.columns) if is_frame(embedding) else ("embedding 1", "embedding 2")
     return View(xy, (x, y), "Points are placed by the embedding that was given.")
 

@@ -5,7 +5,7 @@ Needs the package anndata: `pip install "clustertrust[anndata]"`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,40 +22,26 @@ from clustertrust._validation import (
 )
 from clustertrust.answers.scored import scored as scored_points
 from clustertrust.answers.tables import SHOWN, answers_table
-from clustertrust.auditing import audit
+from clustertrust.auditing import Audit, audit
 from clustertrust.auditing.labelling import N_RUNS
 from clustertrust.cell_data import (
-    CellData,
     cells_of,
     described,
     placed,
+    taken_by,
     with_variation,
 )
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
-from clustertrust.estimator import CAKE
+from clustertrust.estimator import CAKE, confidence
 from clustertrust.files.h5ad import check_adata, representation
 from clustertrust.notes import noise_text, note_on_noise
 from clustertrust.reasons import threshold_or_first
 from clustertrust.report import write_report
 from clustertrust.results import Confidence
 
-# Parameters of `CAKE` that make runs, those that score them, those that an audit takes too, and
-# those for which it has no use
-BUILDING = ("n_clusters", "clusterer", "n_runs", "vary", "resample", "random_state")
-SCORING = ("fusion", "metric", "normalization", "agreement", "unassigned", "consensus")
-AUDITING = (
-    "clusterer",
-    "n_runs",
-    "fusion",
-    "metric",
-    "normalization",
-    "random_state",
-    "n_jobs",
-    "verbose",
-    "device",
-)
-NOT_AUDITING = ("n_clusters", "vary", "resample", "agreement", "unassigned", "consensus")
+# Parameters that say where work is done, not what is done
+WHERE = ("n_jobs", "device", "verbose")
 
 # Numbers are a measurement, not clusters, if more than FEW differ, and more than MANY or than this
 # SHARE of the cells.
@@ -146,37 +132,34 @@ def score(
     >>> adata.obs["cake_label"].dtype.name, bool(adata.obs["cake_score"].iloc[0] > 0.8)
     ('category', True)
     """
-    _check_key(key_added)
-    check_adata(adata)
+    _check(adata, key_added)
     partitions = None if labels is None else _partitions(adata, labels)
     is_one = isinstance(labels, str) or (isinstance(labels, Ensemble) and labels.n_runs == 1)
+    # What scores the cells takes some or all of the parameters of CAKE.
+    by: Callable[..., Any] = CAKE
+    default = CAKE(clusterer="leiden") if n_clusters is None else CAKE()
     if is_one:
-        default = CAKE(n_runs=N_RUNS, normalization="affine")
-    elif partitions is None and n_clusters is None:
-        default = CAKE(clusterer="leiden")
-    else:
-        default = CAKE()
+        by, default = audit, CAKE(n_runs=N_RUNS, normalization="affine")
+    elif partitions is not None:
+        by, default = confidence, CAKE()
     options = {"n_clusters": n_clusters, "n_runs": n_runs, "random_state": random_state}
     template = _template(cake, default, options | {"n_jobs": n_jobs, "verbose": verbose})
     if partitions is None:
         _let_leiden_vary(template)
-        cells = cells_of(adata, template, use_rep, neighbors_key)
-        scored, made = cells.cluster(template), _params(template, BUILDING)
     else:
-        _refuse_unused(template, n_runs, is_one)
+        _refuse_unused(template, n_runs, by)
         if template.clusterer == "kmeans":
             # An audit takes k-means where it can; it has to be able to do without.
             template.clusterer = None
-        cells = cells_of(adata, template, use_rep, neighbors_key)
-        score_given = _audit if is_one else _score_several
-        scored, made = score_given(cells, partitions, template)
-        made |= _described(labels, partitions)
-    threshold = threshold_or_first(threshold, scored.scores)
-    settings = cells.named | _params(template, SCORING) | made | {"threshold": threshold}
-    target = adata.copy() if copy else adata
-    annotate(
-        target, scored.to_frame(threshold), key_added=key_added, settings=settings | _facts(scored)
+    cells = cells_of(adata, template, use_rep, neighbors_key)
+    scored = (
+        cells.cluster(template) if partitions is None else cells.score(partitions, template, by)
     )
+    threshold = threshold_or_first(threshold, scored.scores)
+    taken = {name: value for name, value in taken_by(by, template).items() if name not in WHERE}
+    settings = cells.named | taken | _described(labels, scored) | {"threshold": threshold}
+    target = adata.copy() if copy else adata
+    annotate(target, scored.to_frame(threshold), key_added=key_added, settings=settings)
     return target if copy else None
 
 
@@ -209,38 +192,20 @@ def _let_leiden_vary(cake: CAKE) -> None:
         cake.set_params(vary=vary, agreement="jaccard")
 
 
-def _params(cake: CAKE, names: Collection[str]) -> dict[str, Any]:
-    return {name: getattr(cake, name) for name in names}
-
-
-def _refuse_unused(cake: CAKE, n_runs: int | None, is_one: bool) -> None:
+def _refuse_unused(cake: CAKE, n_runs: int | None, by: Callable[..., Any]) -> None:
     """Raise for settings that given labels leave no use for."""
-    names, why = (
-        (NOT_AUDITING, "one labelling is audited")
-        if is_one
-        else (BUILDING, "labels are given, so that nothing is clustered")
-    )
-    usual = _params(CAKE(random_state=0), names)
+    params, usual = (one.get_params(deep=False) for one in (cake, CAKE(random_state=0)))
     unused = {
         name: value
-        for name, value in _params(cake, names).items()
-        if isinstance(value, np.ndarray) or value != usual[name]
+        for name, value in params.items()
+        if name not in {*taken_by(by, cake), *WHERE}
+        and (isinstance(value, np.ndarray) or value != usual[name])
     }
-    _refuse(unused if is_one else unused | {"n_runs": unused.get("n_runs", n_runs)}, why)
-
-
-def _audit(cells: CellData, labels: Ensemble, cake: CAKE) -> tuple[Confidence, dict[str, Any]]:
-    """Return the scores of one labelling, and settings that describe them."""
-    audited = audit(cells.X, labels, geometry=cells.geometry, **_params(cake, AUDITING))
-    made = _params(cake, ("clusterer", "random_state"))
-    return audited, made | {"verdicts": audited.verdicts_by_name()}
-
-
-def _score_several(
-    cells: CellData, partitions: Ensemble, cake: CAKE
-) -> tuple[Confidence, dict[str, Any]]:
-    """Return the scores of several partitions; there are no more settings."""
-    return cells.score(partitions, cake), {}
+    if by is audit:
+        _refuse(unused, "one labelling is audited")
+    else:
+        unused |= {"n_runs": unused.get("n_runs", n_runs)}
+        _refuse(unused, "labels are given, so that nothing is clustered")
 
 
 def report(
@@ -268,21 +233,10 @@ def report(
         See :func:`clustertrust.report.write_report`. The page shows the other columns of `obs` for
         a selected cell.
     """
-    _check_key(key_added)
-    check_adata(adata)
-    prefix = f"{key_added}_"
-    names = [name for name in COLUMNS if f"{prefix}{name}" in adata.obs]
-    if "score" not in names:
-        raise ValueError(
-            f"adata.obs has no {prefix}score; call clustertrust.anndata.score(adata, "
-            f"key_added={key_added!r}) first."
-        )
-    table = adata.obs[[f"{prefix}{name}" for name in names]].set_axis(names, axis=1)
-    settings = dict(adata.uns.get(key_added, {}))
     write_report(
         path,
-        table,
-        settings=settings,
+        _results(adata, key_added),
+        settings=dict(adata.uns.get(key_added, {})),
         title=title,
         threshold=threshold,
         embedding=placed(adata, basis),
@@ -365,38 +319,38 @@ def decide(
             "clustertrust.anndata.ask."
         )
     source = scored_points(table, representation(adata, use_rep))
-    told = pd.DataFrame(
+    answered = pd.DataFrame(
         {"row": np.arange(adata.n_obs), "answer": adata.obs[answers_in].astype(object)}
     )
     if f"{key_added}_asked" in adata.obs:
-        told["asked"] = adata.obs[f"{key_added}_asked"].astype(object)
-    given = answers_table({f"obs[{answers_in!r}]": told.reset_index(drop=True)}, source)
-    found = answers.decide(source, given, risk=risk, delta=delta)
-    decided = found.to_frame()
-    adata.obs[f"{key_added}_kept"] = decided["kept"].to_numpy()
-    adata.obs[f"{key_added}_probability"] = decided["probability"].to_numpy()
-    adata.obs[f"{key_added}_probability_low"] = decided["low"].to_numpy()
-    adata.obs[f"{key_added}_probability_high"] = decided["high"].to_numpy()
+        answered["asked"] = adata.obs[f"{key_added}_asked"].astype(object)
+    read = answers_table({f"obs[{answers_in!r}]": answered.reset_index(drop=True)}, source)
+    decision = answers.decide(source, read, risk=risk, delta=delta)
+    decided = decision.to_frame()
+    for name in ("kept", "probability"):
+        adata.obs[f"{key_added}_{name}"] = decided[name].to_numpy()
+    for name in ("low", "high"):
+        adata.obs[f"{key_added}_probability_{name}"] = decided[name].to_numpy()
     adata.obs[f"{key_added}_corrected"] = _categories(decided["label"])
     adata.uns[f"{key_added}_decision"] = {
-        "statement": str(found),
-        "risk": found.risk,
-        "delta": found.delta,
-        "guaranteed": found.guaranteed,
-        "answers": found.learned.n_answers,
+        "statement": str(decision),
+        "risk": decision.risk,
+        "delta": decision.delta,
+        "guaranteed": decision.guaranteed,
+        "answers": decision.learned.n_answers,
     }
-    return found
+    return decision
 
 
 def _results(adata: Any, key: str) -> pd.DataFrame:
     """Return the results in obs, under the names of `Confidence.to_frame`."""
-    check_adata(adata)
-    _check_key(key)
+    _check(adata, key)
     names = {f"{key}_{name}": name for name in COLUMNS if f"{key}_{name}" in adata.obs}
     table: pd.DataFrame = adata.obs[list(names)].rename(columns=names)
     if not {"label", "score"} <= set(table):
         raise ValueError(
-            f"obs has no {key}_label and {key}_score; call clustertrust.anndata.score first."
+            f"adata.obs has no {key}_label and {key}_score; call clustertrust.anndata.score(adata, "
+            f"key_added={key!r}) first."
         )
     return table
 
@@ -405,8 +359,7 @@ def annotate(
     adata: Any, table: pd.DataFrame, *, key_added: str, settings: Mapping[str, Any]
 ) -> None:
     """Write a table of scores, with the rows of `adata`, into `obs`, and settings into `uns`."""
-    _check_key(key_added)
-    check_adata(adata)
+    _check(adata, key_added)
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
             f"table is a {type(table).__name__}; give a pandas DataFrame, as Confidence.to_frame() "
@@ -434,18 +387,28 @@ def _categories(labels: pd.Series) -> pd.Categorical:
         there &= labels.fillna(-1) >= 0
     order = [str(name) for name in sorted(labels[there].unique())]
     return pd.Categorical(
-        [str(value) if known else None for value, known in zip(labels, there, strict=True)], order
+        [str(value) if has else None for value, has in zip(labels, there, strict=True)], order
     )
 
 
-def _described(labels: Any, partitions: Ensemble) -> dict[str, Any]:
-    """Return what the settings say of given labels."""
+def _described(labels: Any, scored: Confidence) -> dict[str, Any]:
+    """Return what the settings say of given labels, and of the outcome."""
+    from clustertrust import __version__
+
+    facts: dict[str, Any] = {
+        "geometry": scored.geometry_method,
+        "n_runs": scored.n_runs,
+        "clustertrust": __version__,
+    }
     if isinstance(labels, Ensemble):
-        found: dict[str, Any] = {"labels": f"an Ensemble of {labels.n_runs} runs"}
-    else:
-        found = {"labels": labels if isinstance(labels, str) else list(labels)}
-    noise = partitions.noise
-    return found | ({"taken_as_noise": noise_text(noise)} if noise else {})
+        facts["labels"] = f"an Ensemble of {labels.n_runs} runs"
+    elif labels is not None:
+        facts["labels"] = labels if isinstance(labels, str) else list(labels)
+    if scored.ensemble.noise:
+        facts["taken_as_noise"] = noise_text(scored.ensemble.noise)
+    if isinstance(scored, Audit):
+        facts["verdicts"] = scored.verdicts_by_name()
+    return facts
 
 
 def _partitions(adata: Any, labels: Any) -> Ensemble:
@@ -453,8 +416,8 @@ def _partitions(adata: Any, labels: Any) -> Ensemble:
     if isinstance(labels, Ensemble):
         check_same_length("labels", labels.labels, "adata", adata)
         return labels
-    given = [labels] if isinstance(labels, str) else labels
-    names = check_names("labels", given, "columns of adata.obs, at least two")
+    columns = [labels] if isinstance(labels, str) else labels
+    names = check_names("labels", columns, "columns of adata.obs, at least two")
     missing = [name for name in names if name not in adata.obs]
     if missing:
         raise ValueError(
@@ -462,11 +425,12 @@ def _partitions(adata: Any, labels: Any) -> Ensemble:
         )
     for name in names:
         _refuse_measurement(name, adata.obs[name])
-    found = Ensemble.from_labels(adata.obs[names])
-    if isinstance(labels, str):  # as in an audit: those cells get no score
-        for note in note_on_noise(found.noise):
+    partitions = Ensemble.from_labels(adata.obs[names])
+    # As in an audit: those cells get no score.
+    if isinstance(labels, str):
+        for note in note_on_noise(partitions.noise):
             warn_user(note)
-    return found
+    return partitions
 
 
 def _refuse_measurement(name: str, column: pd.Series) -> None:
@@ -483,20 +447,10 @@ def _refuse_measurement(name: str, column: pd.Series) -> None:
         )
 
 
-def _refuse(given: Mapping[str, Any], why: str) -> None:
-    named = [name for name, value in given.items() if value is not None]
+def _refuse(params: Mapping[str, Any], why: str) -> None:
+    named = [name for name, value in params.items() if value is not None]
     if named:
         raise ValueError(f"{why}: leave out {', '.join(named)}.")
-
-
-def _facts(scored: Confidence) -> dict[str, Any]:
-    from clustertrust import __version__
-
-    return {
-        "geometry": scored.geometry_method,
-        "n_runs": scored.n_runs,
-        "clustertrust": __version__,
-    }
 
 
 def _storable(value: Any) -> Any:
@@ -517,6 +471,7 @@ def _storable(value: Any) -> Any:
     return repr(value)
 
 
-def _check_key(key: Any) -> None:
+def _check(adata: Any, key: Any) -> None:
     if not isinstance(key, str) or not key or "/" in key:
         raise ValueError(f"key_added={key!r} must be a name without '/', such as 'cake'.")
+    check_adata(adata)

@@ -83,20 +83,8 @@ def build_ensemble(
     ['kmeans', 'gmm', 'kmeans', 'gmm']
     """
     check_device(device)
-    recipe = Recipe.from_params(
-        {
-            "clusterer": clusterer,
-            "n_clusters": n_clusters,
-            "n_runs": n_runs,
-            "vary": vary,
-            "resample": resample,
-            "metric": metric,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-            "verbose": verbose,
-            "device": device,
-        }
-    )
+    # All parameters by name.
+    recipe = Recipe.from_params(locals())
     recipe.check_place(X)
     if is_dask(X):
         refuse_gpu(device)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,19 +30,6 @@ RESOLUTIONS = tuple(round(0.5 + 0.025 * step, 3) for step in range(41))
 # Where scanpy describes the graph, unless it is told otherwise
 NEIGHBORS = "neighbors"
 
-# Parameters of `CAKE` that make runs on a graph, and those of `confidence`
-RUNS = ("n_runs", "vary", "resample", "random_state", "n_jobs", "verbose", "device")
-SCORING = (
-    "fusion",
-    "metric",
-    "normalization",
-    "agreement",
-    "unassigned",
-    "consensus",
-    "n_jobs",
-    "device",
-)
-
 
 @dataclass(frozen=True)
 class CellData:
@@ -65,17 +53,22 @@ class CellData:
         if not self.is_graph:
             fitted: CAKE = clone(cake).fit(self.X)
             return fitted.confidence_
-        params = cake.get_params(deep=False)
         leiden = Leiden(n_neighbors=None, weighted=True, metric="precomputed")
-        building = {name: params[name] for name in RUNS}
-        runs = build_ensemble(as_distances(self.X), leiden, metric="precomputed", **building)
-        return self.score(runs, cake)
+        on_graph = {"clusterer": leiden, "metric": "precomputed"}
+        params = taken_by(build_ensemble, cake) | on_graph
+        return self.score(build_ensemble(as_distances(self.X), **params), cake)
 
-    def score(self, runs: Ensemble, cake: CAKE) -> Confidence:
-        """Score partitions of the cells with the settings of an estimator."""
-        params = cake.get_params(deep=False)
-        scoring = {name: params[name] for name in SCORING}
-        return confidence(self.X, runs, geometry=self.geometry, **scoring)
+    def score(
+        self, runs: Ensemble, cake: CAKE, by: Callable[..., Confidence] = confidence
+    ) -> Confidence:
+        """Score partitions of the cells, or audit one, with the settings of an estimator."""
+        return by(self.X, runs, **taken_by(by, cake) | {"geometry": self.geometry})
+
+
+def taken_by(function: Callable[..., Any], cake: CAKE) -> dict[str, Any]:
+    """Return the parameters of an estimator that a function takes too."""
+    taken = inspect.signature(function).parameters
+    return {name: value for name, value in cake.get_params(deep=False).items() if name in taken}
 
 
 def with_variation(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,12 +103,13 @@ def cells_of(
 
 def _needs_points(cake: CAKE) -> list[str]:
     """Return the parameters, with their values, that a graph does not serve."""
+    fusion = as_fusion(cake.fusion)
     serves = {
         "geometry": _along_weights(cake.geometry) is not None,
         "metric": as_metric(cake.metric).is_default,
         "n_clusters": cake.n_clusters is None,
         "clusterer": cake.clusterer in (None, "leiden"),
-        "fusion": not as_fusion(cake.fusion).uses_persistence,
+        "fusion": not (fusion.uses_persistence and fusion.needs_coordinates),
     }
     return [f"{name}={getattr(cake, name)!r}" for name, served in serves.items() if not served]
 
@@ -133,8 +127,9 @@ def _along_weights(geometry: Any) -> Graph | None:
 def _connectivities(adata: Any, neighbors_key: str | None) -> Any:
     """Return the weights of the graph (n, n); None if none was asked for and there is none."""
     described = adata.uns.get(neighbors_key or NEIGHBORS)
-    known = described if isinstance(described, Mapping) else {}
-    name = str(known.get("connectivities_key", "connectivities"))  # older files do not say it
+    keys = described if isinstance(described, Mapping) else {}
+    # Older files do not say it.
+    name = str(keys.get("connectivities_key", "connectivities"))
     if described is None or name not in adata.obsp:
         if neighbors_key is None:
             return None
@@ -161,5 +156,5 @@ def placed(adata: Any, basis: str | None = None) -> Any:
 def described(adata: Any, key_added: str = "cake") -> pd.DataFrame | None:
     """Return the columns of `obs` that are no results of ours; None if there are none."""
     prefix = f"{key_added}_"
-    found = adata.obs[[name for name in adata.obs if not str(name).startswith(prefix)]]
-    return found if found.shape[1] else None
+    others = adata.obs[[name for name in adata.obs if not str(name).startswith(prefix)]]
+    return others if others.shape[1] else None

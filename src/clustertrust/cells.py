@@ -20,7 +20,8 @@ from clustertrust.kernels import backend
 
 __all__ = ["Cells", "meet"]
 
-_LARGEST_TABLE = 2**16  # labels below this are looked up in a table, larger ones by hashing
+# Labels below this are looked up in a table, larger ones by hashing.
+_LARGEST_TABLE = 2**16
 
 
 def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
@@ -36,22 +37,24 @@ def rename(labels: Ints) -> tuple[Ints, tuple[Ints, ...]]:
     """
     largest = int(labels.max(initial=-1))
     if largest < _LARGEST_TABLE:
-        codes, given, found = backend().rename(labels, largest)
-        return codes, tuple(run[:k] for run, k in zip(given, found, strict=True))
+        codes, behind, counts = backend().rename(labels, largest)
+        return codes, tuple(run[:k] for run, k in zip(behind, counts, strict=True))
     codes = np.full(labels.shape, -1, dtype=np.int32)
     names = []
     for r, column in enumerate(labels.T):
         assigned = column >= 0
-        codes[assigned, r], given = pd.factorize(column[assigned])
-        names.append(given)
+        codes[assigned, r], of_run = pd.factorize(column[assigned])
+        names.append(of_run)
     return codes, tuple(names)
 
 
 class Clusters(ABC):
     """The clusters of all R runs side by side, each known by the label that was given to it."""
 
-    names: tuple[Ints, ...]  # one array per run
-    sizes: Floats  # (K,) points in each cluster of each run, whole numbers
+    # One array per run.
+    names: tuple[Ints, ...]
+    # (K,) points in each cluster of each run, whole numbers.
+    sizes: Floats
 
     @property
     def n_runs(self) -> int:

@@ -30,7 +30,8 @@ class Column:
 
 
 # The one list of the columns of `Confidence.to_frame`, of result files, of summaries and pages, and
-# of AnnData annotations. `suggested` is of a given labelling, `persistence` of scores that use it.
+# of AnnData annotations. `suggested` is of a given labelling; `persistence`, `second_opinions` and
+# `second_choice` are of scores that use them.
 COLUMNS = {
     "label": Column("labels", "cluster", listed=True),
     "suggested": Column("suggested", "cluster", stored=False, listed=True),
@@ -39,6 +40,8 @@ COLUMNS = {
     "stability": Column("stability", listed=True, averaged=True),
     "geometry": Column("geometry", listed=True, averaged=True),
     "persistence": Column("persistence", listed=True, averaged=True),
+    "second_opinions": Column("second_opinions", listed=True, averaged=True),
+    "second_choice": Column("second_choice", "cluster"),
     "silhouette_mean": Column("silhouette_mean", limits=(-1.0, 1.0)),
     "silhouette_std": Column("silhouette_std"),
     "consensus_strength": Column("consensus_strength"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from clustertrust._types import Bools, Floats, Ints
 from clustertrust.cells import Cells, Clusters
-from clustertrust.matching import Matchings
+from clustertrust.matching import Matchings, tally
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,8 @@ def count_votes(
     reference does not assign the row, to the vote of the run that agrees most with it. `runs` (m,)
     is the number of runs that count.
     """
-    m, R = rows.shape
-    counts = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
-    for r in range(R):
-        assigned = np.flatnonzero(rows[:, r] >= 0)
-        vote = matchings.to[r, rows[assigned, r], reference]
-        counts[assigned[vote >= 0], vote[vote >= 0]] += 1
+    partners = matchings.partners(rows, reference)
+    counts = tally(partners, max(1, int(cells.n_clusters[reference])))
     labels = counts.argmax(axis=1)
     most = counts.max(axis=1)
     own = rows[:, reference]
@@ -50,27 +46,32 @@ def count_votes(
     tied = (leaders.sum(axis=1) > 1) & (most > 0)
     labels[tied] = own[tied]
     alone = np.flatnonzero(tied & (own < 0))
-    labels[alone] = _vote_of_nearest_run(matchings, reference, rows[alone], leaders[alone])
-    with np.errstate(invalid="ignore"):  # no run assigns the row: 0/0 is NaN
+    by_agreement = np.argsort(-matchings.agreement[reference], kind="stable")
+    labels[alone] = _first_leader(partners[np.ix_(alone, by_agreement)], leaders[alone])
+    # No run assigns the row: 0/0 is NaN
+    with np.errstate(invalid="ignore"):
         votes = counts / runs[:, None]
-        strength = votes[np.arange(m), labels]
+        strength = votes[np.arange(len(rows)), labels]
     return Votes(np.where(most > 0, labels, -1), votes, strength)
 
 
-def _vote_of_nearest_run(matchings: Matchings, reference: int, rows: Ints, leaders: Bools) -> Ints:
-    """Of the `leaders` (m, k) of each row the one that the run most like the reference votes for;
-    the first on ties.
+def _first_leader(votes: Ints, leaders: Bools) -> Ints:
+    """Of the `leaders` (m, k) of each row the one that the first run votes for that votes for any.
 
-    A run votes once, so that this settles every tie, and neither names nor the order of rows have a
-    part in it.
+    `votes` (m, R) are in the order of the runs, the run most like the reference first. A run votes
+    once, so that this settles every tie, and neither names nor the order of rows have a part in it.
     """
-    labels = np.full(len(rows), -1)
-    for r in np.argsort(-matchings.agreement[reference], kind="stable"):
-        waiting = np.flatnonzero((labels < 0) & (rows[:, r] >= 0))
-        vote = matchings.to[r, rows[waiting, r], reference]
-        leads = (vote >= 0) & leaders[waiting, vote]
-        labels[waiting[leads]] = vote[leads]
-    return labels
+    rows = np.arange(len(votes))
+    leads = (votes >= 0) & leaders[rows[:, None], votes]
+    return np.asarray(votes[rows, leads.argmax(axis=1)])
+
+
+def runner_up(votes: Floats, labels: Ints) -> Ints:
+    """(m,) of votes (m, k) the label with the most beside the row's own; -1: none has any."""
+    others = np.nan_to_num(votes)
+    labelled = np.flatnonzero(labels >= 0)
+    others[labelled, labels[labelled]] = 0.0
+    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)
 
 
 def most_central(matchings: Matchings) -> int:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import (
     fetch_openml,
     get_data_home,
@@ -32,7 +33,8 @@ from sklearn.datasets import (
     make_blobs,
 )
 from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_count
@@ -115,10 +117,10 @@ def load(name: str, *, raw: bool = False, block: int = 1) -> Dataset:
         raise ValueError(
             f"block={block!r} chooses the noise of S3, and {name!r} has none; leave block out."
         )
-    read, steps = _SETS[short].read, _SETS[short].steps
-    X, y = read() if block == 1 else _noisy_blobs(block)
-    for step in () if raw else steps:
-        X = step(X)
+    entry = _SETS[short]
+    X, y = entry.read() if block == 1 else _noisy_blobs(block)
+    if entry.prepare is not None and not raw:
+        X = np.asarray(clone(entry.prepare).fit_transform(X))
     return Dataset(X, y.astype(np.int64))
 
 
@@ -180,7 +182,8 @@ class _Stored:
     dtype: str
     hash_points: str | None
     hash_classes: str
-    openml: str | None  # its name there, version 1; None: nothing to download
+    # Its name there, version 1; None: nothing to download
+    openml: str | None
 
     def read(self) -> Dataset:
         """From the folder if there is one, else from OpenML; then checked."""
@@ -205,18 +208,11 @@ class _Stored:
 def _from_folder(stored: _Stored, folder: Path) -> tuple[Dataset, str, str]:
     """Arrays of a file, where they came from, and what to do if they are wrong."""
     path = folder / stored.file
+    other = f"Put the paper's file there, or unset {FOLDER} to download the data."
+    if stored.openml is None:
+        other = _RECIPE
     if not path.is_file():
-        other = (
-            _RECIPE
-            if stored.openml is None
-            else f"Put it there, or unset {FOLDER} to download the data."
-        )
         raise FileNotFoundError(f"{FOLDER}={str(folder)!r} has no file {stored.file!r}. {other}")
-    other = (
-        _RECIPE
-        if stored.openml is None
-        else f"Replace the file, or unset {FOLDER} to download the data."
-    )
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return _canonical(stored, file["X"], file["y"]), repr(str(path)), other
@@ -237,11 +233,13 @@ def _from_openml(stored: _Stored) -> tuple[Dataset, str, str]:
     try:
         # Not the quicker parser, which pandas 3 makes stumble over classes that are named 0, 1, ….
         bunch = fetch_openml(stored.openml, version=1, as_frame=False, parser="liac-arff")
-    except (OSError, HTTPException) as error:  # URLError and time-outs are OSErrors
+    # URLError and time-outs are OSErrors
+    except (OSError, HTTPException) as error:
         raise ConnectionError(
             f"{stored.openml!r} could not be downloaded ({error}). Go online, or {remedy}."
         ) from error
-    rows = stored.shape[0]  # Fashion-MNIST: the training part comes first
+    # Fashion-MNIST: the training part comes first
+    rows = stored.shape[0]
     dataset = _canonical(stored, bunch.data[:rows], np.asarray(bunch.target[:rows]).astype(str))
     cache = str(Path(get_data_home()) / "openml")
     return (
@@ -259,21 +257,6 @@ def _canonical(stored: _Stored, X: Array, y: Array) -> Dataset:
         cast = X.astype(stored.dtype, order="C")
     codes = np.unique(y, return_inverse=True)[1]
     return Dataset(cast if np.array_equal(cast, X) else X, codes.astype(np.uint8))
-
-
-def _standardise(X: Array) -> Array:
-    """Give each column mean 0 and variance 1."""
-    return np.asarray(StandardScaler().fit_transform(X))
-
-
-def _project(n_components: int, X: Array) -> Array:
-    """Project to principal components, with the paper's seed."""
-    return np.asarray(PCA(n_components, random_state=42).fit_transform(X))
-
-
-def _retype(dtype: str, X: Array) -> Array:
-    """Floating point numbers: differences of unsigned ones wrap around."""
-    return X.astype(dtype)
 
 
 _RECIPE = """To make it, with the package sentence-transformers installed:
@@ -328,11 +311,11 @@ _NEWSGROUPS = _Stored(
 
 @dataclass(frozen=True)
 class _Entry:
-    """Long name, where the points come from, and what the paper does to them, in order."""
+    """Long name, where the points come from, and the transformer that prepares them, if any."""
 
     name: str
     read: Callable[[], Dataset]
-    steps: tuple[Callable[[Array], Array], ...] = ()
+    prepare: Any = None
 
 
 # Centres and seeds are those of the authors' notebook. So is the 2.3 of S2, which the printed
@@ -348,6 +331,12 @@ _S5 = [((0, 0), 0.2, 1000, 100), ((8, 0), 3.0, 2000, 101), ((4, 8), 1.0, 1000, 1
 _S6 = [((0, 0), 0.4, 1000, 200), ((4, 0), 2.5, 2000, 201), ((8, 0), 0.4, 1000, 202)]
 _S7 = [((0, 0), 0.3, 500, 400), ((5, 5), 1.5, 1000, 401), ((10, 0), 2.5, 2500, 402)]
 
+
+def _project(n_components: int) -> PCA:
+    """Return principal components with the paper's seed."""
+    return PCA(n_components, random_state=42)
+
+
 _SETS = {
     "S1": _Entry("S1", partial(_blobs, [(0, 0), (5, 5), (12, 0)], 2.0, 4000, 42)),
     "S2": _Entry("S2", partial(_stacked_blobs, _S2)),
@@ -360,12 +349,13 @@ _SETS = {
     "Bc": _Entry(
         "breast-cancer",
         partial(_shipped, load_breast_cancer),
-        (_standardise, partial(_project, 10)),
+        make_pipeline(StandardScaler(), _project(10)),
     ),
     "Dg": _Entry("digits", partial(_shipped, load_digits)),
-    "Ng": _Entry("20newsgroups", _NEWSGROUPS.read, (_standardise, partial(_project, 100))),
-    "Fm": _Entry("fashion-mnist", _FASHION_MNIST.read, (partial(_retype, "float32"),)),
-    "Pd": _Entry("pendigits", _PENDIGITS.read, (partial(_retype, "float64"),)),
-    "Lt": _Entry("letter", _LETTER.read, (_standardise,)),
-    "Sa": _Entry("satimage", _SATIMAGE.read, (partial(_project, 30),)),
+    "Ng": _Entry("20newsgroups", _NEWSGROUPS.read, make_pipeline(StandardScaler(), _project(100))),
+    # Floating point numbers: differences of unsigned ones wrap around.
+    "Fm": _Entry("fashion-mnist", _FASHION_MNIST.read, FunctionTransformer(np.float32)),
+    "Pd": _Entry("pendigits", _PENDIGITS.read, FunctionTransformer(np.float64)),
+    "Lt": _Entry("letter", _LETTER.read, StandardScaler()),
+    "Sa": _Entry("satimage", _SATIMAGE.read, _project(30)),
 }

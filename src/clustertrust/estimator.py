@@ -52,13 +52,6 @@ RESULTS = tuple(
     f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
 )
 
-# Checks of scikit-learn that CAKE does not pass, with the reason for each.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {}
-# The same with metric="precomputed".
-EXPECTED_FAILED_CHECKS_ON_DISTANCES = {
-    "check_clustering": "it gives points (50, 2), whatever the pairwise tag says",
-}
-
 
 def confidence(
     X: Any,
@@ -107,19 +100,8 @@ def confidence(
     >>> confidence(X, [list("aaabb"), list("xxyyy")]).scores.round(2).tolist()
     [0.81, 0.82, 0.0, 0.87, 0.86]
     """
-    scoring = Scoring.from_params(
-        {
-            "fusion": fusion,
-            "geometry": geometry,
-            "metric": metric,
-            "normalization": normalization,
-            "agreement": agreement,
-            "unassigned": unassigned,
-            "consensus": consensus,
-            "n_jobs": n_jobs,
-            "device": device,
-        }
-    )
+    # All parameters by name.
+    scoring = Scoring.from_params(locals())
     if is_dask(X):
         refuse_gpu(device)
         return score_on_dask(X, as_ensemble(labels, at_least=2, of_dask=True), scoring)
@@ -160,10 +142,12 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     resample : float or "bootstrap", optional
         Fit each run on this share of the points, drawn without replacement, or on n drawn with
         replacement.
-    fusion : {"harmonic", "product", "refined"} or Fusion
+    fusion : {"harmonic", "product", "refined", "combined"} or Fusion
         How stability c and geometry S̃ are combined: 2 c S̃ / (c + S̃) or c S̃. "refined" is the
-        mean of the first and of persistence (see :mod:`clustertrust.persistence`). It is not in the
-        paper and often ranks better; it needs dense points and the Euclidean metric.
+        mean of the first and of persistence (see :mod:`clustertrust.persistence`); it needs dense
+        points and the Euclidean metric. "combined" is the mean of the first, of persistence and of
+        second opinions of other methods (:class:`~clustertrust.Combined`). These two are not in the
+        paper and mostly rank better.
     geometry : {"auto", "exact", "sampled", "centroid", "rms", "kernel", "graph"} or Geometry
         What a silhouette compares. A name is short for an object of :mod:`clustertrust.geometry`
         with its defaults, such as `Exact()`; the objects have parameters of their own, such as
@@ -220,10 +204,13 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     geometry_method_ : str, its name
     silhouette_mean_, silhouette_std_ : (n,)
     persistence_ : (n,) share of its posterior that the label keeps when each cluster may take its
-        own spread and shape; None unless `fusion="refined"`
+        own spread and shape; None unless `fusion` is "refined" or "combined"
+    second_opinions_ : (n,) share of a few runs of other methods that give the same label; None
+        unless `fusion="combined"`
+    second_choice_ : (n,) the label that most of these runs give, likewise
     standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. It is 0 where the score
-        is 0 whichever run is left out; that does not make the score certain. `persistence_` is
-        held fixed.
+        is 0 whichever run is left out; that does not make the score certain. `persistence_` and
+        `second_opinions_` are held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label
@@ -336,9 +323,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         if not settings.recipe.needs_all:
             warn_of_columns(X, names)
             warn_of_distances(X)
-        ensemble, known = self._build(X, settings)
+        ensemble, silhouettes = self._build(X, settings)
         model = build_model(X, ensemble, settings.scoring)
-        fields = model.training_fields(X, known, built=True)
+        fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
         self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
         return self
@@ -384,10 +371,11 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         """Fit data that are larger than memory or on other machines."""
         streamed = fit_stream(reader, settings)
         if isinstance(reader, DaskReader):
-            found = streamed.model.confidence(**reader.score_blocks(streamed.scorer), numbered=True)
+            fields = reader.score_blocks(streamed.scorer)
+            scored = streamed.model.confidence(**fields, numbered=True)
         else:
-            found = collect(streamed, reader)
-        self._keep(streamed.built.sample.X, streamed.model, found)
+            scored = collect(streamed, reader)
+        self._keep(streamed.built.sample.X, streamed.model, scored)
         self._set_columns(reader.n_features, reader.columns)
         self.n_passes_ = streamed.n_passes
         return self
@@ -422,22 +410,22 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_new(to_host(X))
         if self.model_.scoring.uses_persistence:
-            check_dense(X)
+            check_dense(X, self.model_.scoring.fusion.name)
         return X, self.model_.encode(place(self.ensemble_.placers, X))
 
     def _score_dask(self, X: Any, what: str) -> Array:
         """Return the `labels` or `scores` of unseen points in a Dask array or frame."""
         check_is_fitted(self)
         reader = DaskReader(X)
-        known = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None)
         if reader.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {reader.n_features} columns; this model was fitted on "
                 f"{self.n_features_in_}."
             )
-        if known is not None and reader.columns is not None and reader.columns != list(known):
+        if names is not None and reader.columns is not None and reader.columns != list(names):
             raise ValueError(
-                f"X has columns {reader.columns}; this model was fitted on {list(known)}, in this "
+                f"X has columns {reader.columns}; this model was fitted on {list(names)}, in this "
                 "order."
             )
         scored: Array = reader.score_new(
@@ -532,9 +520,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        found = self.model_.new_fields(X, rows)
-        at = threshold_or_first(threshold, self.scores_)
-        return self.model_.confidence(found, frame=frame, numbered=True).to_frame(at)
+        threshold = threshold_or_first(threshold, self.scores_)
+        fields = self.model_.new_fields(X, rows)
+        return self.model_.confidence(fields, frame=frame, numbered=True).to_frame(threshold)
 
     def to_frame(self, threshold: float | None = None) -> Any:
         """Return a table with one row per point: a pandas or polars frame, as X was, else pandas.
@@ -609,8 +597,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         kept = self.confidence_
         if is_dask(kept.scores):
             scorer = BlockScorer(self.model_, self.ensemble_.placers)
-            found: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
-            kept = replace(kept, **found)
+            of_sample: dict[str, Any] = dict(scorer(Block(self.X_fit_)))
+            kept = replace(kept, **of_sample)
         params = self.get_params(deep=False)
         if isinstance(self.n_runs, Runs):
             # The folder is a place on this machine.

@@ -1,18 +1,19 @@
-"""Stability c and geometry g → the CAKE score, Eq. (8); with persistence p a score of our own.
+"""Stability c and geometry g → the CAKE score, Eq. (8); with more components scores of our own.
 
 A fusion is an object that says what it needs; its name, such as ``"harmonic"``, is short for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from clustertrust._errors import ParameterTypeError
+from clustertrust._errors import ParameterError, ParameterTypeError
 from clustertrust._types import Floats
-from clustertrust._validation import check_choice
+from clustertrust._validation import MOST, check_choice, check_count
 from clustertrust.records import register
 
 
@@ -44,10 +45,17 @@ class Fusion(BaseEstimator):
     ----------
     name : what it is called in settings
     uses_persistence : whether it is called with persistence as a third component
+    uses_opinions : whether it is called with second opinions as the last component
+    needs_coordinates : whether it refuses data without coordinates, where there is no persistence
     """
 
     name: ClassVar[str] = "own"
     uses_persistence: ClassVar[bool] = False
+    uses_opinions: ClassVar[bool] = False
+    needs_coordinates: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Raise for a parameter that cannot be used."""
 
     def __init_subclass__(cls) -> None:
         """Let a model with this fusion be stored: its parameters are."""
@@ -89,13 +97,72 @@ class Refined(Fusion):
         return refined(c, g, *more)
 
 
+class Combined(Fusion):
+    """The mean of the harmonic score, of persistence and of second opinions.
+
+    A second opinion is the share of a few runs of other methods that put the point into the same
+    cluster (see :mod:`clustertrust.opinions`). Where points have no coordinates, persistence is
+    left out.
+
+    Parameters
+    ----------
+    methods : sequence of clusterers, optional
+        Who is asked, as `clusterer` names them. None: "gmm" and "spectral"; for distances without
+        coordinates "kmedoids", "agglomerative" and "spectral".
+    n_runs : int
+        Runs of each method.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clustertrust import CAKE, Combined
+    >>> cake = CAKE(3, fusion=Combined(n_runs=3), random_state=0).fit(load_iris().data)
+    >>> cake.second_opinions_.shape
+    (150,)
+    """
+
+    name = "combined"
+    uses_persistence = True
+    uses_opinions = True
+    needs_coordinates = False
+
+    def __init__(self, methods: Sequence[Any] | None = None, n_runs: int = 4) -> None:
+        self.methods = methods
+        self.n_runs = n_runs
+
+    def check(self) -> None:
+        """Raise for a parameter that cannot be used."""
+        check_count("n_runs", self.n_runs, at_least=1, at_most=MOST)
+        if self.methods is None:
+            return
+        if isinstance(self.methods, str) or not isinstance(self.methods, Sequence):
+            raise ParameterTypeError(
+                "methods", self.methods, "must be a list of clusterers", "such as ['gmm']"
+            )
+        if not self.methods:
+            raise ParameterError(
+                "methods", self.methods, "is empty", "name one, or use {fusion='refined'}"
+            )
+
+    def __call__(self, c: Floats, g: Floats, *more: Floats) -> Floats:
+        """Return the mean of the harmonic score and of all other components."""
+        total: Floats = sum(more, start=harmonic(c, g))
+        return total / (1 + len(more))
+
+
 # A name is the object with its defaults. A class of your own can be added under a name.
-FUSIONS: dict[str, type[Fusion]] = {kind.name: kind for kind in (Harmonic, Product, Refined)}
+FUSIONS: dict[str, type[Fusion]] = {
+    "combined": Combined,
+    "harmonic": Harmonic,
+    "product": Product,
+    "refined": Refined,
+}
 
 
 def as_fusion(fusion: Any) -> Fusion:
     """Return a fusion as an object."""
     if isinstance(fusion, Fusion):
+        fusion.check()
         return fusion
     if not isinstance(fusion, str):
         raise ParameterTypeError(

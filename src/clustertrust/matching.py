@@ -14,7 +14,8 @@ from clustertrust._validation import check_label_vector, check_same_length, with
 from clustertrust.cells import Clusters
 from clustertrust.kernels import backend
 
-_TABLE_BYTES = 2**26  # contingency tables held at once
+# Contingency tables held at once
+_TABLE_BYTES = 2**26
 
 
 def contingency_tables(cells: Clusters) -> Iterator[tuple[int, Ints, Ints]]:
@@ -43,6 +44,23 @@ def best_match(table: Ints) -> Ints:
     return match
 
 
+def count_pairs(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
+    """M[a, b] = points with a in `rows` and b in `columns`; points without either do not count."""
+    both = (rows >= 0) & (columns >= 0)
+    table = np.zeros(shape, dtype=np.int64)
+    np.add.at(table, (rows[both], columns[both]), 1)
+    return table
+
+
+def tally(votes: Ints, k: int) -> Floats:
+    """(m, k) how often each row of votes (m, R) has 0, 1, …, k - 1; other votes do not count."""
+    counts = np.zeros((len(votes), k))
+    for run in votes.T:
+        voting = np.flatnonzero((run >= 0) & (run < k))
+        counts[voting, run[voting]] += 1
+    return counts
+
+
 @dataclass(frozen=True)
 class Matchings:
     """The matching of every pair of runs.
@@ -57,6 +75,12 @@ class Matchings:
 
     to: Ints
     agreement: Floats
+
+    def partners(self, rows: Ints, reference: int) -> Ints:
+        """(m, R) cluster of the reference matched to that of each row and run; negative: none."""
+        # The last entry is for rows that are not assigned, whose label is -1.
+        partners = np.pad(self.to[:, :, reference], ((0, 0), (0, 1)), constant_values=-2)
+        return np.stack([partners[r][run] for r, run in enumerate(rows.T)]).T
 
 
 def match_runs(cells: Clusters) -> Matchings:
@@ -104,9 +128,7 @@ def align_labels(target: ArrayLike, source: ArrayLike) -> Array:
     into, names = check_label_vector("target", target)
     codes, source_names = check_label_vector("source", source)
     check_same_length("target", into, "source", codes)
-    both = (into >= 0) & (codes >= 0)
-    table = np.zeros((len(source_names), len(names)), dtype=np.int64)
-    np.add.at(table, (codes[both], into[both]), 1)
+    table = count_pairs(codes, into, (len(source_names), len(names)))
     # The last entry is for points that are not assigned.
     partner = np.append(best_match(table), -1)
     return np.asarray(with_nothing(names)[partner[codes]])

@@ -14,7 +14,6 @@ from clustertrust.distances.mixed import MixedColumns
 from clustertrust.ensemble.placing import place
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.measuring import as_geometry
-from clustertrust.matching import match_runs
 from clustertrust.records import (
     Record,
     can_be_stored,
@@ -125,7 +124,8 @@ def _model(stored: ModelFile) -> StoredModel:
     totals = stored.totals
     scoring = Scoring.from_params(params)
     method, ensemble = confidence.geometry_method, confidence.ensemble
-    if scoring.geometry.name != method:  # what "auto" chose
+    # What "auto" chose.
+    if scoring.geometry.name != method:
         scoring = replace(scoring, geometry=as_geometry(method, scoring.geometry.used_metric))
     if isinstance(X, np.ndarray) and not scoring.geometry.is_mixed:
         check_finite("data", X)
@@ -141,7 +141,8 @@ def _model(stored: ModelFile) -> StoredModel:
             raise ValueError(f"its geometry {method!r} needs all points at once")
         if len(totals.names) != ensemble.n_runs or totals.means.shape[1] != X.shape[1]:
             raise ValueError("its totals are of other runs or columns")
-        model = summed_model(totals, ensemble, scoring, match_runs(totals), reference)
+        model = replace(summed_model(totals, ensemble, scoring), reference=reference)
+        model = model.with_components(X)
     if len(model.clusters.names[reference]) != len(confidence.label_names):
         raise ValueError("its votes are for other clusters than those of its reference run")
     return StoredModel(params, X, model, confidence, about)

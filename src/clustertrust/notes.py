@@ -11,7 +11,8 @@ import pandas as pd
 
 from clustertrust._errors import Message, literal
 
-ALIKE = 0.9  # share of points with stability 1 from which on the runs hardly differ
+# Share of points with stability 1 from which on the runs hardly differ.
+ALIKE = 0.9
 ROUNDING = 1e-9
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from scipy.special import expit, logsumexp
 from scipy.stats import chi2
@@ -31,9 +32,9 @@ from clustertrust._mixtures import (
     memberships,
     row_blocks,
 )
-from clustertrust._parallel import one_thread
+from clustertrust._parallel import map_blocks, one_thread
 from clustertrust._types import Array, Floats, Ints
-from clustertrust._validation import MOST, check_count, check_matrix
+from clustertrust._validation import MOST, check_count, check_matrix, check_same_length
 from clustertrust.ensemble.labels import read_labels
 
 __all__ = ["persistence"]
@@ -42,6 +43,8 @@ __all__ = ["persistence"]
 STEPS = 5
 # Largest share of typical cluster members that may be taken for noise
 MISTAKEN = 0.05
+# Points that the mixture is fitted to.
+MOST_POINTS, FEWEST_POINTS = 50_000, 20
 # Least variance within clusters, as a share of the data's: it keeps all that follows finite
 FLAT = 1e-12
 
@@ -72,22 +75,27 @@ class Refinement:
     background: float
     steps: tuple[Step, ...]
 
-    def persistence(self, X: Any, labels: Ints) -> Floats:
+    def persistence(self, X: Any, labels: Ints, threads: int = 1) -> Floats:
         """Return the mean posterior of the own label over the steps: (n,).
 
         0 where the label is -1 or of no component.
         """
         own = _positions(self.clusters, labels)
-        kept = np.zeros(len(own))
+
+        def of_rows(rows: slice) -> Floats:
+            Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
+            points = PointsByDifference(Z)
+            some = np.flatnonzero(own[rows] >= 0)
+            kept = np.zeros(len(Z))
+            for components, noise in self.steps:
+                posterior = _posterior(_log_joint(components, points), self.background, noise)
+                kept[some] += posterior[own[rows][some], some]
+            return np.minimum(kept / len(self.steps), 1.0)
+
+        some_rows = row_blocks(len(own), self.axes.shape[0], len(self.clusters))
         with one_thread():
-            for rows in row_blocks(len(own), self.axes.shape[0], len(self.clusters)):
-                Z = (np.asarray(X[rows], dtype=np.float64) - self.center) @ self.axes
-                points = PointsByDifference(Z)
-                some = np.flatnonzero(own[rows] >= 0)
-                for components, noise in self.steps:
-                    posterior = _posterior(_log_joint(components, points), self.background, noise)
-                    kept[rows.start + some] += posterior[own[rows][some], some]
-        return np.minimum(kept / len(self.steps), 1.0)
+            parts = list(map_blocks(of_rows, some_rows, threads))
+        return np.concatenate([np.empty(0), *parts])
 
 
 def _positions(clusters: Ints, labels: Ints) -> Ints:
@@ -161,7 +169,8 @@ def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     reach = np.abs(centered).max(initial=0.0)
     if reach == 0:
         return center, np.empty((D, 0))
-    centered = centered / reach  # so that no square leaves the range of floats
+    # So that no square leaves the range of floats.
+    centered = centered / reach
     if n >= D:
         squares, axes = np.linalg.eigh(centered.T @ centered)
     else:
@@ -171,13 +180,25 @@ def _principal_axes(X: Array) -> tuple[Floats, Floats]:
     return center, axes[:, kept] / (reach * np.sqrt(squares[kept].mean() / n))
 
 
+def _draw(labels: Ints) -> Ints:
+    """Return positions of `MOST_POINTS` points, and of some of each cluster, however small."""
+    order = np.random.default_rng(0).permutation(len(labels))
+    of_cluster = pd.Series(labels[order]).groupby(labels[order]).cumcount().to_numpy()
+    return np.sort(order[(np.arange(len(order)) < MOST_POINTS) | (of_cluster < FEWEST_POINTS)])
+
+
 def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTAKEN) -> Refinement:
     """Start a Gaussian mixture at the clusters of `labels` (n,) and take EM steps.
+
+    Of more than `MOST_POINTS` points, so many are drawn: a few covariances need no more.
 
     O(n k d²) a step in one thread, and a copy of X. -1 is of no cluster at the start; at least one
     point is of one. `mistaken` bounds the background: 0 leaves it out, 1 lets it grow as the
     likelihood wants.
     """
+    if len(labels) > MOST_POINTS:
+        drawn = _draw(labels)
+        X, labels = X[drawn], labels[drawn]
     with one_thread():
         center, axes = _principal_axes(X)
         Z = (X - center) @ axes
@@ -204,12 +225,12 @@ def refine(X: Array, labels: Ints, n_steps: int = STEPS, mistaken: float = MISTA
     return Refinement(center, axes, clusters, background, tuple(steps))
 
 
-def check_dense(X: Any) -> None:
-    """Raise for sparse points, known or new."""
+def check_dense(X: Any, fusion: str) -> None:
+    """Raise for sparse points, known or new, of which this fusion needs covariances."""
     if sparse.issparse(X):
         raise ParameterError(
             "fusion",
-            "refined",
+            fusion,
             "takes no sparse data, since it needs covariances",
             "use X.toarray() where that fits, fewer columns (for example "
             "sklearn.decomposition.TruncatedSVD), or {fusion='harmonic'}",
@@ -264,11 +285,7 @@ def persistence(X: Any, labels: Any, *, n_steps: int = STEPS) -> Floats:
         )
     X = check_matrix(X)
     codes = read_labels([labels])[0][:, 0]
-    if len(codes) != X.shape[0]:
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same "
-            "points."
-        )
+    check_same_length("X", X, "labels", codes)
     n_steps = check_count("n_steps", n_steps, at_least=1, at_most=MOST)
     if codes.max() < 0:
         return np.zeros(len(codes))

@@ -55,7 +55,8 @@ class Record:
         return self
 
 
-_KINDS: dict[str, type] = {}  # what may be built from a file
+# What may be built from a file.
+_KINDS: dict[str, type] = {}
 _FITTED: dict[str, tuple[str, ...]] = {}
 _CSR = {"data": "f! stored", "indices": "i stored", "indptr": "i rows", "shape": tuple}
 
@@ -208,12 +209,16 @@ def check_finite(name: str, array: NDArray[Any]) -> None:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    return float(np.abs(array).max(initial=0.0)) <= FARTHEST  # NaN is not
+    # A comparison with NaN is false.
+    return float(np.abs(array).max(initial=0.0)) <= FARTHEST
 
 
 def _is(value: Any, want: Any, lengths: dict[str, int]) -> bool:
     """Return whether a value is of a type, or an array of a kind and of axes of these lengths."""
     origin, options = get_origin(want), get_args(want)
+    # From NumPy 2.5 on, NDArray is an alias that has to be looked through.
+    alias = getattr(origin, "__value__", None)
+    origin = origin if alias is None else get_origin(alias)
     if want is Any:
         return True
     if origin in (Annotated, Union, types.UnionType):

@@ -22,7 +22,7 @@ from clustertrust._validation import (
     only_counts,
     with_nothing,
 )
-from clustertrust.columns import COLUMNS, Column
+from clustertrust.columns import COLUMNS, FIELDS, Column
 from clustertrust.ensemble.record import Ensemble, plain_names
 from clustertrust.notes import noise_text
 from clustertrust.reasons import SENTENCES, lies_near, margins, reasons, threshold_or_first
@@ -45,6 +45,8 @@ _PAIRS_ALONE = (
 )
 # Reasons that name a component.
 _WEAK = {"stable but isolated": "geometry", "compact but unstable": "stability"}
+# Components that no reason names.
+_OTHER_COMPONENTS = ("persistence", "second_opinions")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Explanation:
     agreement : what stability averages over pairs of runs: "matching", "jaccard" or "reference";
         "given": the share of runs that agree with a given label
     persistence : its persistence; None where that is no part of the score
+    second_opinions : share of the runs of other methods that give it this label, likewise
+    second_choice : the label that most of these runs give, likewise
     name : the point's label in the index of the pandas frame; None if that only counts rows
     suggested : the label that the runs suggest instead, for a given labelling; else None
     n_runs : number of runs
@@ -90,6 +94,8 @@ class Explanation:
     weak: str | None
     agreement: str = "matching"
     persistence: float | None = None
+    second_opinions: float | None = None
+    second_choice: Any = None
     name: Any = None
     suggested: Any = None
     n_runs: int = 0
@@ -181,7 +187,16 @@ class Explanation:
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
                 "when each cluster may take its own spread."
             )
+        if self.second_opinions is not None:
+            lines.append(f"Second opinions {self.second_opinions:.3f}: {self._opinions()}")
         return lines
+
+    def _opinions(self) -> str:
+        """Return what the runs of other methods say."""
+        share = f"{self.second_opinions:.0%} of the runs of other methods put it there"
+        if self.second_choice in (None, self.label):
+            return f"{share}."
+        return f"{share}; most put it into {self.second_choice}."
 
     def _between(self) -> str:
         """Return how a boundary arises: by votes that are divided, or by distances alone."""
@@ -225,6 +240,8 @@ class Explanation:
                 " Persistence is weakest: a cluster of another spread or shape explains it better, "
                 "or none does."
             )
+        if self.weak == "second_opinions":
+            sentence += f" Other methods disagree: {self._opinions()}"
         return sentence
 
 
@@ -242,6 +259,8 @@ class Confidence(Record):
         error of 0 does not mean certainty
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
+    second_opinions : (n,) share of the runs of other methods that give the same label, likewise
+    second_choice : (n,) the label that most of these runs give, -1: none; likewise
     labels : (n,) consensus label, -1 where no run has a vote
     label_names : (k,) the name of each label in the reference run
     consensus_strength : (n,) share of the runs voting for the label
@@ -278,6 +297,8 @@ class Confidence(Record):
     agreement: str = "matching"
     unassigned: str = "skip"
     persistence: Annotated[Floats, "f n"] | None = None
+    second_opinions: Annotated[Floats, "f n"] | None = None
+    second_choice: Annotated[Ints, "i n"] | None = None
     # An empty frame of the kind that came in, with its index.
     frame: Any = field(default=None, repr=False)
 
@@ -325,7 +346,9 @@ class Confidence(Record):
     def compute(self, rows: slice = slice(None)) -> Confidence:
         """Return the record, or some of its `rows`, with Dask arrays computed together."""
         if not is_dask(self.scores):
-            return self
+            whole = {name: getattr(self, name) for name in FIELDS}
+            some: dict[str, Any] = {name: v[rows] for name, v in whole.items() if v is not None}
+            return self if rows == slice(None) else replace(self, **some)
         names = [
             f.name for f in fields(self) if f.name != "frame" and is_dask(getattr(self, f.name))
         ]
@@ -364,14 +387,8 @@ class Confidence(Record):
     def reasons(self, threshold: float | None = None) -> pd.Categorical:
         """Return the reason of each point, (n,); see :func:`clustertrust.reasons.reasons`."""
         whole = self.compute()
-        parts = (
-            whole.labels,
-            whole.scores,
-            whole.stability,
-            whole.silhouette_mean,
-            whole.silhouette_std,
-        )
-        return reasons(*parts, threshold=threshold)
+        names = ("labels", "scores", "stability", "silhouette_mean", "silhouette_std")
+        return reasons(*(getattr(whole, name) for name in names), threshold=threshold)
 
     def to_columns(self, threshold: float | None = None) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
@@ -478,7 +495,8 @@ class Confidence(Record):
     def _runs_that_assign(self, i: int) -> int | None:
         """Return the number of runs that assign a point; None if their labels are not here."""
         labels = self.ensemble.labels
-        if len(labels) != len(self.scores):  # of a sample, or of other points
+        # They are those of a sample, or of other points.
+        if len(labels) != len(self.scores):
             return None
         # a given labelling stands before the runs
         return int((np.asarray(labels[i])[-self.n_runs :] >= 0).sum())
@@ -500,56 +518,38 @@ class Confidence(Record):
             `print` says it in words.
         """
         i, by_name = self._position(point)
-        assigned = self._runs_that_assign(i)
-        if is_dask(self.scores):
-            whole = np.asarray(self.scores) if threshold is None else ()
-            of_one = self.compute(slice(i, i + 1))
-            why = of_one.explain(0, threshold_or_first(threshold, whole))
-            return replace(why, point=i, name=self._name(i), assigned=assigned)
         threshold = threshold_or_first(threshold, self.scores)
-        names = self._named(np.arange(len(self.label_names))).tolist()
-        by_votes = np.argsort(-self.votes[i], kind="stable")
-        # The label first, also in a tie.
-        order = sorted(by_votes.tolist(), key=lambda label: label != self.labels[i])
-        votes = {
-            names[label]: float(self.votes[i, label]) for label in order if self.votes[i, label] > 0
+        one = self.compute(slice(i, i + 1))
+        row = {
+            name: np.asarray(values).tolist()[0]
+            for name, values in one.to_columns(threshold).items()
+            if name in _EXPLAINED
         }
-        label, rival = int(self.labels[i]), int(self.rival[i])
-        suggested = -1 if self.suggested is None else int(self.suggested[i])
-        components = {"stability": float(self.stability[i]), "geometry": float(self.geometry[i])}
-        if self.persistence is not None:
-            components["persistence"] = float(self.persistence[i])
-        one = slice(i, i + 1)
-        parts = (
-            self.labels,
-            self.scores,
-            self.stability,
-            self.silhouette_mean,
-            self.silhouette_std,
-        )
-        (reason,) = reasons(*(part[one] for part in parts), threshold=threshold)
+        for name in row:
+            if COLUMNS[name].kind == "cluster" and getattr(one, COLUMNS[name].field)[0] < 0:
+                row[name] = None
+        names = self._named(np.arange(len(self.label_names))).tolist()
+        by_votes = np.argsort(-one.votes[0], kind="stable")
+        # The label first, also in a tie.
+        order = sorted(by_votes.tolist(), key=lambda label: label != one.labels[0])
+        parts = ("stability", "geometry", *_OTHER_COMPONENTS)
         return Explanation(
             point=i,
-            label=None if label < 0 else names[label],
-            score=float(self.scores[i]),
-            standard_error=float(self.standard_errors[i]),
-            **components,
-            silhouette_mean=float(self.silhouette_mean[i]),
-            silhouette_std=float(self.silhouette_std[i]),
-            votes=votes,
-            rival=None if rival < 0 else names[rival],
-            margin=float(margins(self.votes[one], self.labels[one], self.rival[one])[0]),
-            reason=reason,
+            **row,
+            votes={names[k]: float(one.votes[0, k]) for k in order if one.votes[0, k] > 0},
             threshold=threshold,
-            weak=_weakest(reason, components),
+            weak=_weakest(row["reason"], {name: row[name] for name in parts if name in row}),
             agreement=self.agreement,
             name=self._name(i),
-            suggested=None if suggested < 0 else names[suggested],
             n_runs=self.n_runs,
-            assigned=assigned,
+            assigned=self._runs_that_assign(i),
             unassigned=self.unassigned,
             by_name=by_name,
         )
+
+
+# Columns of `Confidence.to_frame` that an explanation has too.
+_EXPLAINED = {part.name for part in fields(Explanation)} & COLUMNS.keys()
 
 
 def _weakest(reason: str, components: dict[str, float]) -> str | None:
@@ -557,7 +557,7 @@ def _weakest(reason: str, components: dict[str, float]) -> str | None:
     if reason in {"core", "unassigned"}:
         return None
     weakest = min(reversed(components), key=components.__getitem__)
-    return weakest if weakest == "persistence" else _WEAK.get(reason, weakest)
+    return weakest if weakest in _OTHER_COMPONENTS else _WEAK.get(reason, weakest)
 
 
 def position_of_name(name: Any, rows: pd.Index) -> int:

@@ -15,7 +15,7 @@ from clustertrust.cells import Clusters, meet
 from clustertrust.consensus import most_central
 from clustertrust.ensemble.record import as_ensemble
 from clustertrust.kernels import backend
-from clustertrust.matching import Matchings, contingency_tables, match_runs
+from clustertrust.matching import Matchings, contingency_tables, match_runs, tally
 
 __all__ = [
     "AGREEMENTS",
@@ -26,9 +26,8 @@ __all__ = [
     "stability",
 ]
 
-Overlap = Callable[
-    [Array, Array, Array], Floats
-]  # shared points and the sizes of two clusters → [0, 1]
+# Shared points and the sizes of two clusters → [0, 1]
+Overlap = Callable[[Array, Array, Array], Floats]
 
 
 def matching_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
@@ -81,17 +80,11 @@ def reference_sums(cells: Clusters, matchings: Matchings, rows: Ints) -> Floats:
     votes for what it votes for, so that the sums take O(mR). Two runs that agree by their own
     matching may not do so through a third.
     """
-    m, R = rows.shape
     reference = most_central(matchings)
-    partners = matchings.to[np.arange(R), np.maximum(rows, 0), reference]
-    vote = np.where(
-        rows >= 0, partners, -2
-    )  # negative: not assigned, or a cluster without a partner
-    of = np.broadcast_to(np.arange(m)[:, None], rows.shape)
-    voted = vote >= 0
-    votes = np.zeros((m, max(1, int(cells.n_clusters[reference]))))
-    np.add.at(votes, (of[voted], vote[voted]), 1)
-    return np.where(voted, votes[of, np.maximum(vote, 0)] - 1.0, 0.0)
+    vote = matchings.partners(rows, reference)
+    votes = tally(vote, max(1, int(cells.n_clusters[reference])))
+    alike = np.take_along_axis(votes, np.maximum(vote, 0), axis=1)
+    return np.where(vote >= 0, alike - 1.0, 0.0)
 
 
 AGREEMENTS: dict[str, Callable[[Clusters, Matchings, Ints], Floats]] = {
@@ -187,6 +180,5 @@ def pairwise_stability(
     cells = meet(as_ensemble(labels, at_least=2).labels)
     hint_at_jaccard(cells, agreement)
     matchings = match_runs(cells)
-    return stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned).c[
-        cells.cell_of
-    ]
+    by_cell = stability(cells, matchings, cells.rows, agreement=agreement, unassigned=unassigned)
+    return by_cell.c[cells.cell_of]

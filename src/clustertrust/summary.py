@@ -18,14 +18,16 @@ from clustertrust._validation import check_count
 from clustertrust.columns import COLUMNS
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.notes import is_stable, note_on_noise, note_on_runs, notes_on
-from clustertrust.reasons import REASONS, above, threshold_or_first
+from clustertrust.reasons import above, threshold_or_first
 
 if TYPE_CHECKING:
     from clustertrust.results import Confidence
 
 QUANTILE_NAMES = {"minimum": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "maximum": 1.0}
-AMBIGUOUS = 5  # points listed
-BINS = 10_000  # for the quantiles of scores that come in blocks
+# Points listed.
+AMBIGUOUS = 5
+# For the quantiles of scores that come in blocks.
+BINS = 10_000
 
 
 @dataclass(frozen=True)
@@ -77,25 +79,32 @@ def summary_of(
     *,
     threshold: float | None = None,
     points: int = AMBIGUOUS,
-    fitted: bool | None = None,
     notes: tuple[str | Message, ...] = (),
 ) -> Summary:
     """Summarise a table with the columns of `Confidence.to_frame(threshold)`.
 
-    Its index names the points. `fitted`: the threshold is half of the median score; None: if it is
-    not given. `notes` come before those on the table.
+    Its index names the points. `notes` come before those on the table.
     """
     scores = table["score"].to_numpy(np.float64)
     limit = threshold_or_first(threshold, scores)
     return Summary(
         _quantiles(scores),
-        _by_cluster(table, limit),
-        _by_reason(table["reason"]),
+        _means(_sums(table, limit), limit),
+        _present(table["reason"].value_counts(sort=False)),
         _ambiguous(table, check_count("points", points, at_least=0)),
         limit,
-        threshold is None if fitted is None else fitted,
+        threshold is None,
         (*notes, *notes_on(table)),
     )
+
+
+def summary_of_confidence(
+    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
+) -> Summary:
+    """Summarise a record of scores, whatever the data were."""
+    table = pd.DataFrame(confidence.to_columns(threshold), index=confidence.row_names())
+    notes = note_on_noise(confidence.ensemble.noise)
+    return summary_of(table, threshold=threshold, points=points, notes=notes)
 
 
 def summarize(
@@ -104,58 +113,23 @@ def summarize(
     """Write quantiles of the scores, a table by cluster, reasons and ambiguous points as text."""
     confidence = confidence.compute()
     n, k = len(confidence.scores), confidence.n_clusters
-    notes = note_on_noise(confidence.ensemble.noise)
-    table = _table(confidence, threshold)
-    found = summary_of(table, threshold=threshold, points=points, notes=notes)
-    return found.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
+    summary = summary_of_confidence(confidence, threshold=threshold, points=points)
+    return summary.text(headline(n, k, confidence.ensemble, confidence.geometry_method))
 
 
 def headline(points: int, clusters: int, ensemble: Ensemble, geometry: str) -> str:
     """Return the numbers of points, clusters and runs, and the geometry, as text."""
     counted = "1 cluster" if clusters == 1 else f"{clusters} clusters"
-    return f"{points} points, {counted}, {_runs_text(ensemble)}, {geometry} silhouettes"
+    return f"{points} points, {counted}, {runs_of(ensemble)}, {geometry} silhouettes"
 
 
-def runs_of(confidence: Confidence) -> str:
+def runs_of(ensemble: Ensemble) -> str:
     """Return the number of runs as text, with their numbers of clusters if these differ."""
-    return _runs_text(confidence.ensemble)
-
-
-def _runs_text(ensemble: Ensemble) -> str:
     k = ensemble.n_clusters
     differ = f" of {k.min()} to {k.max()} clusters" if k.min() < k.max() else ""
     # Of an audit the first is the given labelling, no run of ours.
     n_given = sum(run.method == "given" for run in ensemble.runs or ())
     return f"{ensemble.n_runs - n_given} runs{differ}"
-
-
-def quantiles(confidence: Confidence) -> pd.Series:
-    """Return minimum, quartiles and maximum of the scores, without NaN."""
-    return _quantiles(confidence.scores)
-
-
-def by_cluster(confidence: Confidence, *, threshold: float | None = None) -> pd.DataFrame:
-    """Return one row per consensus cluster.
-
-    It holds the size, the mean score, and the share of points with a score up to `threshold`.
-    """
-    table = _table(confidence, threshold)
-    return _by_cluster(table, threshold_or_first(threshold, table["score"]))
-
-
-def by_reason(confidence: Confidence, *, threshold: float | None = None) -> pd.Series:
-    """Count points by reason, in the order of :data:`clustertrust.reasons.REASONS`.
-
-    Reasons that no point has are left out.
-    """
-    return _by_reason(pd.Series(confidence.reasons(threshold)))
-
-
-def ambiguous_points(
-    confidence: Confidence, *, threshold: float | None = None, points: int = AMBIGUOUS
-) -> pd.DataFrame:
-    """Return the points with the lowest scores, lowest first; ties by the lower stability."""
-    return _ambiguous(_table(confidence, threshold), check_count("points", points, at_least=0))
 
 
 def not_kept(scores: Any, threshold: float) -> Any:
@@ -164,13 +138,6 @@ def not_kept(scores: Any, threshold: float) -> Any:
     Points without a score are neither kept nor counted.
     """
     return ~above(scores, threshold) & ~np.isnan(np.asarray(scores))
-
-
-def _table(confidence: Confidence, threshold: float | None) -> pd.DataFrame:
-    """Return the columns of `to_frame` as a pandas frame, whatever the data were."""
-    table = pd.DataFrame(confidence.to_columns(threshold))
-    table.index = confidence.row_names()
-    return table
 
 
 def _quantiles(scores: Floats) -> pd.Series:
@@ -183,18 +150,28 @@ def _quantiles(scores: Floats) -> pd.Series:
     return pd.Series(values, index=list(QUANTILE_NAMES), name="score")
 
 
-def _by_cluster(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    groups = table.groupby("label", sort=True, dropna=False)
-    dropped = groups["score"].apply(lambda score: float(not_kept(score, threshold).mean()))
+def _sums(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Return sums over the points of each cluster, from which `_means` makes a table."""
+    averaged = _averaged(table)
+    # A point that only one run assigns has a silhouette but no score, so each column has its own
+    # count.
+    counts = {f"known {name}": table[name].notna().astype(float) for name in averaged}
+    dropped = not_kept(table["score"], threshold).astype(float)
+    counted = table.assign(points=1, dropped=dropped, **counts).groupby("label", dropna=False)
+    return counted[["points", *averaged, *counts, "dropped"]].sum()
+
+
+def _means(sums: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Return size, means and the share of points that are not kept, one row per cluster."""
     return pd.DataFrame(
-        {"points": groups.size()}
-        | {f"mean {name}": groups[name].mean() for name in _averaged(table)}
-        | {f"up to {threshold:g}": dropped}
+        {"points": sums["points"].astype(int)}
+        | {f"mean {name}": sums[name] / sums[f"known {name}"] for name in _averaged(sums)}
+        | {f"up to {threshold:g}": sums["dropped"] / sums["points"]}
     )
 
 
-def _by_reason(reasons: pd.Series) -> pd.Series:
-    counts = reasons.value_counts(sort=False)
+def _present(counts: pd.Series) -> pd.Series:
+    """Return the counts of reasons that some point has."""
     return counts[counts > 0].rename("points").rename_axis("reason")
 
 
@@ -220,7 +197,7 @@ class Tally:
     threshold: float
     bins: Ints = field(default_factory=lambda: np.zeros(BINS + 1, dtype=np.int64))
     clusters: pd.DataFrame | None = None
-    reasons: Ints = field(default_factory=lambda: np.zeros(len(REASONS), dtype=np.int64))
+    reasons: pd.Series | None = None
     worst: pd.DataFrame | None = None
     stable: int = 0
     rows: int = 0
@@ -228,48 +205,34 @@ class Tally:
     fitted: bool = False
 
     def add(self, table: pd.DataFrame) -> None:
-        """Add a block of results, indexed by their ids, without the rows that were left out."""
+        """Add a block of results, indexed by their ids; rows that were left out have no label."""
+        scored = table[table["label"].notna()]
         self.rows += len(table)
-        self.left_out += int(table["label"].isna().sum())
-        has_score = table["score"].notna()
-        self.bins += np.bincount(
-            (table.loc[has_score, "score"] * BINS).round().astype(int), minlength=BINS + 1
-        )
-        self.stable += int(is_stable(table["stability"]).sum())
-        dropped = not_kept(table["score"], self.threshold).astype(float)
-        # A point that only one run assigns has a silhouette but no score, so each column has its
-        # own count.
-        parts = _averaged(table)
-        counts = {f"known {name}": table[name].notna().astype(float) for name in parts}
-        counted = table.assign(points=1, dropped=dropped, **counts).groupby("label")
-        sums = counted[["points", *parts, *counts, "dropped"]].sum()
-        self.clusters = sums if self.clusters is None else self.clusters.add(sums, fill_value=0)
-        scored = table.loc[table["label"].notna(), "reason"].cat.codes
-        self.reasons += np.bincount(scored, minlength=len(REASONS))
-        worst = _ambiguous(table, AMBIGUOUS)
-        self.worst = (
-            worst if self.worst is None else _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
-        )
+        self.left_out += len(table) - len(scored)
+        scores = scored["score"].dropna()
+        self.bins += np.bincount((scores * BINS).round().astype(int), minlength=BINS + 1)
+        self.stable += int(is_stable(scored["stability"]).sum())
+        sums, counts = _sums(scored, self.threshold), scored["reason"].value_counts(sort=False)
+        worst = _ambiguous(scored, AMBIGUOUS)
+        if self.clusters is not None and self.reasons is not None and self.worst is not None:
+            sums, counts = self.clusters.add(sums, fill_value=0), self.reasons.add(counts)
+            worst = _ambiguous(pd.concat([self.worst, worst]), AMBIGUOUS)
+        self.clusters, self.reasons, self.worst = sums, counts, worst
 
     def summary(self) -> Summary:
         """Return the summary so far; quantiles are exact to the width of a bin."""
         assert self.clusters is not None
+        assert self.reasons is not None
         assert self.worst is not None
         shares = np.cumsum(self.bins) / max(1, self.bins.sum())
-        wanted = {
-            name: min(max(share, 1e-12), 1.0 - 1e-12) for name, share in QUANTILE_NAMES.items()
-        }
-        values = {name: np.searchsorted(shares, share) / BINS for name, share in wanted.items()}
-        quantiles = pd.Series(
-            values if self.bins.any() else dict.fromkeys(wanted, np.nan), name="score"
+        wanted = np.clip(list(QUANTILE_NAMES.values()), 1e-12, 1.0 - 1e-12)
+        values = np.searchsorted(shares, wanted) / BINS if self.bins.any() else np.nan
+        return Summary(
+            pd.Series(values, index=list(QUANTILE_NAMES), name="score"),
+            _means(self.clusters, self.threshold),
+            _present(self.reasons),
+            self.worst,
+            self.threshold,
+            self.fitted,
+            note_on_runs(self.stable, int(self.clusters["known stability"].sum())),
         )
-        sums = self.clusters
-        means = pd.DataFrame({"points": sums["points"].astype(int)})
-        means = means.assign(
-            **{f"mean {name}": sums[name] / sums[f"known {name}"] for name in _averaged(sums)}
-        )
-        means[f"up to {self.threshold:g}"] = sums["dropped"] / sums["points"]
-        reasons = pd.Series(self.reasons, index=pd.Index(REASONS, name="reason"), name="points")
-        shown = reasons[reasons > 0]
-        notes = note_on_runs(self.stable, int(sums["known stability"].sum()))
-        return Summary(quantiles, means, shown, self.worst, self.threshold, self.fitted, notes)

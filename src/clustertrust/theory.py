@@ -21,12 +21,10 @@ COLT 2009, theorem 10.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from clustertrust._validation import check_choice, check_count
+from clustertrust._validation import check_choice, check_count, check_inside
 
 __all__ = [
     "RANKING_TAILS",
@@ -41,7 +39,8 @@ __all__ = [
     "runs_for_mis_ranking",
 ]
 
-MOST_RUNS = 2**53  # beyond it R is no longer exact in floating point, and nobody has that many
+# Beyond it R is no longer exact in floating point, and nobody has that many
+MOST_RUNS = 2**53
 
 
 def printed_tail(R: int, epsilon: float) -> float:
@@ -111,7 +110,7 @@ def mis_ranking_bound(n_runs: int, margin: float, *, form: str = "paper") -> flo
     [0.4038, 0.0815, 0.0408]
     """
     R = check_count("n_runs", n_runs, at_least=2)
-    _check_inside("margin", margin, 0.0, 1.0, ends="(]")
+    check_inside("margin", margin, ends="(]")
     check_choice("form", form, RANKING_TAILS)
     return min(1.0, RANKING_TAILS[form](R, margin))
 
@@ -135,10 +134,9 @@ def runs_for_mis_ranking(error: float, margin: float, *, form: str = "paper") ->
     >>> [runs_for_mis_ranking(0.05, 0.5, form=form) for form in ("paper", "sharp", "joint")]
     [119, 60, 48]
     """
-    _check_inside("error", error, 0.0, 1.0)
-    return _smallest(
-        lambda R: mis_ranking_bound(R, margin, form=form) <= error, f"margin={margin!r}"
-    )
+    check_inside("error", error)
+    bound = partial(mis_ranking_bound, margin=margin, form=form)
+    return _smallest(bound, error, f"margin={margin!r}")
 
 
 def false_stability_bound(
@@ -185,8 +183,8 @@ def false_stability_bound(
     """
     R = check_count("n_runs", n_runs, at_least=2)
     theta = _theta(n_clusters, expected_agreement)
-    what = f"the agreement to expect of such a point, {theta:g} (1/k for uniform noise),"
-    _check_inside("threshold", threshold, theta, 1.0, ends="(]", low_is=what)
+    remedy = f"such a point has an expected agreement of {theta:g} (1/k for uniform noise)"
+    check_inside("threshold", threshold, theta, ends="(]", remedy=remedy)
     check_choice("form", form, TAILS)
     return TAILS[form](R, threshold - theta)
 
@@ -219,15 +217,10 @@ def runs_for_false_stability(
     >>> [runs_for_false_stability(0.01, 0.8, n_clusters=4, form=form) for form in forms]
     [31, 16]
     """
-    _check_inside("error", error, 0.0, 1.0)
-    bound = partial(
-        false_stability_bound,
-        threshold=threshold,
-        n_clusters=n_clusters,
-        expected_agreement=expected_agreement,
-        form=form,
-    )
-    return _smallest(lambda R: bound(R) <= error, f"threshold={threshold!r}")
+    check_inside("error", error)
+    theta = _theta(n_clusters, expected_agreement)
+    bound = partial(false_stability_bound, threshold=threshold, expected_agreement=theta, form=form)
+    return _smallest(bound, error, f"threshold={threshold!r}")
 
 
 def expected_false_positives(
@@ -257,7 +250,7 @@ def expected_false_positives(
     >>> round(expected_false_positives(50, 0.8, 1500, n_clusters=3), 2)
     6.48
     """
-    _check_inside("n_noise", n_noise, 0.0, math.inf)
+    check_inside("n_noise", n_noise, high=math.inf)
     return n_noise * false_stability_bound(
         n_runs, threshold, n_clusters=n_clusters, expected_agreement=expected_agreement, form=form
     )
@@ -292,16 +285,10 @@ def runs_for_false_positives(
     >>> runs_for_false_positives(1, 0.8, 1500, n_clusters=3)
     68
     """
-    _check_inside("number", number, 0.0, math.inf)
-    bound = partial(
-        expected_false_positives,
-        threshold=threshold,
-        n_noise=n_noise,
-        n_clusters=n_clusters,
-        expected_agreement=expected_agreement,
-        form=form,
-    )
-    return _smallest(lambda R: bound(R) <= number, f"threshold={threshold!r}")
+    check_inside("number", number, high=math.inf)
+    theta = _theta(n_clusters, expected_agreement)
+    bound = partial(expected_false_positives, threshold=threshold, n_noise=n_noise, form=form)
+    return _smallest(partial(bound, expected_agreement=theta), number, f"threshold={threshold!r}")
 
 
 def geometry_deviation(n_runs: int, error: float) -> float:
@@ -341,7 +328,7 @@ def geometry_deviation(n_runs: int, error: float) -> float:
     [1.0, 0.632, 0.199]
     """
     R = check_count("n_runs", n_runs, at_least=2)
-    _check_inside("error", error, 0.0, 1.0)
+    check_inside("error", error)
     spread = 2 * math.log(4 / error)
     mean_term, std_term = math.sqrt(spread / R), 2 * math.sqrt(spread / (R - 1))
     return min(1.0, mean_term + std_term + math.sqrt(R / (R - 1)) - 1)
@@ -367,26 +354,26 @@ def runs_for_geometry(deviation: float, error: float) -> int:
     >>> runs_for_geometry(0.1, 0.05)
     7899
     """
-    _check_inside("deviation", deviation, 0.0, 1.0)
-    return _smallest(
-        lambda R: geometry_deviation(R, error) <= deviation, f"deviation={deviation!r}"
-    )
+    check_inside("deviation", deviation)
+    bound = partial(geometry_deviation, error=error)
+    return _smallest(bound, deviation, f"deviation={deviation!r}")
 
 
-def _smallest(enough: Callable[[int], bool], asked: str) -> int:
-    """Smallest R ≥ 2 that is enough.
+def _smallest(bound: Callable[[int], float], limit: float, asked: str) -> int:
+    """Smallest R ≥ 2 with bound(R) ≤ limit.
 
     A bound never rises with R, so doubling and halving find it to the run.
     """
     high = 2
-    while not enough(high):
+    while bound(high) > limit:
         high *= 2
         if high > MOST_RUNS:
             raise ValueError(f"{asked} would need more than {MOST_RUNS} runs; ask for less.")
-    low = high // 2  # not enough, or below 2
+    # Not enough, or below 2
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if bound(middle) <= limit else (middle, high)
     return high
 
 
@@ -400,27 +387,4 @@ def _theta(n_clusters: int | None, expected_agreement: float | None) -> float:
         )
     if expected_agreement is None:
         return 1 / check_count("n_clusters", n_clusters, at_least=2)
-    _check_inside("expected_agreement", expected_agreement, 0.0, 1.0, ends="[)")
-    return float(expected_agreement)
-
-
-def _check_inside(
-    name: str, value: Any, low: float, high: float, *, ends: str = "()", low_is: str | None = None
-) -> None:
-    """Raise unless the value lies in the interval.
-
-    `ends` says which of its ends belong to it, as in "(]".
-    """
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} must be a number.")
-    number = float(value)
-    if not (
-        low < number < high
-        or (number == low and ends[0] == "[")
-        or (number == high and ends[1] == "]")
-    ):
-        above = f"{'at least' if ends[0] == '[' else 'above'} {low_is or f'{low:g}'}"
-        below = (
-            "" if high == math.inf else f" and {'at most' if ends[1] == ']' else 'below'} {high:g}"
-        )
-        raise ValueError(f"{name}={value!r} must be {above}{below}.")
+    return check_inside("expected_agreement", expected_agreement, ends="[)")

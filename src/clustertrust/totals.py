@@ -93,19 +93,19 @@ class Totals(Clusters, Record):
             np.array_equal(mine, theirs) for mine, theirs in zip(self.names, names, strict=True)
         ):
             return self
-        at = [
+        places = [
             pd.Index(theirs).get_indexer(pd.Index(mine))
             for mine, theirs in zip(self.names, names, strict=True)
         ]
         start = np.concatenate([[0], np.cumsum([len(theirs) for theirs in names])])
-        columns = np.concatenate([low + i for low, i in zip(start[:-1], at, strict=True)])
+        columns = np.concatenate([low + i for low, i in zip(start[:-1], places, strict=True)])
         widest = max(len(theirs) for theirs in names)
         sizes, squares = np.zeros(start[-1]), np.zeros(start[-1])
         means = np.zeros((start[-1], self.means.shape[1]))
         sizes[columns], squares[columns], means[columns] = self.sizes, self.squares, self.means
         tables = np.zeros((len(names), len(names), widest, widest), dtype=np.int64)
-        for r, rows in enumerate(at):
-            for q, cols in enumerate(at):
+        for r, rows in enumerate(places):
+            for q, cols in enumerate(places):
                 tables[r, q][np.ix_(rows, cols)] = self.tables[r, q, : len(rows), : len(cols)]
         return Totals(names, sizes, means, squares, tables)
 
@@ -144,7 +144,8 @@ def sum_in_pairs(parts: Iterable[Totals]) -> Totals:
     The order of additions follows from the number of parts alone, so that machines that share the
     work round alike.
     """
-    sums: list[tuple[int, Totals]] = []  # how many parts, and their sum; the sizes fall
+    # How many parts, and their sum; the sizes fall.
+    sums: list[tuple[int, Totals]] = []
     for part in parts:
         sums.append((1, part))
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
@@ -160,9 +161,7 @@ def total_of_labels(labels: Any) -> Totals:
     """Sizes and contingencies of the clusters of labels (n, R) in a Dask array, in one pass."""
     delayed = importlib.import_module("dask").delayed
     parts = labels.rechunk({1: -1}).to_delayed()[:, 0]
-    added: Totals = next(
-        results(open_client(), lambda: [sum_in_pairs(map(delayed(_count), parts))])
-    )
+    added: Totals = next(results(open_client(), [sum_in_pairs(map(delayed(_count), parts))]))
     return added
 
 

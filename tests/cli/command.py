@@ -39,11 +39,16 @@ def files(folder):
 SOURCE = str(Path(clustertrust.__file__).parents[1])
 
 
+STARTED = []
+
+
 def process(*args, code=None, **how):
+    """Start the command, or other code, in a process of its own, which ends with the test."""
     environment = os.environ | {"PYTHONPATH": SOURCE} | how.pop("env", {})
     start = ["-m", "clustertrust", *args] if code is None else ["-c", code]
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
-    return subprocess.Popen([sys.executable, *start], env=environment, **how)
+    STARTED.append(subprocess.Popen([sys.executable, *start], env=environment, **how))
+    return STARTED[-1]
 
 
 def watched(*args, **how):

@@ -3,9 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from command import IDS, X
+from command import IDS, STARTED, X
 
 from clustertrust import CAKE
+
+
+@pytest.fixture(autouse=True)
+def no_process_stays():
+    """A test that fails before its command has ended must not leave it running."""
+    yield
+    while STARTED:
+        STARTED.pop().kill()
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from command import files, run
 from sklearn.datasets import load_breast_cancer
+from unpacking import unpack
 
 from clustertrust.cli import cli
-from clustertrust.report.packing import unpack
 
 CANCER = load_breast_cancer(as_frame=True)
 DIAGNOSIS = CANCER.target_names[CANCER.target]

@@ -149,7 +149,7 @@ def test_predict_checks_columns(folder):
         in run("predict", "m", "few.csv", code=1).stderr
     )
     assert (
-        "--use: the model knows its columns"
+        "The model knows its columns and what was done with them; leave out --use."
         in run("predict", "m", "few.csv", "--use", "a", code=2).stderr
     )
     np.save("x.npy", X.to_numpy())

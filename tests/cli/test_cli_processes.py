@@ -12,8 +12,9 @@ from command import FAST, NAMED, SOURCE, files, process, watched
 from numpy.testing import assert_array_equal
 
 from clustertrust.cli import cli
-from clustertrust.cli.kinds import TABLES
+from clustertrust.cli.kinds import TableChoice, names_in
 from clustertrust.files import read_table
+from clustertrust.stability import UNASSIGNED
 
 
 def test_as_a_module(folder, library):
@@ -38,6 +39,7 @@ def test_completion():
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == ["plain,--fusion"]
     words |= {"COMP_WORDS": "clustertrust score --fusion ", "COMP_CWORD": "3"}
     assert process(code=start, env=words).communicate(timeout=300)[0].split() == [
+        "plain,combined",
         "plain,harmonic",
         "plain,product",
         "plain,refined",
@@ -58,11 +60,30 @@ def test_help_loads_nothing_heavy(command):
     assert out.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("where", TABLES)
-def test_names_that_can_be_typed_are_those_of_the_library(where):
-    module, table = where.split(":")
-    known = getattr(importlib.import_module(f"clustertrust.{module}"), table)
-    assert set(TABLES[where]) == set(known)
+TABLES = sorted(
+    {
+        param.type.table
+        for command in cli.commands.values()
+        for param in command.params
+        if isinstance(param.type, TableChoice)
+    }
+)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_names_that_can_be_typed_are_those_of_the_library(table, monkeypatch, tmp_path):
+    module, name = table.split(":")
+    values = getattr(importlib.import_module(f"clustertrust.{module}"), name)
+    assert names_in(table) == list(values)
+    # Those that know their own name are listed under it.
+    assert all(getattr(value, "name", key) == key for key, value in values.items())
+    monkeypatch.setattr("clustertrust.cli.kinds.PACKAGE", tmp_path)  # no sources are installed
+    assert names_in(table) == list(values)
+
+
+def test_names_for_points_without_a_run_are_those_of_the_library():
+    (option,) = (param for param in cli.commands["score"].params if param.name == "unassigned")
+    assert set(option.type.choices) == set(UNASSIGNED)
 
 
 WITHOUT_NUMBA = "import sys\nsys.modules['numba'] = None\nfrom clustertrust.cli import cli\ncli({})"

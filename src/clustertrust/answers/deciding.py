@@ -9,7 +9,6 @@ corrected join it: that can only lower its error.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +17,22 @@ import pandas as pd
 from scipy.stats import binom
 
 from clustertrust._types import Array, Bools, Floats, Ints
+from clustertrust._validation import check_inside
 from clustertrust.answers.judging import Answers, Judged, check_answers, judge_by_others
 from clustertrust.answers.learned import LearnedConfidence, learn_from
 from clustertrust.answers.scored import Scored, scored
-from clustertrust.calibration.checks import check_rate
 from clustertrust.calibration.classes import ClusterMap, map_clusters
 from clustertrust.calibration.sampling import Sample
 from clustertrust.calibration.thresholds import RiskThreshold, risk_threshold
 
-SPENT = 4  # one in so many random answers teaches the model, or names the clusters
-ENOUGH = 2.5  # times the fewest answers that could certify anything must be left to test
-NAMING = 5  # answers a cluster that name it, where they are not more than one in `SPENT`
-LARGEST_PLAN = 5000  # more questions than this are not proposed
+# One in so many random answers teaches the model, or names the clusters
+SPENT = 4
+# So many times the fewest answers that could certify anything must be left to test
+ENOUGH = 2.5
+# Answers per cluster that name it, where they are not more than one in `SPENT`
+NAMING = 5
+# More questions than this are not proposed
+LARGEST_PLAN = 5000
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +171,7 @@ def decide(
     True
     """
     check_answers(answers)
-    risk, delta = check_rate("risk", risk), check_rate("delta", delta)
+    risk, delta = check_inside("risk", risk), check_inside("delta", delta)
     source = scored(cake, X)
     if not answers.answered.any():
         raise ValueError("No question was answered; answer some, see ask().")
@@ -181,7 +184,7 @@ def decide(
         kept[plan.judged.positions[plan.judged.should_be >= 0]] = True
     codes = _corrected(source, learned, plan.judged)
     # What is guaranteed is their own label.
-    codes[kept] = _as_told(source.labels, plan.judged)[kept]
+    codes[kept] = _with_corrections(source.labels, plan.judged)[kept]
     return Decision(
         kept=kept,
         labels=source.named(codes),
@@ -232,20 +235,13 @@ def _plan(source: Scored, answers: Answers, risk: float, delta: float) -> Plan:
         naming = naming[answers.answered[naming]] if answers.answered[naming].any() else naming
         named, right = _by_classes(source, answers, naming)
         should_be = _clusters_of(source, named, answers)
-    codes = np.where((right == 1) & (named is None), answers.labels, should_be)
-    tests = order[spent:]
-    judges = ~np.isnan(right)
-    teaches = judges.copy()
-    teaches[tests] = False
-    points = answers.positions
-    return Plan(
-        Judged(points[judges], right[judges], codes[judges]),
-        Judged(points[teaches], right[teaches], codes[teaches]),
-        points[tests],
-        right[tests] == 1,
-        named,
-        points[order[:spent]],
+    tests, points = order[spent:], answers.positions
+    judges = np.flatnonzero(~np.isnan(right))
+    judged, taught = (
+        Judged(points[some], right[some], should_be[some])
+        for some in (judges, np.setdiff1d(judges, tests))
     )
+    return Plan(judged, taught, points[tests], right[tests] == 1, named, points[order[:spent]])
 
 
 def spent_on_learning(m: int, risk: float, delta: float) -> int:
@@ -306,27 +302,21 @@ def _corrected(source: Scored, learned: LearnedConfidence, judged: Judged) -> In
     wrong = (judged.right == 0) & (judged.should_be >= 0)
     # The narrower rule has the last word.
     for same_rival in (False, True):
-        pairs = np.column_stack([source.labels, rivals * same_rival])
-        best = _most_common(pairs[judged.positions[wrong]], judged.should_be[wrong])
-        for i, (own, rival) in zip(doubtful, pairs[doubtful].tolist(), strict=True):
-            labels[i] = best.get((own, rival), labels[i])
-    return _as_told(labels, judged)
+        alike = source.labels * (len(source.names) + 1) + (rivals + 1) * same_rival
+        of_alike = pd.Series(judged.should_be[wrong]).groupby(alike[judged.positions[wrong]])
+        # The smallest on ties.
+        best = of_alike.agg(lambda codes: codes.mode()[0])
+        codes = best.reindex(alike[doubtful], fill_value=-1).to_numpy(np.int64)
+        labels[doubtful] = np.where(codes >= 0, codes, labels[doubtful])
+    return _with_corrections(labels, judged)
 
 
-def _as_told(labels: Ints, judged: Judged) -> Ints:
+def _with_corrections(labels: Ints, judged: Judged) -> Ints:
     """Return labels, those that a person corrected as they should be."""
     corrected = labels.copy()
-    told = judged.should_be >= 0
-    corrected[judged.positions[told]] = judged.should_be[told]
+    has_word = judged.should_be >= 0
+    corrected[judged.positions[has_word]] = judged.should_be[has_word]
     return corrected
-
-
-def _most_common(pairs: Ints, values: Ints) -> dict[tuple[int, int], int]:
-    """Return the most common value of each pair (m, 2), the smallest on ties."""
-    counts: dict[tuple[int, int], Counter[int]] = {}
-    for own, rival, value in sorted(np.column_stack([pairs, values]).tolist()):
-        counts.setdefault((own, rival), Counter())[value] += 1
-    return {key: count.most_common(1)[0][0] for key, count in counts.items()}
 
 
 def _more(scores: Floats, answers: Answers, plan: Plan, risk: float, delta: float) -> int | None:

@@ -8,9 +8,12 @@ from scipy.stats import chi2
 from clustertrust._errors import InputError
 from clustertrust._types import Floats, Ints
 
-BANDS = 5  # of the scores, equally many points in each
-FEWEST = 10  # points, below which the law of χ² does not hold and nothing is refused
-RARE = 0.001  # share of honest draws that may be refused
+# Bands of the scores, with equally many points in each
+BANDS = 5
+# Points, below which the law of χ² does not hold and nothing is refused
+FEWEST = 10
+# Share of honest draws that may be refused
+RARE = 0.001
 
 
 def draw_p_value(scores: Floats, positions: Ints) -> float:

@@ -12,7 +12,8 @@ from clustertrust._types import Floats, Ints
 from clustertrust.answers.scored import COMPONENTS, Scored
 from clustertrust.records import Record
 
-EDGE = 0.02  # scores are at least this far from 0 and 1 before the logit is taken
+# Scores are at least this far from 0 and 1 before the logit is taken
+EDGE = 0.02
 
 
 @dataclass(frozen=True)

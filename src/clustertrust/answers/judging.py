@@ -18,6 +18,7 @@ from clustertrust._validation import (
 from clustertrust.answers.drawing import check_drawn
 from clustertrust.answers.scored import Scored, scored
 from clustertrust.calibration.checks import check_correct, check_positions
+from clustertrust.matching import count_pairs
 from clustertrust.records import Record
 
 
@@ -116,12 +117,11 @@ class Answers:
         """
         source = scored(cake)
         check_option_names("an answer", kinds, AnswerKinds.__annotations__)
-        given = {name: values for name, values in kinds.items() if values is not None}
-        if len(given) != 1:
-            raise ValueError(
-                f"Give one of right, classes and should_be; {', '.join(given) or 'none'} given."
-            )
-        ((kind, values),) = given.items()
+        named_kinds = {name: values for name, values in kinds.items() if values is not None}
+        if len(named_kinds) != 1:
+            names = ", ".join(named_kinds) or "none"
+            raise ValueError(f"Give one of right, classes and should_be; {names} given.")
+        ((kind, values),) = named_kinds.items()
         points = check_positions(positions, len(source))
         check_same_length("positions", points, kind, values)
         without = points[np.isnan(source.scores[points])]
@@ -189,15 +189,9 @@ def judge_by_others(labels: Ints, classes: Any) -> Floats:
     A point does not count in its own case: it would be right whenever it is alone.
     """
     codes, _ = pd.factorize(pd.Series(np.asarray(classes, dtype=object)))
-    out = np.full(len(codes), np.nan)
-    counted = (codes >= 0) & (labels >= 0)
-    if not counted.any():
-        return out
-    table = np.zeros((labels.max() + 1, codes.max() + 1), dtype=np.int64)
-    np.add.at(table, (labels[counted], codes[counted]), 1)
-    for i in np.flatnonzero(counted):
-        others = table[labels[i]].copy()
-        others[codes[i]] -= 1
-        if others.any():
-            out[i] = others[codes[i]] == others.max()
-    return out
+    shape = labels.max(initial=0) + 1, codes.max(initial=0) + 1
+    others = count_pairs(labels, codes, shape)[labels]
+    own = np.arange(len(codes)), codes
+    others[own] -= 1
+    judged = (codes >= 0) & (labels >= 0) & others.any(axis=1)
+    return np.where(judged, others[own] == others.max(axis=1), np.nan)

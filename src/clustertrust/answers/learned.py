@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import betaincinv, expit, ndtri
 
 from clustertrust._types import Array, Floats, Ints
+from clustertrust._validation import check_inside
 from clustertrust.answers.features import (
     Features,
     Scales,
@@ -23,12 +24,14 @@ from clustertrust.answers.features import (
 from clustertrust.answers.judging import Answers, Judged, check_answers
 from clustertrust.answers.posterior import Posterior, average
 from clustertrust.answers.scored import Scored, scored
-from clustertrust.calibration.checks import check_positions, check_rate
+from clustertrust.calibration.checks import check_positions
 from clustertrust.calibration.evidence import highest_share
 from clustertrust.records import Record, load_record, save_record
 
-AT_ONCE = 2**22  # numbers in a temporary array
-MEMBERS = 400  # of a cluster, whose effects stand for all of its points in `by_cluster`
+# Numbers in a temporary array
+AT_ONCE = 2**22
+# Members of a cluster whose effects stand for all of its points in `by_cluster`
+MEMBERS = 400
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ def learn(cake: Any, answers: Answers, *, level: float = 0.95, X: Any = None) ->
     >>> learned.scores.shape, learned.interval.shape, len(learned.by_cluster)
     ((150,), (150, 2), 3)
     """
-    level = check_rate("level", level)
+    level = check_inside("level", level)
     source = scored(cake, X)
     judged = check_answers(answers).judged()
     return learn_from(source, judged, level=level, cake=cake if hasattr(cake, "judge") else None)
@@ -334,7 +337,7 @@ class LearnedFile(Record):
 
     def _from_stored(self) -> Self:
         """Return it; raise if its parts do not go together."""
-        check_rate("level", self.level)
+        check_inside("level", self.level)
         n, k, answers = len(self.source), len(self.source.names), self.answers
         m = len(answers.positions)
         if self.interval.shape != (n, 2) or len(self.points.labels) != m:

@@ -36,7 +36,8 @@ LENGTH = 0.8
 STRENGTHS = (0.0, 0.7, 2.0, 4.0)
 PRIOR_WEIGHTS = (10.0, 1.0, 1.0, 1.0)
 NEWTON_STEPS = 50
-ENOUGH = 500  # answers that suffice to weigh the models against each other
+# Answers that suffice to weigh the models against each other
+ENOUGH = 500
 
 
 def prior_mean(points: Features) -> Floats:

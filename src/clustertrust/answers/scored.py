@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import (
+    check_flat,
     check_matrix,
     check_same_length,
     check_scores,
@@ -29,11 +30,14 @@ COMPONENTS = {
     "silhouette_mean": False,
     "silhouette_std": False,
     "persistence": True,
+    "second_opinions": True,
     "margin": False,
 }
 
-UNKNOWN = -2  # code of a value that is no cluster
-_ZEROS = re.compile(r"(?<=\d)\.0*$")  # the decimals of a whole number
+# Code of a value that is no cluster
+UNKNOWN = -2
+# The decimals of a whole number
+_ZEROS = re.compile(r"(?<=\d)\.0*$")
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,7 @@ class Scored(Record):
     def codes_of(self, values: Any, name: str) -> Ints:
         """Return the codes of clusters by name, -1 where the value is missing."""
         clusters = np.asarray(values, dtype=object)
-        if clusters.ndim != 1:
-            raise ValueError(f"{name} must be one flat sequence of clusters; {clusters.shape}.")
+        check_flat(name, clusters, "clusters")
         codes = self.find_codes(clusters)
         unknown = np.flatnonzero(codes == UNKNOWN)
         if unknown.size:
@@ -145,7 +148,7 @@ def scored(source: Any, X: Any = None) -> Scored:
     columns = {"label": whole.labels, "rival": whole.rival, "score": whole.scores}
     parts = {name: getattr(whole, name) for name in COMPONENTS}
     columns |= {name: part for name, part in parts.items() if part is not None}
-    return Scored(columns, whole.label_names, whole.row_names(), _points(X, len(whole.scores)))
+    return Scored(columns, whole.label_names, whole.row_names(), _points(X, whole.scores))
 
 
 def _of_table(table: pd.DataFrame, X: Any) -> Scored:
@@ -156,50 +159,35 @@ def _of_table(table: pd.DataFrame, X: Any) -> Scored:
             f"The table has no column {missing[0]!r}; give what to_frame() or the command "
             "`clustertrust score` wrote."
         )
-    named = table["label"]
-    present = named.dropna()
-    if pd.api.types.is_float_dtype(named.dtype) and (present == present.round()).all():
-        named = named.astype("Int64")  # whole numbers beside empty cells
-    assigned = named.notna().to_numpy()
-    if pd.api.types.is_numeric_dtype(named.dtype):
-        assigned = assigned & (named.fillna(-1) >= 0).to_numpy()  # pandas' arrays are read-only
-    names = np.array(
-        sorted(set(named[assigned].tolist()), key=lambda name: (str(type(name)), name))
-    )
+    clusters = table["label"].dropna()
+    if pd.api.types.is_float_dtype(clusters.dtype) and (clusters == clusters.round()).all():
+        # Whole numbers beside empty cells
+        clusters = clusters.astype(np.int64)
+    if pd.api.types.is_numeric_dtype(clusters.dtype):
+        clusters = clusters[clusters >= 0]
+    names = np.array(sorted(set(clusters.tolist()), key=lambda name: (str(type(name)), name)))
     empty = Scored({}, names, table.index)
-    labels = np.full(len(table), -1)
-    labels[assigned] = empty.codes_of(named[assigned].tolist(), "label")
-    columns: dict[str, Array] = {"label": labels, "score": check_scores(table["score"])}
-    if "rival" in table:
-        columns["rival"] = _rivals(table["rival"], names)
+    columns: dict[str, Array] = {"score": check_scores(table["score"])}
+    for name in ("label", "rival"):
+        if name in table:
+            # A rival that no point has as its label is none.
+            columns[name] = np.maximum(empty.find_codes(table[name].tolist()), -1)
     columns |= {
         name: pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
         for name in COMPONENTS
         if name in table
     }
-    return Scored(columns, names, table.index, _points(X, len(table)))
+    return Scored(columns, names, table.index, _points(X, columns["score"]))
 
 
-def _rivals(rivals: pd.Series, names: Array) -> Ints:
-    """Return codes of rivals; one that no point has as its label is none."""
-    by_text = {str(name): code for code, name in enumerate(names.tolist())}
-    if pd.api.types.is_float_dtype(rivals.dtype):
-        rivals = rivals.astype("Int64")
-    return np.array([by_text.get(str(rival), -1) for rival in rivals.tolist()], dtype=np.int64)
-
-
-def _points(X: Any, n: int) -> Floats | None:
+def _points(X: Any, scores: Floats) -> Floats | None:
     """Return points as an array; None for sparse ones, whose places are not used."""
     if X is None or sparse.issparse(X):
         return None
     if is_dask(X):
         raise TypeError("X must be in memory; give X.compute(), or leave it out.")
     values = np.asarray(check_matrix(X), dtype=np.float64)
-    if len(values) != n:
-        raise ValueError(
-            f"X has {len(values)} points and there are {n} scores; both must describe the same "
-            "points."
-        )
+    check_same_length("X", values, "scores", scores)
     return values
 
 

@@ -7,7 +7,7 @@ columns of the data. Answers need `answer`, and `row` or the names of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,12 @@ RESERVED = (
     *("row", "answer", "should_be", "label", "rival", "score", "reason"),
     *("asked", "inclusion", "round"),
 )
-SHOWN = ("label", "rival")  # columns of results that a person sees; a score would sway them
-KINDS = ("auto", "classes", "labels")  # what names in `answer` are
+# Columns of results that a person sees; a score would sway them
+SHOWN = ("label", "rival")
+# Columns that a table of answers may lack
+OPTIONAL = ("asked", "should_be", "round", "label")
+# What names in `answer` are
+KINDS = ("auto", "classes", "labels")
 WORDS = {
     **dict.fromkeys(("right", "yes", "true", "correct"), "right"),
     **dict.fromkeys(("wrong", "no", "false", "incorrect"), "wrong"),
@@ -100,7 +104,7 @@ def answers_table(
     named = rows["word"] == ""
     if not (judged | named | (rows["should_be"] >= 0)).any():
         raise ValueError(
-            f"{_and(list(tables))}: no question is answered. Write right, wrong or skip into the "
+            f"{', '.join(tables)}: no question is answered. Write right, wrong or skip into the "
             "column answer."
         )
     positions = rows["position"].to_numpy(np.int64)
@@ -138,16 +142,16 @@ def _rows(
         )
     text = table.apply(lambda column: column.fillna("").astype(str).str.strip())
     positions = _positions(text, file, len(source), names)
-    answer = text["answer"]
+    text = text.assign(**{name: "" for name in OPTIONAL if name not in text})
+    answer, should_be = text["answer"], text["should_be"]
     word = answer.str.lower().map(WORDS).fillna("")
-    asked = text["asked"].str.lower() if "asked" in text else pd.Series("", index=text.index)
+    asked = text["asked"].str.lower()
     odd = ~asked.isin(["", "random", "learn"])
     if odd.any():
         raise ValueError(
             f"{file}: column 'asked' has {asked[odd].iloc[0]!r}; write random or learn."
         )
-    blank = pd.Series("", index=text.index)
-    filled = (answer != "") | (text.get("should_be", blank) != "")
+    filled = (answer != "") | (should_be != "")
     claimed = drawn & filled & (asked == "")
     chosen = positions[(asked == "learn") & filled & (word != "skip")]
     if drawn and chosen.size:
@@ -156,16 +160,14 @@ def _rows(
             "so it was chosen and not drawn, and a guarantee would not hold. Leave out "
             "{drawn=True}; rows whose column asked says random count without it."
         )
-    rounds = pd.to_numeric(text.get("round", blank), errors="coerce").fillna(round)
+    rounds = pd.to_numeric(text["round"], errors="coerce").fillna(round)
     out = pd.DataFrame(
         {
             "file": file,
             "position": positions,
             "answer": answer,
             "word": word,
-            "should_be": source.codes_of(
-                text.get("should_be", blank).replace("", None).tolist(), f"{file}: should_be"
-            ),
+            "should_be": source.codes_of(should_be.replace("", None), f"{file}: should_be"),
             "drawn": (asked == "random") | claimed,
             "claimed": claimed,
             "round": rounds.clip(lower=1).astype(int),
@@ -174,46 +176,42 @@ def _rows(
     without = positions[np.isnan(source.scores[positions])]
     if without.size:
         raise ValueError(f"{file} is about row {without[0]}, which has no score; remove that line.")
-    if "label" in text:
-        labels = text["label"].to_numpy()
-        codes = source.find_codes(labels)
-        differ = np.flatnonzero((labels != "") & (codes != source.labels[positions]))
-        if differ.size:
-            i = differ[0]
-            ours = source.named(source.labels[positions[i]])
-            raise ValueError(
-                f"{file} says that row {positions[i]} is in cluster {labels[i]}, and it was scored "
-                f"in {ours}: these answers belong to another clustering."
-            )
+    labels = text["label"].to_numpy()
+    ours = source.labels[positions]
+    differ = np.flatnonzero((labels != "") & (source.find_codes(labels) != ours))
+    if differ.size:
+        i = differ[0]
+        raise ValueError(
+            f"{file} says that row {positions[i]} is in cluster {labels[i]}, and it was scored "
+            f"in {source.named(ours[i])}: these answers belong to another clustering."
+        )
     # A row that was not answered and not drawn says nothing.
     return out[out["drawn"] | (out["word"] != "skip") | (out["should_be"] >= 0)]
 
 
 def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -> Ints:
     """Return the positions of the rows that a table names."""
-    by_name = texts = None
+    all_names: pd.Index = pd.Index([])
+    row_names = all_names
     if names is not None and names.name in text:
-        texts = [str(name).strip() for name in names]
-        position_of = {name: i for i, name in enumerate(texts)}
-        unknown = [name for name in text[names.name] if name not in position_of]
-        if unknown:
+        all_names, row_names = pd.Index(names.map(str).str.strip()), pd.Index(text[names.name])
+        unknown = row_names[~row_names.isin(all_names)]
+        if len(unknown):
             raise ValueError(
                 f"{file} is about {unknown[0]!r}, which is not among the rows that were scored."
             )
-        if len(position_of) == n:
-            by_name = np.array([position_of[name] for name in text[names.name]], dtype=np.int64)
-        elif "row" not in text:
+        if "row" not in text and not all_names.is_unique:
             raise ValueError(
                 f"The names in column {names.name!r} occur more than once, so they do not identify "
                 f"rows; {file} needs the column row."
             )
     if "row" not in text:
-        if by_name is None:
+        if all_names.empty:
             raise ValueError(
                 f"{file} has no column 'row', nor one that names the rows; give a table that "
                 "`clustertrust ask` wrote, or say which column has the names."
             )
-        return by_name
+        return np.asarray(all_names.get_indexer(row_names), dtype=np.int64)
     numbers = pd.to_numeric(text["row"], errors="coerce")
     odd = numbers.isna() | (numbers != numbers.round()) | (numbers < 0) | (numbers >= n)
     if odd.any():
@@ -222,14 +220,13 @@ def _positions(text: pd.DataFrame, file: str, n: int, names: pd.Series | None) -
             f"from 0 to {n - 1}."
         )
     positions = numbers.to_numpy(np.int64)
-    if texts is not None:
-        row_names = text[names.name].tolist()  # type: ignore[union-attr]
-        differ = [i for i, position in enumerate(positions) if texts[position] != row_names[i]]
-        if differ:
+    if not all_names.empty:
+        differ = np.flatnonzero(all_names[positions] != row_names)
+        if differ.size:
             i = differ[0]
             raise ValueError(
-                f"{file}: row {positions[i]} is not {row_names[i]!r} in the scores; these answers "
-                "belong to other rows."
+                f"{file}: row {positions[i]} is not {row_names[i]!r} in the scores; these "
+                "answers belong to other rows."
             )
     return positions
 
@@ -298,7 +295,3 @@ def _check_contradictions(rows: pd.DataFrame, right: Any, codes: Ints, labels: I
 
 def _shown(row: pd.Series) -> str:
     return repr(row["answer"]) if row["answer"] else "an entry in should_be"
-
-
-def _and(names: Sequence[str]) -> str:
-    return ", ".join(names)

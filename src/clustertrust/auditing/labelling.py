@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import InputError, Message, ParameterError
@@ -20,13 +19,13 @@ from clustertrust._validation import (
     read_label_vector,
     warn_user,
 )
-from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
+from clustertrust.auditing.propagating import nearest_labelled, propagate
 from clustertrust.auditing.record import Audit
-from clustertrust.auditing.verdicts import NEIGHBOURS, Cut, Sample, halves, judge_run
-from clustertrust.auditing.votes import Ballot, count, match_to_given, smoothed, standard_errors
+from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, halves, judge_run
+from clustertrust.auditing.votes import count, match_to_given, smoothed, standard_errors
 from clustertrust.cells import meet
-from clustertrust.distances.metrics import EUCLIDEAN
-from clustertrust.ensemble.fitting import Method, Run, prepare
+from clustertrust.consensus import runner_up
+from clustertrust.ensemble.fitting import Run, prepare
 from clustertrust.ensemble.labels import in_order_of
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.record import Ensemble
@@ -34,22 +33,24 @@ from clustertrust.ensemble.runs import Runs
 from clustertrust.geometry.component import NORMALIZATIONS
 from clustertrust.geometry.measuring import measure
 from clustertrust.notes import note_on_noise
-from clustertrust.persistence import refine
 from clustertrust.results import frame_of
+from clustertrust.scoring.components import fit_components, fused_parts
 from clustertrust.scoring.settings import Scoring
 
 N_RUNS = 40
-EVERY = 4  # one run in so many is the clusterer's, the others propagate labels
+# One run in so many is the clusterer's, the others propagate labels
+EVERY = 4
 # Neighbours whose labels a run takes, in turn, and the share of points that have labels in it.
 PROPAGATED = (3, 5, 9, 15)
 SHARE = 0.5
-CLUSTERED = 0.8  # share of the points that a run of the clusterer is fitted on
+# Share of the points that a run of the clusterer is fitted on
+CLUSTERED = 0.8
 # Neighbours known of each point: enough that hardly ever fewer than needed are drawn.
 DEPTH = 4 * max(PROPAGATED)
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Labelling:
     """The given labelling: codes (n,), -1 for none, the name behind each code, and noise."""
 
     labels: Ints
@@ -128,22 +129,14 @@ def audit(
     >>> from clustertrust import audit
     >>> X, y = load_iris(return_X_y=True)
     >>> species = ["setosa", "versicolor", "virginica"]
-    >>> given = [species[label] for label in y]
-    >>> given[3] = "virginica"  # a slip
-    >>> found = audit(X, given, random_state=0)
-    >>> found.explain(3).label, species[found.suggested[3]], bool(found.scores[3] < 0.1)
+    >>> names = [species[label] for label in y]
+    >>> names[3] = "virginica"  # a slip
+    >>> audited = audit(X, names, random_state=0)
+    >>> audited.explain(3).label, species[audited.suggested[3]], bool(audited.scores[3] < 0.1)
     ('virginica', 'setosa', True)
     """
-    scoring = Scoring.from_params(
-        {
-            "fusion": fusion,
-            "geometry": geometry,
-            "metric": metric,
-            "normalization": normalization,
-            "n_jobs": n_jobs,
-            "device": device,
-        }
-    )
+    # All parameters by name.
+    scoring = Scoring.from_params(locals())
     n_runs = check_count("n_runs", n_runs, at_least=EVERY, at_most=MOST)
     if is_dask(X):
         raise TypeError(
@@ -151,23 +144,20 @@ def audit(
         )
     scoring = scoring.on(resolve_device(device, X))
     X = to_host(X)
-    given = _read(X, labels)
-    points = scoring.check_points(X, len(given.labels))
-    methods = _methods(clusterer, given.k, scoring)
+    labelling = _read(X, labels)
+    points = scoring.check_points(X, len(labelling.labels))
+    recipe = _recipe(clusterer, labelling.k, scoring, verbose)
     _, seeds = draw_seeds(random_state, n_runs)
-    kinds = np.arange(n_runs) % EVERY == 0 if methods else np.zeros(n_runs, dtype=bool)
-    clustered = _cluster(
-        points, given, methods, [seeds[r] for r in np.flatnonzero(kinds)], scoring, verbose
-    )
-    propagated, outcomes, partners = _propagate(
-        points, given, [seeds[r] for r in np.flatnonzero(~kinds)], scoring
-    )
-    order = np.argsort(np.concatenate([np.flatnonzero(kinds), np.flatnonzero(~kinds)]))
-    made = [*clustered, *propagated]
-    runs = [made[r] for r in order]
-    fields = _score(points, given, runs, scoring)
+    by_kind: dict[bool, list[int]] = {True: [], False: []}
+    clusters = [recipe is not None and r % EVERY == 0 for r in range(n_runs)]
+    for is_clustered, seed in zip(clusters, seeds, strict=True):
+        by_kind[is_clustered].append(seed)
+    clustered = [] if recipe is None else _cluster(points, labelling, recipe, by_kind[True])
+    propagated, outcomes, partners = _propagate(points, labelling, by_kind[False], scoring)
+    made = {True: iter(clustered), False: iter(propagated)}
+    runs = [next(made[is_clustered]) for is_clustered in clusters]
     return Audit(
-        **fields,
+        **_score(points, labelling, runs, scoring),
         reference_run=0,
         n_runs=n_runs,
         agreement="given",
@@ -177,58 +167,39 @@ def audit(
     )
 
 
-def _read(X: Any, labels: Any) -> _Given:
+def _read(X: Any, labels: Any) -> _Labelling:
     """Check a labelling."""
-    if isinstance(labels, Ensemble):
-        return _read_run(labels)
-    if isinstance(labels, pd.DataFrame) or getattr(labels, "ndim", 1) == 2:
-        if labels.shape[1] != 1:
-            raise ValueError(
-                f"labels has {labels.shape[1]} columns; an audit takes one labelling. Score "
-                "several with clustertrust.confidence(X, labels)."
-            )
-        labels = labels.iloc[:, 0] if isinstance(labels, pd.DataFrame) else np.asarray(labels)[:, 0]
-    if isinstance(labels, pd.Series):
-        labels = in_order_of(X, labels)
-    given = _checked(*read_label_vector("labels", labels))
-    if given.noise:
-        count = f"{sum(given.noise.values())} of {len(given.labels)} points have no score: "
-        warn_user(note_on_noise(given.noise)[0].after(count))
-    return given
-
-
-def _read_run(ensemble: Ensemble) -> _Given:
-    """Check a labelling in an ensemble of one run."""
+    is_read = isinstance(labels, Ensemble)
+    ensemble = labels if is_read else Ensemble.from_labels(in_order_of(X, labels))
     if ensemble.n_runs != 1 or is_dask(ensemble.labels):
         raise ValueError(
             f"labels has {ensemble.n_runs} run(s); an audit takes one labelling in memory. Score "
             "several with clustertrust.confidence(X, labels)."
         )
-    run, names = ensemble.labels[:, 0], ensemble.label_names[0]
+    codes, names, noise = ensemble.labels[:, 0], ensemble.label_names[0], ensemble.noise
+    codes = codes.astype(np.int64)
     if names is None:
-        codes, names, _ = read_label_vector("labels", run)
-    else:
-        codes = run.astype(np.int64)
-    return _checked(codes, names, ensemble.noise)
-
-
-def _checked(codes: Ints, names: Array, noise: Mapping[str, int]) -> _Given:
-    """Return a labelling; raise if it has fewer than two clusters."""
+        codes, names, _ = read_label_vector("labels", codes)
     if len(names) < 2:
         problem = f"labels has {len(names)} cluster(s); an audit compares at least 2. "
         why = note_on_noise(noise) or (Message("Missing values do not count as a cluster."),)
         raise InputError(why[0].after(problem))
-    return _Given(codes, names, noise)
+    if noise and not is_read:
+        count = f"{sum(noise.values())} of {len(codes)} points have no score: "
+        warn_user(note_on_noise(noise)[0].after(count))
+    return _Labelling(codes, names, noise)
 
 
-def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
-    """Return clusterers by name, with k clusters if they take a number.
+def _recipe(clusterer: Any, k: int, scoring: Scoring, verbose: bool) -> Recipe | None:
+    """Return how clusterers make runs, with k clusters if they take a number.
 
-    There are none where the distances do not come from coordinates.
+    None: no clusterer was named, and the distances are not Euclidean ones between points.
     """
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     if clusterer is None:
-        return (prepare("kmeans", k, EUCLIDEAN),) if _has_plain_points(scoring) else ()
+        if not _has_plain_points(scoring):
+            return None
+        clusterer = "kmeans"
     if geometry.is_precomputed and not metric.is_precomputed:
         raise ParameterError(
             "clusterer",
@@ -237,8 +208,21 @@ def _methods(clusterer: Any, k: int, scoring: Scoring) -> tuple[Method, ...]:
             "leave {clusterer} out: all runs then propagate the labels",
         )
     several = list(clusterer) if isinstance(clusterer, list | tuple) else [clusterer]
-    Recipe.from_params({"clusterer": several, "metric": metric})
-    return tuple(prepare(one, k if _takes_number(one) else None, metric) for one in several)
+    recipe = Recipe.from_params(
+        {
+            "clusterer": several,
+            "metric": metric,
+            "resample": CLUSTERED,
+            "n_runs": Runs(left_out="predict"),
+            "n_jobs": scoring.compute.n_jobs,
+            "verbose": verbose,
+        }
+    )
+    methods = (
+        method if method.k[0] is None else prepare(one, k, metric)
+        for one, method in zip(several, recipe.methods, strict=True)
+    )
+    return replace(recipe, methods=tuple(methods))
 
 
 def _has_plain_points(scoring: Scoring) -> bool:
@@ -246,66 +230,47 @@ def _has_plain_points(scoring: Scoring) -> bool:
     return not scoring.geometry.is_precomputed and scoring.geometry.used_metric.is_euclidean
 
 
-def _takes_number(clusterer: Any) -> bool:
-    key, _ = prepare(clusterer, None, EUCLIDEAN).k
-    return key is not None
-
-
-def _cluster(
-    X: Any,
-    given: _Given,
-    methods: tuple[Method, ...],
-    seeds: list[int],
-    scoring: Scoring,
-    verbose: bool,
-) -> list[Run]:
+def _cluster(X: Any, labelling: _Labelling, recipe: Recipe, seeds: list[int]) -> list[Run]:
     """Return runs of the clusterers on resamples of the labelled points, in the given names.
 
     Points without a label take no part in a run, which only places them.
     """
-    if not methods:
-        return []
-    params = {
-        "resample": CLUSTERED,
-        "n_runs": Runs(left_out="predict"),
-        "n_jobs": scoring.compute.n_jobs,
-        "verbose": verbose,
-    }
-    metric = scoring.geometry.used_metric
-    recipe = replace(Recipe.from_params(params), methods=methods, metric=metric)
-    labelled = given.labelled
-    rest = np.flatnonzero(given.labels < 0)
+    labelled = labelling.labelled
+    rest = np.flatnonzero(labelling.labels < 0)
     recipe.check_size(labelled.size)
-    if recipe.is_precomputed:  # columns are points too: those without a label go
+    # Columns are points too: those without a label go
+    if recipe.is_precomputed:
         X = X[:, labelled]
     fitted = run_all(X[labelled], recipe, list(enumerate(seeds)))
     recipe.warn_of(fitted)
     runs = []
     for run in fitted:
-        labels = np.full(len(given.labels), -1, dtype=np.int64)
+        labels = np.full(len(labelling.labels), -1, dtype=np.int64)
         labels[labelled] = run.labels
         if rest.size and run.placer is not None:
             labels[rest] = run.placer(X[rest])
-        matched = match_to_given(labels, given.labels, given.k)
+        matched = match_to_given(labels, labelling.labels, labelling.k)
         runs.append(replace(run, labels=matched, placer=None, centers=None))
     return runs
 
 
 def _propagate(
-    X: Any, given: _Given, seeds: list[int], scoring: Scoring
+    X: Any, labelling: _Labelling, seeds: list[int], scoring: Scoring
 ) -> tuple[list[Run], Ints, Ints]:
     """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
-    hood = nearest_labelled(X, given.labelled, DEPTH, scoring.geometry, scoring.compute)
+    hood = nearest_labelled(X, labelling.labelled, DEPTH, scoring.geometry, scoring.compute)
     flat = _has_plain_points(scoring)
     runs, judged = [], []
     for r, seed in enumerate(seeds):
         began = time.perf_counter()
-        drawn = np.random.default_rng(seed).random(len(given.labels)) < SHARE
+        drawn = np.random.default_rng(seed).random(len(labelling.labels)) < SHARE
         k = PROPAGATED[r % len(PROPAGATED)]
-        labels = propagate(hood.drawn(drawn, k).of, given.labels, given.k)
-        judged.append(
-            _judge(hood.drawn(drawn, NEIGHBOURS), labels, given, halves(X, seed) if flat else None)
-        )
+        labels = propagate(hood.drawn(drawn, k).of, labelling.labels, labelling.k)
+        near = hood.drawn(drawn, NEIGHBOURS)
+        # A point's width is the distance to its last neighbour.
+        width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
+        sample = Sample(near.of, width, labels, halves(X, seed) if flat else None)
+        judged.append(judge_run(sample, labelling.labels, labelling.k))
         runs.append(
             Run(
                 labels=labels,
@@ -321,33 +286,28 @@ def _propagate(
     return runs, outcomes, partners
 
 
-def _judge(near: Neighbourhood, labels: Ints, given: _Given, cut: Cut | None) -> tuple[Ints, Ints]:
-    """Return the verdicts of one run; a point's width is the distance to its last neighbour."""
-    width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
-    return judge_run(Sample(near.of, width, labels, cut), given.labels, given.k)
-
-
-def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
+def _score(X: Any, labelling: _Labelling, runs: list[Run], scoring: Scoring) -> dict[str, Any]:
     """Return the fields of `Confidence` that come from the runs and from the given clusters."""
-    labels, k = given.labels, given.k
+    labels, k = labelling.labels, labelling.k
     ballot = count(np.column_stack([run.labels for run in runs]), labels, k)
-    alone = Ensemble(labels[:, None].astype(np.int32), (given.names,))
+    alone = Ensemble(labels[:, None].astype(np.int32), (labelling.names,))
     geometry, built = measure(X, alone, meet(alone.labels), scoring.geometry, scoring.compute)
     by_run, others = built.silhouettes(built.cells.rows[built.cells.cell_of])
     s, nearest = by_run[:, 0], others[:, 0]
     std = np.where(np.isnan(s), np.nan, 0.0)
     g = NORMALIZATIONS[scoring.normalization](s, std)
-    more = (refine(X, labels).persistence(X, labels),) if scoring.uses_persistence else ()
+    parts = fit_components(X, labels, scoring).of(X, labels)
 
     def fuse(c: Floats) -> Floats:
-        return scoring.fusion(c, g, *more)
+        return scoring.fusion(c, g, *fused_parts(parts))
 
     unlabelled = labels < 0
     stability = np.where(unlabelled, np.nan, ballot.stability)
     shares = np.where(unlabelled, np.nan, smoothed(ballot.agree, ballot.runs))
     scores = np.where(ballot.runs > 0, fuse(shares), np.nan)
     _warn_of_missing(unlabelled, scores)
-    return ({"persistence": more[0]} if more else {}) | {
+    rival = runner_up(ballot.votes, labels)
+    return parts | {
         "scores": scores,
         "stability": stability,
         "geometry": g,
@@ -355,32 +315,25 @@ def _score(X: Any, given: _Given, runs: list[Run], scoring: Scoring) -> dict[str
         "silhouette_std": std,
         "standard_errors": np.where(unlabelled, np.nan, standard_errors(ballot, fuse)),
         "labels": labels,
-        "label_names": given.names,
+        "label_names": labelling.names,
         "consensus_strength": stability,
         "votes": ballot.votes,
-        "rival": _rivals(ballot, labels, nearest),
+        # The nearest other cluster, where no other has a vote.
+        "rival": np.where(rival >= 0, rival, nearest),
         "geometry_method": geometry.name,
-        "ensemble": _ensemble(given, runs),
+        "ensemble": _ensemble(labelling, runs),
     }
 
 
-def _rivals(ballot: Ballot, labels: Ints, nearest: Ints) -> Ints:
-    """Return the other label with the most votes, else the nearest other cluster."""
-    others = np.nan_to_num(ballot.votes)
-    labelled = np.flatnonzero(labels >= 0)
-    others[labelled, labels[labelled]] = 0.0
-    return np.where(others.max(axis=1) > 0, others.argmax(axis=1), nearest)
-
-
-def _ensemble(given: _Given, runs: list[Run]) -> Ensemble:
+def _ensemble(labelling: _Labelling, runs: list[Run]) -> Ensemble:
     """Return the given labelling and the runs side by side, in the given names."""
-    as_given = Run(given.labels, None, None, "given", None, {})
-    stacked = np.column_stack([given.labels, *(run.labels for run in runs)]).astype(np.int32)
+    as_given = Run(labelling.labels, None, None, "given", None, {})
+    stacked = np.column_stack([labelling.labels, *(run.labels for run in runs)]).astype(np.int32)
     names: list[Array | None] = []
     for highest in stacked.max(axis=0):
-        extra = [f"another {number}" for number in range(1, highest - given.k + 2)]
-        names.append(np.array([*given.names.tolist(), *extra]) if extra else given.names)
-    return Ensemble(stacked, tuple(names), None, (as_given, *runs), given.noise)
+        extra = [f"another {number}" for number in range(1, highest - labelling.k + 2)]
+        names.append(np.array([*labelling.names.tolist(), *extra]) if extra else labelling.names)
+    return Ensemble(stacked, tuple(names), None, (as_given, *runs), labelling.noise)
 
 
 def _warn_of_missing(unlabelled: Bools, scores: Floats) -> None:

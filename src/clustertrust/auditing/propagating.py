@@ -13,6 +13,7 @@ from clustertrust._types import Bools, Floats, Ints
 from clustertrust.distances.links import nearest_linked
 from clustertrust.distances.neighbors import Neighbors, drop_self, smallest
 from clustertrust.geometry.base import Compute, Geometry
+from clustertrust.matching import tally
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,6 @@ class Neighbourhood:
         away = np.full((len(self.of), k), np.inf)
         near[to], away[to] = self.of[point, rank], self.distances[point, rank]
         return Neighbourhood(near, away)
-
-    def first(self, k: int) -> Neighbourhood:
-        """Return only the k nearest."""
-        return Neighbourhood(self.of[:, :k], self.distances[:, :k])
 
 
 def nearest_labelled(
@@ -69,16 +66,16 @@ def propagate(near: Ints, labels: Ints, k: int) -> Ints:
 
     `near` (n, K) are positions into `labels`, -1 for none; the result is -1 where there are none.
     """
-    n = len(near)
-    there = near >= 0
-    of = np.where(there, labels[near], -1)
-    row = np.nonzero(there)[0]
-    counts = np.bincount(row * k + of[there], minlength=n * k).reshape(n, k)
-    leads = there & (
-        np.take_along_axis(counts, np.maximum(of, 0), axis=1) == counts.max(axis=1)[:, None]
-    )
-    first = of[np.arange(n), leads.argmax(axis=1)]
-    return np.where(there.any(axis=1), first, -1)
+    of = labels_of(near, labels)
+    counts = tally(of, k)
+    votes = np.take_along_axis(counts, np.maximum(of, 0), axis=1)
+    leads = (of >= 0) & (votes == counts.max(axis=1)[:, None])
+    return np.asarray(of[np.arange(len(of)), leads.argmax(axis=1)])
+
+
+def labels_of(near: Ints, labels: Ints) -> Ints:
+    """Return the labels (n, K) of neighbours at these positions; -1 where there is none."""
+    return np.where(near >= 0, labels[near], -1)
 
 
 def _by_blocks(X: Any, labelled: Ints, k: int, geometry: Geometry) -> tuple[Floats, Ints]:

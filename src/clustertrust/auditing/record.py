@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -15,7 +15,7 @@ from clustertrust.records import load_record, save_record
 from clustertrust.results import Confidence
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Audit(Confidence):
     """How far each label of one given labelling can be trusted.
 
@@ -33,12 +33,8 @@ class Audit(Confidence):
     partners : (V, k) the cluster that each was merged with, -1: none
     """
 
-    outcomes: Annotated[Ints, "i V k"] = field(
-        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
-    )
-    partners: Annotated[Ints, "i V k"] = field(
-        default_factory=lambda: np.zeros((0, 0), dtype=np.int64)
-    )
+    outcomes: Annotated[Ints, "i V k"]
+    partners: Annotated[Ints, "i V k"]
 
     def __repr__(self) -> str:
         """Return one line: all arrays would fill a screen."""
@@ -68,15 +64,10 @@ class Audit(Confidence):
         """Return one row per given cluster: points, mean score, other labels suggested, verdict."""
         rows = pd.DataFrame([vars(verdict) for verdict in self.verdicts]).set_index("cluster")
         rows = rows.rename_axis("label").rename(columns={"other": "with"})
-        labels = np.arange(len(rows))
-        held = [self.labels == label for label in labels]
-        suggested = self.suggested
-        rows.insert(1, "mean score", [float(np.nanmean(self.scores[of])) for of in held])
-        rows.insert(
-            2,
-            "other label suggested",
-            [int((suggested[of] != a).sum()) for a, of in enumerate(held)],
-        )
+        points = pd.DataFrame({"score": self.scores, "other": self.suggested != self.labels})
+        by_label = points[self.labels >= 0].groupby(self.labels[self.labels >= 0])
+        rows.insert(1, "mean score", by_label["score"].mean().to_numpy())
+        rows.insert(2, "other label suggested", by_label["other"].sum().to_numpy())
         return rows
 
     def summary(self, threshold: float | None = None, points: int = 5) -> str:

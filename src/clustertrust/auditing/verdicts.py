@@ -15,18 +15,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import norm
+from scipy.stats import binomtest
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 from clustertrust._parallel import collected_warnings, one_thread
 from clustertrust._types import Bools, Floats, Ints
+from clustertrust.auditing.propagating import labels_of
+from clustertrust.matching import tally
 
-Cut = Callable[[Ints], list[Ints]]  # positions of points → ways to part them, labels 0 and 1
+# Positions of points → ways to part them, labels 0 and 1
+Cut = Callable[[Ints], list[Ints]]
 
 VERDICTS = ("kept together", "split", "merged", "dissolved")
 KEPT, SPLIT, MERGED, DISSOLVED = range(len(VERDICTS))
-NEIGHBOURS = 7  # whose distance stands for the density, as in the self-tuning kernel
+# The distance of this neighbour stands for the density, as in the self-tuning kernel
+NEIGHBOURS = 7
 # A valley: a point of the border is sparser than one inside of the sparser set with at least this
 # probability. Cuts through one cloud give 0.5 or less, they run through the middle, and up to 0.6
 # where few points are cut off.
@@ -34,9 +38,12 @@ VALLEY = 0.65
 # A thin border has at most this share of the points that a cut through either set has; cuts through
 # one cloud have 1.2 times as many and more, since pieces are smaller than what they were cut from.
 THIN = 0.6
-SMALLEST_PART = 0.1  # of a cluster, for less is no half of it
-ROOM = 5  # points for each dimension, from which on their spread is known in all directions
-LEVEL = 0.95  # of the intervals
+# Share of a cluster; less is no half of it
+SMALLEST_PART = 0.1
+# Points for each dimension, from which on their spread is known in all directions
+ROOM = 5
+# Level of the intervals
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -149,11 +156,7 @@ def _beside(sample: Sample, sees: Bools, a: int) -> list[int]:
 
 def labels_near(near: Ints, labels: Ints, k: int) -> Bools:
     """Return (n, k) whether a neighbour of each point has each label."""
-    sees = np.zeros((len(near), k + 1), dtype=bool)
-    of = np.where(near >= 0, labels[near], -1)
-    # The last column takes what has no label.
-    sees[np.arange(len(near))[:, None], of] = True
-    return np.asarray(sees[:, :k])
+    return np.asarray(tally(labels_of(near, labels), k) > 0)
 
 
 def _borders(sample: Sample, sees: Bools, a: int, b: int) -> Bools:
@@ -233,21 +236,13 @@ def halves(X: Any, seed: int) -> Cut:
     def cut(members: Ints) -> list[Ints]:
         points = X[members]
         ways = [points]
-        with one_thread(), collected_warnings:  # of copies, which fall into no two parts
+        # Copies of one point fall into no two parts, and k-means warns
+        with one_thread(), collected_warnings:
             if not sparse.issparse(points) and len(points) > ROOM * points.shape[1]:
                 ways.append(PCA(whiten=True, svd_solver="full").fit_transform(points))
             return [KMeans(2, n_init=1, random_state=seed).fit_predict(way) for way in ways]
 
     return cut
-
-
-def wilson_interval(count: int, runs: int, level: float = LEVEL) -> tuple[float, float]:
-    """Return Wilson's interval for a share `count / runs`."""
-    z = float(norm.ppf((1 + level) / 2))
-    share, middle = count / runs, 1 + z * z / runs
-    half = z * np.sqrt(share * (1 - share) / runs + z * z / (4 * runs * runs))
-    centre = share + z * z / (2 * runs)
-    return max(0.0, float((centre - half) / middle)), min(1.0, float((centre + half) / middle))
 
 
 def verdicts_of(
@@ -263,12 +258,12 @@ def verdicts_of(
     R, k = outcomes.shape
     for a, name in enumerate(names):
         counts = np.zeros((len(VERDICTS), k + 1), dtype=np.int64)
-        np.add.at(counts, (outcomes[:, a], partners[:, a]), 1)  # the last column: with none
+        # The last column: with none
+        np.add.at(counts, (outcomes[:, a], partners[:, a]), 1)
         verdict, other = np.unravel_index(counts.argmax(), counts.shape)
         count = int(counts.max())
         partner = names[other] if other < k else None
-        limits = wilson_interval(count, R)
-        verdicts.append(
-            Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, count / R, *limits)
-        )
+        limits = binomtest(count, R).proportion_ci(LEVEL, method="wilson")
+        shares = (count / R, *map(float, limits))
+        verdicts.append(Verdict(name, int(sizes[a]), VERDICTS[verdict], partner, *shares))
     return tuple(verdicts)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Floats, Ints
-from clustertrust.matching import best_match
+from clustertrust.matching import best_match, count_pairs, tally
 
 
 def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
@@ -22,10 +22,7 @@ def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
     codes = np.full(len(labels), -1)
     # by first appearance, so that the names in a run settle no tie
     codes[assigned], clusters = pd.factorize(labels[assigned])
-    both = assigned & (given >= 0)
-    table = np.zeros((len(clusters), k), dtype=np.int64)
-    np.add.at(table, (codes[both], given[both]), 1)
-    partner = best_match(table)
+    partner = best_match(count_pairs(codes, given, (len(clusters), k)))
     alone = partner < 0
     partner[alone] = k + np.arange(alone.sum())
     return np.asarray(np.append(partner, -1)[codes])
@@ -55,13 +52,9 @@ class Ballot:
 
 def count(runs: Ints, given: Ints, k: int) -> Ballot:
     """Let each run (n, R), in the names of the given clusters, vote for a label."""
-    n = len(runs)
     assigned = (runs >= 0).sum(axis=1)
-    counts = np.zeros((n, k))
-    for column in runs.T:
-        voting = np.flatnonzero((column >= 0) & (column < k))
-        counts[voting, column[voting]] += 1
-    agree = np.where(given >= 0, counts[np.arange(n), given], 0).astype(np.int64)
+    counts = tally(runs, k)
+    agree = np.where(given >= 0, counts[np.arange(len(runs)), given], 0).astype(np.int64)
     with np.errstate(invalid="ignore"):
         return Ballot(counts / assigned[:, None], agree, assigned)
 

@@ -6,27 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from clustertrust._types import Floats
+from clustertrust._types import Floats, Ints
 from clustertrust.baselines.memberships import one_minus_entropy
 from clustertrust.building import build_ensemble
 from clustertrust.cells import meet
-from clustertrust.consensus import Votes, count_votes, medoid
+from clustertrust.consensus import Votes, count_votes, most_central
 from clustertrust.ensemble import as_ensemble
-from clustertrust.matching import align_labels, match_runs
+from clustertrust.matching import align_labels, match_runs, tally
 from clustertrust.stability import pairwise_stability
 
 
-def _consensus(labels: Any) -> Votes:
-    """Return the votes on each point in the names of the medoid run.
+def _consensus(labels: Any) -> tuple[Votes, Ints]:
+    """Return the votes on each cell in the names of the medoid run, and the cell of each point.
 
     Runs that do not assign a point have no vote on it.
     """
     cells = meet(labels)
     matchings, runs = match_runs(cells), cells.assigned_runs()
-    by_cell = count_votes(cells, matchings, medoid(cells, matchings, runs), cells.rows, runs)
-    return Votes(
-        by_cell.labels[cells.cell_of], by_cell.votes[cells.cell_of], by_cell.strength[cells.cell_of]
-    )
+    reference = most_central(matchings)
+    return count_votes(cells, matchings, reference, cells.rows, runs), cells.cell_of
 
 
 def consensus_agreement(labels: Any) -> Floats:
@@ -48,7 +46,8 @@ def consensus_agreement(labels: Any) -> Floats:
     >>> consensus_agreement([[0, 0, 1, 1], [5, 5, 7, 7], [0, 0, 0, 1]]).round(3).tolist()
     [1.0, 1.0, 0.667, 1.0]
     """
-    return _consensus(as_ensemble(labels, at_least=2).labels).strength
+    by_cell, cell_of = _consensus(as_ensemble(labels, at_least=2).labels)
+    return by_cell.strength[cell_of]
 
 
 def entropy_agreement(labels: Any) -> Floats:
@@ -76,14 +75,14 @@ def entropy_agreement(labels: Any) -> Floats:
     [1.0, 1.0, 0.082, 1.0]
     """
     runs = as_ensemble(labels, at_least=2).labels
-    names, codes = np.unique(_consensus(runs).labels, return_inverse=True)
-    consensus = codes - int(names[0] < 0)  # 0, 1, …, k - 1, and -1 where there is none
+    by_cell, cell_of = _consensus(runs)
+    names, codes = np.unique(by_cell.labels[cell_of], return_inverse=True)
+    # 0, 1, …, k - 1, and -1 where there is none
+    consensus = codes - int(names[0] < 0)
     k = int(consensus.max(initial=0)) + 1
-    # The last column, that of label -1, is for votes for no consensus label.
-    counts = np.zeros((len(runs), k + 1))
-    for run in runs.T:
-        voting = np.flatnonzero(run >= 0)
-        counts[voting, align_labels(consensus, run)[voting]] += 1
+    aligned = np.column_stack([align_labels(consensus, run) for run in runs.T])
+    # The last column is for votes for no consensus label.
+    counts = tally(np.where((runs >= 0) & (aligned < 0), k, aligned), k + 1)
     total = counts.sum(axis=1, keepdims=True)
     p = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
     # Sorted, so that equal votes give equal bits

@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.neighbors import LocalOutlierFactor
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_count, check_matrix
+from clustertrust._validation import check_count, check_matrix, check_same_length
 from clustertrust.cells import meet
 from clustertrust.ensemble.record import as_ensemble
 
-_SMALL_CLUSTER = 3  # clusters of fewer points have no local outlier factor,
-_OF_SMALL_CLUSTERS = 0.5  # and their points this confidence
+# Clusters of fewer points have no local outlier factor, and their points this confidence.
+_SMALL_CLUSTER = 3
+_OF_SMALL_CLUSTERS = 0.5
 
 
 def outlier_confidence(X: Any, *, n_neighbors: int = 20) -> Floats:
@@ -67,13 +68,10 @@ def local_outlier_confidence(X: Any, labels: Any, *, n_neighbors: int = 20) -> F
     X = check_matrix(X)
     n_neighbors = check_count("n_neighbors", n_neighbors, at_least=1)
     ensemble = as_ensemble(labels)
-    if X.shape[0] != len(ensemble.labels):
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {len(ensemble.labels)}; give the same "
-            "points."
-        )
+    check_same_length("X", X, "labels", ensemble.labels)
     cells = meet(ensemble.labels)
-    by_cluster: dict[bytes, Floats] = {}  # the same cluster often comes back in other runs
+    # The same cluster often comes back in other runs
+    by_cluster: dict[bytes, Floats] = {}
     values = np.full(ensemble.labels.shape, np.nan)
     for r in range(cells.n_runs):
         for cluster in range(cells.n_clusters[r]):

@@ -20,7 +20,7 @@ from clustertrust._validation import (
     check_choice,
     check_count,
     check_floats,
-    check_number,
+    check_inside,
     warn_user,
 )
 from clustertrust.baselines.checks import check_clusters, check_seed, dense_matrix
@@ -141,14 +141,9 @@ def fuzzy_memberships(
     X = dense_matrix(X)
     k = check_clusters(n_clusters, len(X))
     max_iter = check_count("max_iter", max_iter, at_least=1)
-    fuzziness, tol = check_number("fuzziness", fuzziness), check_number("tol", tol)
-    if not 1 < fuzziness <= _FUZZIEST:
-        raise ValueError(
-            f"fuzziness={fuzziness!r} must be above 1 and at most {_FUZZIEST}; 2 is usual, and "
-            "nearer 1 is less fuzzy."
-        )
-    if not tol > 0:
-        raise ValueError(f"tol={tol!r} must be positive.")
+    usual = "2 is usual, and nearer 1 is less fuzzy"
+    fuzziness = check_inside("fuzziness", fuzziness, 1.0, _FUZZIEST, ends="(]", remedy=usual)
+    tol = check_inside("tol", tol, high=np.inf, ends="(]")
     u = np.random.default_rng(check_seed(random_state)).random((len(X), k))
     u /= u.sum(axis=1, keepdims=True)
     for _ in range(max_iter):

@@ -19,8 +19,10 @@ from clustertrust.calibration.checks import check_correct, check_weights
 
 ProbabilityOf = Callable[[Floats], Floats]
 
-ENOUGH = 200  # from this many labels on, "auto" is isotonic
-_LARGEST = 1e150  # score, of which the square is still a number
+# From this many labels on, "auto" is isotonic
+ENOUGH = 200
+# Largest score whose square is still a number
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ def logistic(s: Floats, right: Floats, weights: Floats) -> ProbabilityOf:
     weights = weights * (len(s) / weights.sum())
     n_right, n_wrong = (weights * right).sum(), (weights * (1 - right)).sum()
     target = np.where(right > 0, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
-    middle, scale = s.mean(), s.std() or 1.0  # the same problem, better conditioned
+    # The same problem, better conditioned
+    middle, scale = s.mean(), s.std() or 1.0
     x = (s - middle) / scale
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
@@ -163,14 +166,11 @@ class Calibrator(BaseEstimator):
             raise ValueError(
                 "No point has both a score and a known value in correct; give at least one label."
             )
-        if not np.isfinite(values[used]).all():
-            raise ValueError(
-                "scores of labelled points must be finite; give CAKE scores, or ranks."
-            )
         values, right = values[used], right[used]
         if np.abs(values).max() > _LARGEST:
             raise ValueError(
-                f"scores go up to {np.abs(values).max():.3g}; give CAKE scores, or ranks."
+                f"scores of labelled points go up to {np.abs(values).max():.3g}; give finite "
+                "numbers, such as CAKE scores or ranks."
             )
         self.n_labels_ = int(used.sum())
         chosen = "isotonic" if self.n_labels_ >= ENOUGH else "logistic"

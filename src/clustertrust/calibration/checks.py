@@ -9,19 +9,16 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_floats
+from clustertrust._validation import check_flat, check_floats
 
 
 def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     """Return 1.0 for right, 0.0 for wrong, NaN for not known (None, NaN, NA), one per point."""
     values = np.asarray(correct)
     if values.dtype.kind not in "biuf":
-        values = np.asarray(correct, dtype=object)  # NumPy would turn True beside text into text
-    if values.ndim != 1:
-        raise ValueError(
-            f"{name} must be one flat sequence of truth values, one per point; its shape is "
-            f"{values.shape}."
-        )
+        # NumPy would turn True beside text into text
+        values = np.asarray(correct, dtype=object)
+    check_flat(name, values, "truth values")
     missing = np.asarray(pd.isna(values), dtype=bool)
     if values.dtype == object:
         valid = np.array(
@@ -40,13 +37,6 @@ def check_correct(correct: Any, *, name: str = "correct") -> Floats:
     out = np.full(len(values), np.nan)
     out[~missing] = values[~missing].astype(np.float64)
     return out
-
-
-def check_rate(name: str, value: Any) -> float:
-    """Return a number strictly between 0 and 1."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, such as 0.05.")
-    return float(value)
 
 
 def check_positions(positions: Any, n: int, *, name: str = "positions") -> Ints:
@@ -70,17 +60,9 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     """Return n finite weights of at least 0, not all 0; None: all 1."""
     if sample_weight is None:
         return np.ones(n)
-    weights = check_floats(
-        "sample_weight", sample_weight, f"{n} finite numbers of at least 0, not all 0"
-    )
-    if (
-        weights.shape != (n,)
-        or not np.isfinite(weights).all()
-        or (weights < 0).any()
-        or not weights.any()
-    ):
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers of at least 0, not all 0; shape "
-            f"{weights.shape}."
-        )
+    wanted = f"{n} finite numbers of at least 0, not all 0"
+    weights = check_floats("sample_weight", sample_weight, wanted)
+    usable = np.isfinite(weights) & (weights >= 0)
+    if weights.shape != (n,) or not usable.all() or not weights.any():
+        raise ValueError(f"sample_weight must be {wanted}; shape {weights.shape}.")
     return weights

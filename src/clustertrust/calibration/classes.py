@@ -10,9 +10,15 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Ints
-from clustertrust._validation import check_choice, check_label_vector, check_same_length, warn_user
+from clustertrust._validation import (
+    check_choice,
+    check_flat,
+    check_label_vector,
+    check_same_length,
+    warn_user,
+)
 from clustertrust.calibration.checks import check_positions
-from clustertrust.matching import best_match
+from clustertrust.matching import best_match, count_pairs
 
 
 def majority(table: Ints) -> Ints:
@@ -44,7 +50,8 @@ class ClusterMap:
     names: dict[Any, Any]
     shares: dict[Any, float]
     used: Ints = field(repr=False)
-    labels: tuple[Any, ...] = field(repr=False)  # cluster of each point, None where it has none
+    # Cluster of each point, None where it has none
+    labels: tuple[Any, ...] = field(repr=False)
 
     def assign(self) -> Array:
         """Return the class of each point by its cluster, (n,); None if the cluster has none."""
@@ -114,8 +121,8 @@ def map_clusters(
     --------
     >>> from clustertrust.calibration import map_clusters
     >>> labels = [0, 0, 0, 1, 1, 1]
-    >>> found = map_clusters(labels, ["cat", "dog"], positions=[0, 3])
-    >>> found.names, found.correct([1, 2, 4], ["cat", "dog", "dog"]).tolist()
+    >>> by_cluster = map_clusters(labels, ["cat", "dog"], positions=[0, 3])
+    >>> by_cluster.names, by_cluster.correct([1, 2, 4], ["cat", "dog", "dog"]).tolist()
     ({0: 'cat', 1: 'dog'}, [True, False, True])
     """
     check_choice("method", method, MAPPINGS)
@@ -134,9 +141,7 @@ def map_clusters(
         check_same_length("positions", places, "classes", truth)
         used = places[has_class]
     class_codes, class_names = pd.factorize(truth[has_class])
-    table = np.zeros((len(clusters), len(class_names)), dtype=np.int64)
-    inside = codes[used] >= 0
-    np.add.at(table, (codes[used][inside], class_codes[inside]), 1)
+    table = count_pairs(codes[used], class_codes, (len(clusters), len(class_names)))
     if not table.any():
         raise ValueError(
             "classes is not known for any point that has a cluster; give at least one."
@@ -183,9 +188,5 @@ def _check_classes(classes: Any) -> Array:
         classes.astype(object) if isinstance(classes, pd.Series | pd.Categorical) else classes,
         object,
     )
-    if values.ndim != 1:
-        raise ValueError(
-            "classes must be one flat sequence, one per point, or a dict; its shape is "
-            f"{values.shape}."
-        )
+    check_flat("classes", values, "classes")
     return values

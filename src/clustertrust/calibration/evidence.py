@@ -19,7 +19,8 @@ from clustertrust._types import Bools, Floats, Ints
 
 # Values of λ over the smallest inclusion probability. Too few of them cost power, never validity.
 TILTS = np.geomspace(0.02, 60.0, 64)
-BLOCK = 2**20  # numbers in a temporary array
+# Numbers in a temporary array
+BLOCK = 2**20
 
 
 def too_many(kept: Ints, alpha: float) -> Ints:
@@ -52,7 +53,8 @@ def highest_share(right: int, labelled: int, size: int, tail: float) -> float:
     x = `right` of n = `labelled`. The probability falls as more points are right, so halving an
     interval finds the share.
     """
-    low, high = right, size - (labelled - right) + 1  # `low` is possible, `high` is not
+    # `low` is possible, `high` is not
+    low, high = right, size - (labelled - right) + 1
     while high - low > 1:
         middle = (low + high) // 2
         if hypergeom.cdf(right, size, middle, labelled) > tail:

@@ -20,7 +20,8 @@ from clustertrust._validation import (
 )
 from clustertrust.calibration.checks import check_correct
 
-LEVEL = 0.95  # of the intervals in a diagram
+# Level of the intervals in a diagram
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,10 @@ def reliability(
     Examples
     --------
     >>> from clustertrust.calibration import reliability
-    >>> found = reliability([0.2, 0.2, 0.2, 0.8, 0.8], [False, False, True, True, True], n_bins=2)
-    >>> found.observed.round(3).tolist()
+    >>> bins = reliability([0.2, 0.2, 0.2, 0.8, 0.8], [False, False, True, True, True], n_bins=2)
+    >>> bins.observed.round(3).tolist()
     [0.333, 1.0]
-    >>> round(found.expected_calibration_error, 3), round(found.brier_score, 3)
+    >>> round(bins.expected_calibration_error, 3), round(bins.brier_score, 3)
     (0.16, 0.16)
     """
     check_choice("strategy", strategy, STRATEGIES)

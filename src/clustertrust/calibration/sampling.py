@@ -14,7 +14,8 @@ from clustertrust.calibration.checks import check_positions
 
 PURPOSES = ("review", "threshold")
 DESIGNS = ("random", "stratified")
-BANDS = 5  # of a stratified sample
+# Bands of a stratified sample
+BANDS = 5
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,8 @@ def deal(m: int, shares: Array, room: Array) -> Ints:
     The rest goes, one by one, to the place with the least.
     """
     out = np.clip(np.floor(m * shares / shares.sum()).astype(np.int64), 1, room)
-    while out.sum() > m:  # the minimum of one exceeded m: take from the largest
+    # The minimum of one exceeded m: take from the largest
+    while out.sum() > m:
         out[np.argmax(out)] -= 1
     while out.sum() < m:
         behind = np.where(out < room, shares / (out + 1.0), -1.0)

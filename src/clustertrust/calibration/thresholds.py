@@ -11,13 +11,21 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Array, Bools, Floats, Ints
-from clustertrust._validation import check_floats, check_same_length, check_scores, warn_user
-from clustertrust.calibration.checks import check_correct, check_rate
+from clustertrust._validation import (
+    check_flat,
+    check_floats,
+    check_inside,
+    check_same_length,
+    check_scores,
+    warn_user,
+)
+from clustertrust.calibration.checks import check_correct
 from clustertrust.calibration.evidence import binomial_p, hypergeometric_p, in_sequence, weighted_p
 from clustertrust.calibration.sampling import Sample
 from clustertrust.selection import select_above
 
-TESTED_SETS = 100  # sets of kept points to test: the surest 1 %, 2 %, …
+# Sets of kept points to test: the surest 1 %, 2 %, …
+TESTED_SETS = 100
 # Testing starts at the first set whose labels allow one error. After a failure it starts again
 # where they allow eight: among few labels, one error too many is common, and would rule out larger
 # sets too.
@@ -200,7 +208,7 @@ def risk_threshold(
     Of 151 labels among them 3 are wrong.
     """
     values = check_scores(scores)
-    alpha, delta = check_rate("alpha", alpha), check_rate("delta", delta)
+    alpha, delta = check_inside("alpha", alpha), check_inside("delta", delta)
     if np.isinf(values).any():
         raise ValueError(
             "scores has infinite values; give finite numbers, and NaN for points without a score."
@@ -238,10 +246,22 @@ def _of_population(values: Floats, right: Floats, alpha: float, delta: float) ->
         )
     n = np.array([(s > t).sum() for t in FIXED])
     x = np.array([wrong[s > t].sum() for t in FIXED])
-    p = binomial_p(x, n, alpha)
-    rejected, levels = in_sequence(p, np.isin(FIXED, STARTS) / len(STARTS), delta)
-    threshold = float(FIXED[rejected][-1]) if rejected.any() else np.inf
-    return RiskThreshold(threshold, alpha, delta, True, None, FIXED.copy(), n, n, x, p, levels)
+    p, shares = binomial_p(x, n, alpha), np.isin(FIXED, STARTS) / len(STARTS)
+    return _conclude(FIXED.copy(), (n, n, x), p, shares, alpha, delta)
+
+
+def _conclude(
+    thresholds: Floats,
+    counts: tuple[Ints, Ints, Ints],
+    p: Floats,
+    shares: Floats,
+    alpha: float,
+    delta: float,
+) -> RiskThreshold:
+    """Test the thresholds in order; `counts` are the points kept, the labels and the errors."""
+    rejected, levels = in_sequence(p, shares, delta)
+    threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
+    return RiskThreshold(threshold, alpha, delta, True, None, thresholds, *counts, p, levels)
 
 
 def _of_points(
@@ -279,22 +299,9 @@ def _of_points(
         plan = kept * pi
         one_error = plan / plan.sum(axis=1, keepdims=True)
     shares = _shares(partial(test, labelled=plan), one_error, delta)
-    p = test(errors, labelled)
-    rejected, levels = in_sequence(p, shares, delta)
-    threshold = float(thresholds[rejected][-1]) if rejected.any() else np.inf
-    return RiskThreshold(
-        threshold=threshold,
-        alpha=alpha,
-        delta=delta,
-        guaranteed=True,
-        n_points=len(order),
-        thresholds=thresholds,
-        kept=kept.sum(axis=1),
-        labelled=labelled.sum(axis=1),
-        errors=errors.sum(axis=1),
-        p_values=p,
-        levels=levels,
-    )
+    counts = kept.sum(axis=1), labelled.sum(axis=1), errors.sum(axis=1)
+    tested = _conclude(thresholds, counts, test(errors, labelled), shares, alpha, delta)
+    return replace(tested, n_points=len(order))
 
 
 def _equal_chances(errors: Array, labelled: Array, *, kept: Ints, alpha: float) -> Floats:
@@ -368,14 +375,8 @@ def _check_inclusion(inclusion: Any, right: Floats) -> Floats | None:
     """Return inclusion probabilities (n,); raise if a labelled point has none."""
     if inclusion is None:
         return None
-    chances = check_floats(
-        "inclusion", inclusion, "one flat sequence of probabilities, one per point"
-    )
-    if chances.ndim != 1:
-        raise ValueError(
-            f"inclusion has shape {chances.shape}; give one flat sequence, one probability per "
-            "point."
-        )
+    chances = check_floats("inclusion", inclusion, "a sequence of probabilities, one per point")
+    check_flat("inclusion", chances, "probabilities")
     check_same_length("correct", right, "inclusion", chances)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from clustertrust._types import Array, Bools, Floats
-from clustertrust._validation import check_label_vector, check_same_length, check_scores, warn_user
+from clustertrust._validation import (
+    check_inside,
+    check_label_vector,
+    check_same_length,
+    check_scores,
+    warn_user,
+)
 from clustertrust.selection import select_above, select_top
 
 
@@ -77,15 +82,12 @@ def pseudo_labels(
 
 def _surest_of_each(codes: Array, values: Floats, share: Any, random_state: Any) -> Bools:
     """Return a mask of the surest ⌊share · size⌋ points of each cluster, at least one."""
-    if not isinstance(share, numbers.Real) or not 0 < float(share) <= 1:
-        raise ValueError(
-            f"share={share!r} must be above 0 and at most 1; 0.6 keeps 60 % of each cluster."
-        )
+    share = check_inside("share", share, ends="(]", remedy="0.6 keeps 60 % of each cluster")
     kept = np.zeros(len(codes), dtype=bool)
     for code in range(codes.max(initial=-1) + 1):
         members = np.flatnonzero((codes == code) & ~np.isnan(values))
         if members.size:
-            least = max(float(share), 1 / members.size)
+            least = max(share, 1 / members.size)
             kept[members[select_top(values[members], least, random_state=random_state)]] = True
     return kept
 

@@ -27,7 +27,8 @@ from clustertrust.cli.wording import CliWording
 
 __all__ = ["cli", "main"]
 
-TERMINATED = 143  # 128 + the signal, as shells have it
+# 128 + the signal, as shells have it.
+TERMINATED = 143
 EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 
 
@@ -131,7 +132,8 @@ def _ended_in_order() -> Iterator[None]:
     def leave(*_: Any) -> None:
         sys.exit(TERMINATED)
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    # Signals are the main thread's.
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGTERM, leave)

@@ -18,6 +18,7 @@ from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.points import Points, read_points
 from clustertrust.cli.printing import name_of, print_json, print_table
+from clustertrust.cli.reporting import checked_scores
 from clustertrust.cli.request import AskRequest, DecideRequest
 from clustertrust.cli.sidecar_plan import as_scored, as_typed_again, how_read
 from clustertrust.cli.terminal import echo
@@ -25,7 +26,8 @@ from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, read_table, write_table
 from clustertrust.files.reading import Dialect
 
-LISTED = 12  # clusters in a printed table
+# Clusters in a printed table.
+LISTED = 12
 # Columns of the page, which a second review does not show.
 DECIDED = ("kept", "corrected", "answer")
 
@@ -55,16 +57,20 @@ def ask_questions(request: AskRequest) -> None:
     columns = as_scored(request.scores, request.columns)
     points = read_points(request.data, columns)
     file = _read_scored(request.scores, columns, points)
-    told = _answers(request.answers, file, "auto") if request.answers else None
+    earlier = _answers(request.answers, file, "auto") if request.answers else None
     questions = ask(
-        file.source, request.n, n_random=request.n_random, answers=told, random_state=request.seed
+        file.source,
+        request.n,
+        n_random=request.n_random,
+        answers=earlier,
+        random_state=request.seed,
     )
     table = questions_table(questions, points.original, file.names)
-    if told is not None:
-        table = _with_earlier(table, told)
-    with staged(request.paths) as at:
-        if "--out" in at:
-            write_table(table, at["--out"], dialect=points.dialect)
+    if earlier is not None:
+        table = _with_earlier(table, earlier)
+    with staged(request.paths) as drafts:
+        if "--out" in drafts:
+            write_table(table, drafts["--out"], dialect=points.dialect)
     if request.to_stdout:
         print_table(table, points.dialect)
     for line in how_read(request.columns, columns, points):
@@ -90,33 +96,36 @@ def decide_rows(request: DecideRequest) -> None:
     answers = _answers(
         request.answers, file, request.kind, drawn=request.drawn, force=request.force
     )
-    found = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
-    written = _kept_rows(_decided(file, found), request.all_rows)
-    with staged(request.paths) as at:
-        if "--out" in at:
-            write_table(written, at["--out"], dialect=file.dialect)
-        if "--report" in at:
-            _write_page(at["--report"], request, file, found)
+    decision = decide(file.source, answers, risk=request.risk, delta=1 - request.confidence)
+    decided = _decided(file, decision)
+    written = decided if request.all_rows else decided[decided["kept"]].drop(columns="kept")
+    with staged(request.paths) as drafts:
+        if "--out" in drafts:
+            write_table(written, drafts["--out"], dialect=file.dialect)
+        if "--report" in drafts:
+            _write_page(drafts["--report"], request, file, decision)
     if request.as_json:
-        print_json(_as_json(request, found), request.paths)
+        print_json(_as_json(request, decision), request.paths)
         return
     if request.to_stdout:
         print_table(written, file.dialect)
-    told = how_read(request.columns, columns, None) if file.points is not None else []
-    lines = [*told, str(found), "", _by_cluster(found)]
+    how_columns = how_read(request.columns, columns, None) if file.points is not None else []
+    lines = [*how_columns, str(decision), "", _by_cluster(decision)]
     same = written["label"].eq(written["label_before"]) | written["label"].isna()
     changed = int((~same).sum())
     if changed:
         lines.append(f"\n{changed} labels are corrected; label_before has the old ones.")
-    if found.more:
+    if decision.more:
         lines.append(
             f"\nNext: clustertrust ask DATA {request.scores} --answers "
-            f"{' --answers '.join(request.answers)} --n {found.more} --random {found.more}"
+            f"{' --answers '.join(request.answers)} --n {decision.more} --random {decision.more}"
             f"{as_typed_again(request.columns)} --out more.csv"
         )
     echo("\n".join(lines), err=request.to_stdout)
     for option, path in request.paths.items():
-        what = f"{found.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
+        what = (
+            f"{decision.n_kept} rows" if option == "--out" and not request.all_rows else "all rows"
+        )
         echo(f"Wrote {path}: {what}.", err=request.to_stdout)
 
 
@@ -124,12 +133,7 @@ def _read_scored(path: str, columns: ReadOptions, points: Points | None) -> Scor
     """Read scores; without the points of the data, the file's own columns are the points."""
     text = () if columns.id is None else (columns.id,)
     read = read_table(path, Reading(text=text))
-    table = read.data
-    if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
-        raise ValueError(
-            f"{path} lacks the columns label and score; give a file that `clustertrust score "
-            "--out` wrote."
-        )
+    table = checked_scores(path, read.data)
     if columns.id is not None and columns.id not in table:
         raise ValueError(f"--id {columns.id}: {path} has no such column.")
     if points is None:
@@ -162,7 +166,8 @@ def _own_points(path: str, columns: ReadOptions, table: pd.DataFrame) -> Points 
 
 def _places(points: Points) -> Floats:
     """Return points of all rows; rows that were left out have no score, and lie anywhere."""
-    X = points.X if points.drawn is None else points.drawn  # of texts, the numbers to draw
+    # Of texts, `drawn` holds the numbers to draw.
+    X = points.X if points.drawn is None else points.drawn
     values = np.asarray(X if not hasattr(X, "toarray") else X.toarray())
     out = np.zeros((len(points.kept), values.shape[1]))
     out[points.kept] = values
@@ -182,23 +187,24 @@ def _answers(
     return answers_table(tables, file.source, names=file.names, kind=kind, drawn=drawn, force=force)
 
 
-def _with_earlier(table: pd.DataFrame, told: Answers) -> pd.DataFrame:
+def _with_earlier(table: pd.DataFrame, earlier: Answers) -> pd.DataFrame:
     """Fill in what was answered before about rows that were now drawn at random."""
-    if told.classes is not None:
-        words = dict(zip(told.positions.tolist(), told.classes, strict=True))
+    if earlier.classes is not None:
+        words = dict(zip(earlier.positions.tolist(), earlier.classes, strict=True))
     else:
         named = {1.0: "right", 0.0: "wrong"}
-        said = [named.get(value, "") for value in told.right.tolist()]
-        words = dict(zip(told.positions.tolist(), said, strict=True))
+        answers = [named.get(value, "") for value in earlier.right.tolist()]
+        words = dict(zip(earlier.positions.tolist(), answers, strict=True))
     answer = [words.get(row) or "" for row in table["row"].tolist()]
     return table.assign(answer=answer)
 
 
-def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
+def _decided(file: ScoredFile, decision: Decision) -> pd.DataFrame:
     """Return the table of scores with the decision."""
-    result = found.to_frame().reset_index(drop=True)
+    result = decision.to_frame().reset_index(drop=True)
     table = file.table.reset_index(drop=True)
-    for name in ("label", "label_before"):  # a row without a label has none here either
+    # A row without a label has none here either.
+    for name in ("label", "label_before"):
         whole: Any = "Int64" if result[name].dtype.kind in "iu" else object
         result[name] = result[name].astype(whole).mask(table["label"].isna())
     out = table.assign(label=result["label"])
@@ -207,14 +213,10 @@ def _decided(file: ScoredFile, found: Decision) -> pd.DataFrame:
     return pd.concat([out.rename(columns=taken), added], axis=1)
 
 
-def _kept_rows(table: pd.DataFrame, all_rows: bool) -> pd.DataFrame:
-    return table if all_rows else table[table["kept"]].drop(columns="kept")
-
-
-def _by_cluster(found: Decision) -> str:
+def _by_cluster(decision: Decision) -> str:
     """Return the accuracy of each cluster as text."""
-    table = found.learned.by_cluster.head(LISTED)
-    level = f"{100 * found.learned.level:g} %"
+    table = decision.learned.by_cluster.head(LISTED)
+    level = f"{100 * decision.learned.level:g} %"
     lines = ["Right, by cluster:"]
     for cluster, row in table.iterrows():
         lines.append(
@@ -222,28 +224,28 @@ def _by_cluster(found: Decision) -> str:
             f"interval) of {int(row['points'])} rows; {int(row['right'])} of "
             f"{int(row['answers'])} answers right"
         )
-    left = len(found.learned.by_cluster) - len(table)
+    left = len(decision.learned.by_cluster) - len(table)
     return "\n".join([*lines, f"  and {left} more"] if left else lines)
 
 
-def _as_json(request: DecideRequest, found: Decision) -> dict[str, Any]:
-    table = found.learned.by_cluster.reset_index()
+def _as_json(request: DecideRequest, decision: Decision) -> dict[str, Any]:
+    table = decision.learned.by_cluster.reset_index()
     return {
         "scores": request.scores,
         "answers": list(request.answers),
-        "answers_used": found.learned.n_answers,
-        "risk": found.risk,
+        "answers_used": decision.learned.n_answers,
+        "risk": decision.risk,
         "confidence": request.confidence,
-        "guaranteed": found.guaranteed,
-        "kept": found.n_kept,
-        "rows": len(found.kept),
-        "ask_next": found.more,
-        "statement": str(found),
+        "guaranteed": decision.guaranteed,
+        "kept": decision.n_kept,
+        "rows": len(decision.kept),
+        "ask_next": decision.more,
+        "statement": str(decision),
         "by_cluster": table.to_dict("records"),
     }
 
 
-def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Decision) -> None:
+def _write_page(path: Path, request: DecideRequest, file: ScoredFile, decision: Decision) -> None:
     """Write a page to explore, with learned probabilities as scores.
 
     Labels are those that were scored: probabilities, rivals and votes are about these. What was
@@ -253,12 +255,13 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Dec
     from clustertrust.report import write_report
 
     there = file.table["score"].notna().to_numpy()
-    decided = found.to_frame().reset_index(drop=True)
+    decided = decision.to_frame().reset_index(drop=True)
     # The standard error is that of the first score, not of what was learned.
     kept = [name for name in file.table if name in COLUMNS and name != "standard_error"]
     table = file.table[kept].assign(
-        score=found.learned.scores,
-        probability=found.learned.scores,  # which says that these scores are learned
+        score=decision.learned.scores,
+        # This column says that these scores are learned.
+        probability=decision.learned.scores,
         label=decided["label_before"].to_numpy(),
     )
     if file.names is not None:
@@ -266,9 +269,9 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Dec
     own = file.table[[name for name in file.table if name not in (*COLUMNS, *RESERVED)]]
     values = view = None
     if file.points is not None and file.points.kept[there].all():
-        at = there[file.points.kept]
-        values = values_shown(file.points)[at]
-        view = view_of(file.points, at)
+        scored_rows = there[file.points.kept]
+        values = values_shown(file.points)[scored_rows]
+        view = view_of(file.points, scored_rows)
     shown = table[there]
     write_report(
         path,
@@ -277,10 +280,11 @@ def _write_page(path: Path, request: DecideRequest, file: ScoredFile, found: Dec
         settings={
             "scores": Path(request.scores).name,
             "answers": ", ".join(Path(name).name for name in request.answers),
-            "decision": str(found),
+            "decision": str(decision),
         },
-        title=f"{name_of(request.scores)}: learned from {found.learned.n_answers} answers",
-        threshold=1 - request.risk,  # half of a median says nothing about probabilities
+        title=f"{name_of(request.scores)}: learned from {decision.learned.n_answers} answers",
+        # Half of a median says nothing about probabilities.
+        threshold=1 - request.risk,
         embedding=view,
         original=_beside(own, decided)[there].set_axis(shown.index, axis=0),
         rows=np.flatnonzero(there),

@@ -20,7 +20,8 @@ from clustertrust.files import format_of
 
 def is_h5ad(data: str, columns: ReadOptions) -> bool:
     """Return whether the file is AnnData."""
-    if data == "-" or Path(data).is_dir():  # a folder has no format of its own
+    # A folder has no format of its own.
+    if data == "-" or Path(data).is_dir():
         return False
     return (columns.format or format_of(data)) == "h5ad"
 

@@ -17,30 +17,37 @@ from clustertrust.files.formats import need
 
 def check_tools(data: str, columns: ReadOptions, paths: Mapping[str, Path]) -> None:
     """Raise for a file whose format is unknown, unsuitable, or needs a missing package."""
-    if data != "-" and Path(data).is_dir():  # its files show the format
+    # The files in a folder show the format.
+    if data != "-" and Path(data).is_dir():
         return
     try:
-        given = columns.format or ("csv" if data == "-" else format_of(data))
+        read = columns.format or ("csv" if data == "-" else format_of(data))
     except ValueError as error:
         if Path(data).suffix.lower() in {".xls", ".numbers"}:
             raise click.UsageError(
                 f"{data} is a spreadsheet; save the sheet as .xlsx, .ods or CSV."
             ) from error
         raise click.UsageError(f"{error} Name it with --format.") from error
-    need(given)
+    need(read)
     out = paths.get("--out")
     if out is not None:
-        try:
-            wanted = format_of(out)
-        except ValueError as error:
-            raise click.UsageError(f"--out {error} Choose one.") from error
-        need(wanted)
-        if FORMATS[wanted].write is None and given != wanted:
+        wanted = format_of_output(out)
+        if FORMATS[wanted].write is None and read != wanted:
             raise click.UsageError(
                 f"--out {out}: scores go into the obs of AnnData; DATA must be an H5AD file too."
             )
     if "--plot" in paths and importlib.util.find_spec("matplotlib") is None:
         raise ImportError('--plot needs matplotlib: pip install "clustertrust[plot]"')
+
+
+def format_of_output(out: Path, or_another: str = "") -> str:
+    """Return the format of a table to write; raise if it is unknown or needs a missing package."""
+    try:
+        wanted = format_of(out)
+    except ValueError as error:
+        raise click.UsageError(f"--out {error} Choose one{or_another}.") from error
+    need(wanted)
+    return wanted
 
 
 def check_method(method: CakeOptions, *, for_model: bool) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from clustertrust import CAKE, KProfile, choose_k
-from clustertrust.cli.checks import check_clusters_distances
-from clustertrust.cli.options import BUILDING, SCORING, WHERE, CakeOptions
+from clustertrust.cli.checks import check_clusters_distances, format_of_output
+from clustertrust.cli.options import BUILDING, SCORING, CakeOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
 from clustertrust.cli.points import Points, read_points
-from clustertrust.cli.printing import as_json as as_json
 from clustertrust.cli.printing import (
+    as_json,
     is_interactive,
     name_of,
     plan_of,
@@ -29,8 +29,7 @@ from clustertrust.cli.request import ChooseRequest
 from clustertrust.cli.squares import read_square
 from clustertrust.cli.writing import save_figure, write_plan
 from clustertrust.ensemble.clusterers import CLUSTERERS
-from clustertrust.files import FORMATS, format_of, write_table
-from clustertrust.files.formats import need
+from clustertrust.files import FORMATS, write_table
 from clustertrust.null.families import VERDICT
 
 
@@ -59,11 +58,7 @@ def check_table(out: Path | None) -> None:
     """Raise for a file that cannot hold the table, before the work starts."""
     if out is None or out.suffix.lower() == ".json":
         return
-    try:
-        wanted = format_of(out)
-    except ValueError as error:
-        raise click.UsageError(f"--out {error} Choose one, or .json.") from error
-    need(wanted)
+    wanted = format_of_output(out, ", or .json")
     if FORMATS[wanted].write is None:
         raise click.UsageError(
             f"--out {out}: the table has one row per number of clusters, which {wanted} cannot "
@@ -102,15 +97,15 @@ def choose(request: ChooseRequest) -> None:
     printed = {"input": data, "rows": len(points.kept)} | profile_fields(profile)
     printed |= {"settings": choice_settings(request, points)} | plan_of(points)
     table = profile.to_frame().reset_index()
-    with staged(paths) as at:
-        if "--out" in at and paths["--out"].suffix.lower() == ".json":
-            at["--out"].write_text(as_json(printed, paths) + "\n", encoding="utf-8")
-        elif "--out" in at:
-            write_table(table, at["--out"])
-        if "--plot" in at:
-            draw_profile(at["--plot"], profile)
-        if "--save-plan" in at:
-            write_plan(at["--save-plan"], points)
+    with staged(paths) as drafts:
+        if "--out" in drafts and paths["--out"].suffix.lower() == ".json":
+            drafts["--out"].write_text(as_json(printed, paths) + "\n", encoding="utf-8")
+        elif "--out" in drafts:
+            write_table(table, drafts["--out"])
+        if "--plot" in drafts:
+            draw_profile(drafts["--plot"], profile)
+        if "--save-plan" in drafts:
+            write_plan(drafts["--save-plan"], points)
     if request.as_json:
         print_json(printed, paths)
         return
@@ -130,20 +125,17 @@ def profile_fields(profile: KProfile) -> dict[str, Any]:
 
 def choice_settings(request: ChooseRequest, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the profile again."""
-    typed = request.method.described((*BUILDING, *SCORING))
-    settings = {
-        name: value for name, value in typed.items() if value is not None and name not in WHERE
-    }
     names = ["ks", "null", "max_points"]
     names += ["effort", "n_surrogates", "level"] if request.null else []
     names += ["distances"] if request.distances else []
-    settings |= {name: getattr(request, name) for name in names}
-    return settings | planned_settings(points)
+    own = {name: getattr(request, name) for name in names}
+    return request.method.settings((*BUILDING, *SCORING)) | own | planned_settings(points)
 
 
 def draw_profile(path: Path, profile: KProfile) -> None:
     """Draw how probable each k is, and which signals speak for it."""
-    from matplotlib.figure import Figure  # no window, no state
+    # No window, no state.
+    from matplotlib.figure import Figure
 
     from clustertrust.displays import KProfileDisplay
 

@@ -5,7 +5,6 @@ The options are in `request`; the work is in other modules, imported when a comm
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import click
@@ -22,7 +21,6 @@ from clustertrust.cli.request import (
     ReportRequest,
     ScoreRequest,
 )
-from clustertrust.cli.wording import current_wording
 
 
 @click.command(
@@ -45,8 +43,6 @@ def score(request: ScoreRequest) -> None:
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
     """
-    inputs = {"DATA": request.data, "--labels": request.labels, "--plan": request.columns.plan}
-    request = request.checked(inputs, "out", "report", "plot", "model", "save_plan")
     _check_labels(request)
     import sklearn
 
@@ -59,11 +55,8 @@ def score(request: ScoreRequest) -> None:
     check_tools(request.data, request.columns, request.paths)
     method = request.method
     if request.distances:
-        if request.typed & {"labels_column", "save_plan", "scheduler"}:
-            raise click.UsageError(
-                "With --distances every column is a point; leave out --labels-column, --save-plan "
-                "and --scheduler. --labels takes labels from a file of their own."
-            )
+        why = "With --distances every column is a point, and --labels takes labels from a file"
+        request.refuse(("labels_column", "save_plan", "scheduler"), why)
         method = for_distances(request)
     if not request.has_labels:
         _check_matrix(method, request.distances)
@@ -85,10 +78,8 @@ def _check_labels(request: ScoreRequest) -> None:
     if request.has_labels:
         # What an audit takes is checked later, when the number of labellings is known.
         others = [name for name in (*BUILDING, "checkpoint", "model") if name not in AUDITING]
-        refused = _options(name for name in others if name in request.typed)
-        if refused:
-            named = "--labels" if request.labels_column is None else "--labels-column"
-            raise click.UsageError(f"With {named} nothing is clustered; leave out {refused}.")
+        named = "--labels" if request.labels_column is None else "--labels-column"
+        request.refuse(others, f"With {named} nothing is clustered")
 
 
 def _check_matrix(method: CakeOptions, distances: bool) -> None:
@@ -118,14 +109,8 @@ def predict(request: PredictRequest) -> None:
     Columns are read, encoded and scaled, and missing values filled in, as they were for the fit. A
     row that the model was fitted on counts as new, so its score may differ a little from the first.
     """
-    request = request.checked({"DATA": request.data, "MODEL": request.model}, "out")
     planned = ("use", "keep", "category", "scale", "standardize", "encode", "plan")
-    refused = [name for name in planned if name in request.typed]
-    if refused:
-        raise click.UsageError(
-            f"{_options(refused[:1])}: the model knows its columns and what was done with them; "
-            "leave it out."
-        )
+    request.refuse(planned, "The model knows its columns and what was done with them")
     from clustertrust.cli import jobs
     from clustertrust.cli.checks import check_tools
 
@@ -147,7 +132,6 @@ def report(request: ReportRequest) -> None:
     Rows are matched by name if --id says which column of the data has the names, otherwise by
     position.
     """
-    request = request.checked({"SCORES": request.scores, "--data": request.data}, "out")
     if request.to_stdout:
         raise click.UsageError("--out -: a page is a file; name it.")
     check_suffix("--out", request.paths["--out"], PAGES)
@@ -178,8 +162,6 @@ def choose_k(request: ChooseRequest) -> None:
     of points. The suffix of FILE sets the format of --out and --plot; .json holds what --json
     prints.
     """
-    inputs = {"DATA": request.data, "--plan": request.columns.plan}
-    request = request.checked(inputs, "out", "plot", "save_plan")
     from clustertrust.cli import choosing
     from clustertrust.cli.checks import check_tools
     from clustertrust.cli.squares import for_distances, for_gower
@@ -187,18 +169,16 @@ def choose_k(request: ChooseRequest) -> None:
     loaded()
     method = request.method
     if request.distances:
-        if request.save_plan is not None:
-            raise click.UsageError("With --distances every column is a point; remove --save-plan.")
+        request.refuse(("save_plan",), "With --distances every column is a point")
         method = for_distances(request)
     _check_matrix(method, request.distances)
     method = for_gower(method, request.typed)
     null = choosing.check_null(method, request.null, typed="null" in request.typed)
-    names = ("effort", "n_surrogates", "level")
-    refused = _options(name for name in names if not null and name in request.typed)
-    if refused:
+    if not null:
         without_points = "--distances" if request.distances else "--metric gower"
         why = "--no-null" if "null" in request.typed else without_points
-        raise click.UsageError(f"With {why} there are no surrogates; leave out {refused}.")
+        unused = ("effort", "n_surrogates", "level")
+        request.refuse(unused, f"With {why} there are no surrogates")
     choosing.check_choosing_method(method)
     choosing.check_table(request.paths.get("--out"))
     others = {option: path for option, path in request.paths.items() if option != "--out"}
@@ -222,8 +202,6 @@ def ask(request: AskRequest) -> None:
     the class of the row; or, in should_be, the cluster it should be in. Then `clustertrust decide`.
     Columns are used as `clustertrust score` used them, if its plan is beside SCORES.
     """
-    answers = {f"--answers {path}": path for path in request.answers}
-    request = request.checked({"DATA": request.data, "SCORES": request.scores, **answers}, "out")
     if request.n_random is not None and request.n_random > request.n:
         raise click.UsageError(f"--random {request.n_random} is more than --n {request.n}.")
     from clustertrust.cli import answering
@@ -250,8 +228,6 @@ def decide(request: DecideRequest) -> None:
     answers teach the scores. Rows that were drawn and skipped count as wrong. Columns are used as
     `clustertrust score` used them, if its plan is beside SCORES.
     """
-    answers = {f"ANSWERS {path}": path for path in request.answers}
-    request = request.checked({"SCORES": request.scores, **answers}, "out", "report")
     if request.all_rows and request.out is None:
         raise click.UsageError("--all-rows is about the table that is written; add --out.")
     if request.force and not request.drawn:
@@ -280,12 +256,6 @@ def demo(out: str | None) -> None:
 
     loaded()
     example.demo(out)
-
-
-def _options(names: Iterable[str]) -> str:
-    """Return the options that a user types for parameters, as a list in a text."""
-    wording = current_wording()
-    return ", ".join(wording(name, None) for name in names)
 
 
 COMMANDS: dict[str, click.Command] = {

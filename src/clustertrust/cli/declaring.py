@@ -5,7 +5,7 @@ A field that is such a record itself brings its options along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, field, fields, is_dataclass
 from typing import Any
 
@@ -25,16 +25,20 @@ def option(help: str, *names: str, **settings: Any) -> Any:
     return field(default=settings.get("default"), metadata={"option": (names, settings)})
 
 
+def one_of(help: str, choices: Sequence[str], *names: str) -> Any:
+    """Return a field that is one of some names, by default the first."""
+    return option(help, *names, type=click.Choice(choices), default=choices[0])
+
+
 def flag(help: str, *names: str) -> Any:
     """Return a field that is True if its option is typed."""
-    settings = {"is_flag": True, "help": help}
-    return field(default=False, metadata={"option": (names, settings)})
+    return option(help, *names, is_flag=True, default=False, show_default=False)
 
 
 def several(help: str, metavar: str, **settings: Any) -> Any:
     """Return a field with the values of an option that can be typed several times."""
-    settings |= {"multiple": True, "metavar": metavar, "help": help}
-    return field(default=(), metadata={"option": ((), settings)})
+    many: dict[str, Any] = {"multiple": True, "default": (), "show_default": False}
+    return option(help, metavar=metavar, **many, **settings)
 
 
 def argument(type: click.ParamType[Any], **settings: Any) -> Any:
@@ -45,14 +49,15 @@ def argument(type: click.ParamType[Any], **settings: Any) -> Any:
 def takes(record: type) -> Callable[[Callable[[Any], None]], Callable[..., Any]]:
     """Give a command the options of a record, and pass it this record alone.
 
-    The field `typed` of the record holds the names of the parameters that the user typed.
+    The field `typed` of the record holds the names of the parameters that the user typed; its
+    method `checked` returns the record that the command gets.
     """
 
     def decorate(command: Callable[[Any], None]) -> Callable[..., Any]:
         def with_record(**values: Any) -> None:
             context = click.get_current_context()
             typed = (name for name in values if context.get_parameter_source(name) not in DEFAULTS)
-            command(_filled(record, values | {"typed": frozenset(typed)}))
+            command(_filled(record, values | {"typed": frozenset(typed)}).checked())
 
         with_record.__name__, with_record.__doc__ = command.__name__, command.__doc__
         debug_option(with_record)

@@ -38,12 +38,12 @@ def demo(folder: str | None) -> None:
     if not files:
         echo("clustertrust demo --out FOLDER writes this example as files to try the commands on.")
         return
-    with staged(files) as at:
-        write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), at["data"])
-        write_table(table.reset_index(), at["--out"])
-        cake.save(at["--model"])
+    with staged(files) as drafts:
+        write_table(X.assign(species=iris.target_names[iris.target]).reset_index(), drafts["data"])
+        write_table(table.reset_index(), drafts["--out"])
+        cake.save(drafts["--model"])
         write_report(
-            at["--report"],
+            drafts["--report"],
             table,
             X,
             votes=votes_of(cake.confidence_),
@@ -55,8 +55,8 @@ def demo(folder: str | None) -> None:
         "line:\n"
     )
     outputs = " ".join(f"{option} {path}" for option, path in files.items() if option != "data")
-    how = "-k 3 --id flower --drop species --only-scores"
-    echo(f"  clustertrust score {files['data']} {how} {outputs}")
+    options = "-k 3 --id flower --drop species --only-scores"
+    echo(f"  clustertrust score {files['data']} {options} {outputs}")
 
 
 def _demo_files(folder: Path) -> dict[str, Path]:

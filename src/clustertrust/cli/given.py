@@ -15,7 +15,6 @@ from clustertrust.cli.options import AUDITING, NOT_AUDITING, ReadOptions
 from clustertrust.cli.points import Points, read_file
 from clustertrust.cli.printing import is_interactive, name_of
 from clustertrust.cli.request import ScoreRequest
-from clustertrust.cli.wording import current_wording
 from clustertrust.files import Reading, read_table
 from clustertrust.files.columns import listed
 
@@ -50,18 +49,15 @@ def score_given(
         runs = column[points.kept].reset_index(drop=True)
     typed, method = request.typed, request.method
     is_one = runs.shape[1] == 1
-    refused = [name for name in (NOT_AUDITING if is_one else AUDITING) if name in typed]
-    if refused:
-        why = "one labelling is audited" if is_one else "nothing is clustered"
-        options = ", ".join(current_wording()(name, None) for name in refused)
-        raise click.UsageError(f"With --labels {why}; leave out {options}.")
-    X, how = points.X, method.auditing(typed) if is_one else method.scoring()
+    why = "one labelling is audited" if is_one else "nothing is clustered"
+    request.refuse(NOT_AUDITING if is_one else AUDITING, f"With --labels {why}")
+    X, params = points.X, method.auditing(typed) if is_one else method.scoring()
     if graph is not None:
-        X, how = graph.X, how | {"geometry": graph.geometry}
-    given = Ensemble.from_labels(runs, noise=request.noise_rule)
+        X, params = graph.X, params | {"geometry": graph.geometry}
+    labels = Ensemble.from_labels(runs, noise=request.noise_rule)
     if is_one:
-        return audit(X, given, **how, verbose=is_interactive())
-    return confidence(X, given, **how)
+        return audit(X, labels, **params, verbose=is_interactive())
+    return confidence(X, labels, **params)
 
 
 def _column_of(table: pd.DataFrame, name: str, request: ScoreRequest) -> pd.DataFrame:

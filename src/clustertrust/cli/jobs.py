@@ -5,18 +5,19 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
-from clustertrust import CAKE, Audit, __version__
+from clustertrust import CAKE, Audit, Confidence, __version__
 from clustertrust.cli.cells import graph_of, runs_of, score_graph
 from clustertrust.cli.given import score_given, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
 from clustertrust.cli.planning import for_metric
-from clustertrust.cli.points import FittedTable, on_all_rows, read_points
+from clustertrust.cli.points import FittedTable, Points, on_all_rows, read_points
 from clustertrust.cli.printing import (
     is_interactive,
     name_of,
@@ -84,7 +85,8 @@ def score(request: ScoreRequest) -> None:
         params = runs_of(request) | method.scoring()
         cake = CAKE(**params, verbose=is_interactive())
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r".*looks like an id")  # the plan says so
+            # The plan says so.
+            warnings.filterwarnings("ignore", r".*looks like an id")
             cake.fit(points.X)
         scored = cake.confidence_
     else:
@@ -93,47 +95,34 @@ def score(request: ScoreRequest) -> None:
     settings = score_settings(request, scored, points)
     settings |= {} if has_labels else {"vary": runs_of(request).get("vary")}
     threshold = request.threshold_for(scored.scores)
-    found = scored.to_frame(threshold)
-    table = on_all_rows(found, points, only_scores=request.only_scores)
+    results = scored.to_frame(threshold)
+    table = on_all_rows(results, points, only_scores=request.only_scores)
     if paths:
         say(f"Writing {', '.join(str(path) for path in paths.values())}.")
-    with staged(paths) as at:
-        if "--out" in at:
-            write_scores(at["--out"], table, points, settings)
-        if "--model" in at:
+    with staged(paths) as drafts:
+        if "--out" in drafts:
+            write_scores(drafts["--out"], table, points, settings)
+        if "--model" in drafts:
             assert cake is not None
-            save(at["--model"], cake, points)
-        if "--plot" in at:
-            draw_scores(at["--plot"], scored, points)
-        for option in {"--save-plan", BESIDE} & at.keys():
-            write_plan(at[option], points)
-        if "--report" in at:
+            save(drafts["--model"], cake, points)
+        if "--plot" in drafts:
+            draw_scores(drafts["--plot"], scored, points)
+        for option in {"--save-plan", BESIDE} & drafts.keys():
+            write_plan(drafts[option], points)
+        if "--report" in drafts:
             shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
-            write_page(at["--report"], scored, points, shown, request.threshold, name_of(data))
-    summary = with_options(
-        summary_of(
-            found,
-            threshold=threshold,
-            fitted=request.threshold is None,
-            notes=note_on_noise(scored.ensemble.noise),
-        )
-    )
+            write_page(drafts["--report"], scored, points, shown, request.threshold, name_of(data))
+    notes = note_on_noise(scored.ensemble.noise)
+    summary = with_options(summary_of(results, threshold=request.threshold, notes=notes))
     if request.as_json:
-        printed = {
-            "input": data,
-            "rows": len(points.kept),
-            "scored": len(found),
-            "runs": scored.n_runs,
-        }
-        printed |= {"geometry": scored.geometry_method} | summary_fields(summary)
+        printed = _fields(request, points, scored) | summary_fields(summary)
         if isinstance(scored, Audit):
             printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:
         print_table(table, points.dialect)
-    line = headline(len(found), scored.n_clusters, scored.ensemble, scored.geometry_method)
-    text = summary.text(line)
+    text = summary.text(_headline(points, scored))
     if isinstance(scored, Audit):
         text += f"\n\n{scored.verdicts_as_text()}"
     print_summary(request, text, points)
@@ -155,35 +144,47 @@ def predict(request: PredictRequest) -> None:
             f"{data} has {points.X.shape[1]} columns; the model was fitted on "
             f"{cake.n_features_in_}."
         )
-    found = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
-    table = on_all_rows(found, points, only_scores=request.only_scores)
-    with staged(paths) as at:
-        if "--out" in at:
+    scored = cake.confidence_
+    results = cake.judge(points.X, threshold=threshold).set_axis(points.ids[points.kept], axis=0)
+    table = on_all_rows(results, points, only_scores=request.only_scores)
+    with staged(paths) as drafts:
+        if "--out" in drafts:
             write_scores(
-                at["--out"], table, points, {"model": Path(model).name, "clustertrust": __version__}
+                drafts["--out"],
+                table,
+                points,
+                {"model": Path(model).name, "clustertrust": __version__},
             )
     # Runs are judged by the points that they were made of, not by these.
-    summary = replace(
-        summary_of(found, threshold=threshold, fitted=request.threshold is None), notes=()
-    )
+    summary = summary_of(results, threshold=threshold)
+    summary = replace(summary, fitted=request.threshold is None, notes=())
     if request.as_json:
-        printed = {
-            "input": data,
-            "model": model,
-            "rows": len(points.kept),
-            "scored": len(found),
-            "runs": cake.n_runs_,
-        }
-        print_json(printed | {"geometry": cake.geometry_method_} | summary_fields(summary), paths)
+        print_json(_fields(request, points, scored) | summary_fields(summary), paths)
         return
     if request.to_stdout:
         print_table(table, points.dialect)
-    line = headline(len(found), cake.confidence_.n_clusters, cake.ensemble_, cake.geometry_method_)
-    text = summary.text(f"{line}; scored by {model}")
+    text = summary.text(f"{_headline(points, scored)}; scored by {model}")
     filled = [f"{name} {count}" for name, count in points.n_filled.items()]
     if filled:
         text += f"\n\nMissing values: {listed(filled)}; they take the means that the model stored."
     print_summary(request, text, replace(points, plan=None))
+
+
+def _fields(
+    request: ScoreRequest | PredictRequest, points: Points, scored: Confidence
+) -> dict[str, Any]:
+    """Return what was scored, and by what runs, as JSON."""
+    by_model = {"model": request.model} if isinstance(request, PredictRequest) else {}
+    return {"input": request.data, **by_model, "rows": len(points.kept)} | {
+        "scored": int(points.kept.sum()),
+        "runs": scored.n_runs,
+        "geometry": scored.geometry_method,
+    }
+
+
+def _headline(points: Points, scored: Confidence) -> str:
+    n = int(points.kept.sum())
+    return headline(n, scored.n_clusters, scored.ensemble, scored.geometry_method)
 
 
 def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None:
@@ -199,9 +200,8 @@ def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None
 def _load_model(path: str) -> tuple[CAKE, FittedTable]:
     """Read a model, and what it knows of the table that it was fitted on."""
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "This model was fitted on standardised columns"
-        )  # which is done here
+        # They are scaled here.
+        warnings.filterwarnings("ignore", "This model was fitted on standardised columns")
         cake = CAKE.load(path)
     kept = read_about(path).get("preparation")
     names = getattr(cake, "feature_names_in_", None)

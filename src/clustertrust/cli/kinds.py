@@ -2,67 +2,51 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import click
 
-# The library's tables of names, which cannot be imported here: that takes a second, and help and
-# shell completion should not. A test compares them.
-TABLES = {
-    "consensus:CONSENSUS": ("best-reference", "medoid"),
-    "ensemble.clusterers:CLUSTERERS": (
-        "agglomerative",
-        "birch",
-        "bisecting-kmeans",
-        "gmm",
-        "hdbscan",
-        "kmeans",
-        "kmeans-random",
-        "kmedoids",
-        "leiden",
-        "minibatch-kmeans",
-        "spectral",
-    ),
-    "files:FORMATS": (
-        "arrow",
-        "csv",
-        "h5ad",
-        "json",
-        "jsonl",
-        "npy",
-        "npz",
-        "ods",
-        "parquet",
-        "tsv",
-        "txt",
-        "xlsx",
-    ),
-    "fusion:FUSIONS": ("harmonic", "product", "refined"),
-    "geometry.kernel:KERNELS": ("linear", "polynomial", "precomputed", "rbf", "self-tuning"),
-    "geometry.measuring:GEOMETRIES": (
-        "auto",
-        "centroid",
-        "exact",
-        "graph",
-        "kernel",
-        "rms",
-        "sampled",
-    ),
-    "geometry.component:NORMALIZATIONS": ("affine", "clip"),
-    "k_profile.null_test:EFFORTS": ("full", "quick"),
-    "stability:AGREEMENTS": ("jaccard", "matching", "reference"),
-    "stability:UNASSIGNED": ("disagree", "skip"),
-}
+PACKAGE = Path(__file__).parents[1]
+# Most numbers of clusters to try, so that a typing error does not fill the memory.
+MOST_NUMBERS = 1000
+
+
+def names_in(table: str) -> list[str]:
+    """Return the names in a table of the library, such as "fusion:FUSIONS".
+
+    They are the keys of an annotated dict in its source: importing it takes a second, and help and
+    shell completion should not.
+    """
+    module, _, name = table.partition(":")
+    path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+    # Without its source, the table is imported.
+    if not path.exists():
+        return list(getattr(importlib.import_module(f"clustertrust.{module}"), name))
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
+            assert isinstance(node.value, ast.Dict)
+            return [ast.literal_eval(key) for key in node.value.keys if key is not None]
+    raise LookupError(f"{path} has no table {name}")
 
 
 class TableChoice(click.Choice[str]):
-    """A choice among the names of one of the library's tables, with a few added or removed."""
+    """A choice among the names of one of the library's tables, but for a few."""
 
-    def __init__(self, where: str, *more: str, without: Sequence[str] = ()) -> None:
-        super().__init__(sorted({*TABLES[where], *more} - {*without}))
+    def __init__(self, table: str, without: Sequence[str] = ()) -> None:
+        self.table, self.without = table, without
+        self.case_sensitive = True
+
+    @cached_property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names, read when they are first needed."""
+        return tuple(sorted({*names_in(self.table)} - {*self.without}))
 
 
 class TableOption(click.Option):
@@ -93,134 +77,88 @@ class Between(click.FloatRange):
         return number
 
 
-class Numbers(click.ParamType[Any]):
-    """Numbers of clusters to try: 2:12 is from 2 to 12, 2,3,5 are these three."""
+class Parsed(click.ParamType[Any]):
+    """What a function makes of a typed text; its ValueError says what is wrong with it."""
 
-    name = "numbers"
-    most = 1000  # so that a typing error does not fill the memory
+    def __init__(self, metavar: str, parse: Callable[[str], Any]) -> None:
+        self.name = self.metavar = metavar
+        self.parse = parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the placeholder in help."""
-        return "LOW:HIGH|K,K,…"
+        return self.metavar
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Return what was typed as integers, rising."""
-        if isinstance(value, tuple):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what was typed as the library takes it; a default is that already."""
+        if not isinstance(value, str):
             return value
-        found: list[int] = []
-        for part in str(value).split(","):
-            ends = part.strip().split(":")
-            if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
-                self.fail(
-                    f"{value!r} is not a list of numbers; give a range such as 2:12, or 2,3,5.",
-                    param,
-                    ctx,
-                )
-            low, high = int(ends[0]), int(ends[-1])
-            if high < low:
-                self.fail(
-                    f"{value!r} runs from {low} down to {high}; write {high}:{low}.", param, ctx
-                )
-            if high - low >= self.most:
-                self.fail(f"{value!r} names more than {self.most} numbers; give fewer.", param, ctx)
-            found += range(low, high + 1)
-        if min(found) < 2 or len(found) < 2 or len(set(found)) < len(found):
-            self.fail(
-                f"{value!r} must name at least two different numbers, each once and 2 or more.",
-                param,
-                ctx,
-            )
-        return tuple(sorted(found))
-
-
-class Runs(click.ParamType[Any]):
-    """A number of runs, or auto if the library can find it."""
-
-    name = "runs"
-
-    def __init__(self, *, auto: bool = True) -> None:
-        self.auto = auto
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "N|auto" if self.auto else "N"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        """Return what was typed as the library takes it."""
-        if isinstance(value, int):
-            return value
-        if value == "auto" and self.auto:
-            return "auto"
-        if not str(value).isdecimal() or int(value) < 2:
-            or_auto = ", or auto" if self.auto else ""
-            self.fail(f"{value!r} is not a number of runs; give 2 or more{or_auto}.", param, ctx)
-        return int(value)
-
-
-class ClusterNumber(click.ParamType[Any]):
-    """A number of clusters, or the first and last of a range from which each run draws its own."""
-
-    name = "clusters"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "K|FIRST:LAST"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | range:
-        """Return what was typed: a number, or a range."""
-        if isinstance(value, int | range):
-            return value
-        typed = str(value).split(":")
-        if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
-            self.fail(
-                f"{value!r} is not a number of clusters; give 1 or more, such as 3, or a range "
-                "such as 8:12.",
-                param,
-                ctx,
-            )
-        first, last = int(typed[0]), int(typed[-1])
-        if last < first:
-            self.fail(
-                f"{value!r} runs backwards; give the smaller number first, {last}:{first}.",
-                param,
-                ctx,
-            )
-        return first if len(typed) == 1 else range(first, last + 1)
-
-
-class Resample(click.ParamType[Any]):
-    """A share of the points, or bootstrap."""
-
-    name = "resample"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in help."""
-        return "SHARE|bootstrap"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
-        """Return what was typed as the library takes it."""
-        if value == "bootstrap":
-            return "bootstrap"
         try:
-            share = float(value)
-        except ValueError:
-            share = 0.0
-        if not 0 < share < 1:
-            self.fail(
-                f"{value!r} is not a share; give a number between 0 and 1, such as 0.8, or "
-                "bootstrap.",
-                param,
-                ctx,
-            )
-        return share
+            return self.parse(value)
+        except ValueError as error:
+            self.fail(f"{value!r} {error}", param, ctx)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return numbers of clusters to try, rising."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        ends = part.strip().split(":")
+        if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
+            raise ValueError("is not a list of numbers; give a range such as 2:12, or 2,3,5.")
+        low, high = int(ends[0]), int(ends[-1])
+        if high < low:
+            raise ValueError(f"runs from {low} down to {high}; write {high}:{low}.")
+        if high - low >= MOST_NUMBERS:
+            raise ValueError(f"names more than {MOST_NUMBERS} numbers; give fewer.")
+        numbers += range(low, high + 1)
+    if min(numbers) < 2 or len(numbers) < 2 or len(set(numbers)) < len(numbers):
+        raise ValueError("must name at least two different numbers, each once and 2 or more.")
+    return tuple(sorted(numbers))
+
+
+def _number_of_runs(text: str, or_auto: str = "") -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise ValueError(f"is not a number of runs; give 2 or more{or_auto}.")
+    return int(text)
+
+
+def _runs_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _number_of_runs(text, ", or auto")
+
+
+def _clusters(text: str) -> int | range:
+    """Return a number of clusters, or a range from which each run draws its own."""
+    typed = text.split(":")
+    if len(typed) > 2 or not all(part.isdecimal() and int(part) >= 1 for part in typed):
+        raise ValueError(
+            "is not a number of clusters; give 1 or more, such as 3, or a range such as 8:12."
+        )
+    first, last = int(typed[0]), int(typed[-1])
+    if last < first:
+        raise ValueError(f"runs backwards; give the smaller number first, {last}:{first}.")
+    return first if len(typed) == 1 else range(first, last + 1)
+
+
+def _resample(text: str) -> float | str:
+    """Return a share of the points, or bootstrap."""
+    if text == "bootstrap":
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise ValueError(
+            "is not a share; give a number between 0 and 1, such as 0.8, or bootstrap."
+        )
+    return share
+
+
+NUMBERS = Parsed("LOW:HIGH|K,K,…", _numbers)
+RUNS = Parsed("N", _number_of_runs)
+RUNS_OR_AUTO = Parsed("N|auto", _runs_or_auto)
+CLUSTERS = Parsed("K|FIRST:LAST", _clusters)
+RESAMPLE = Parsed("SHARE|bootstrap", _resample)
 
 
 class OneFile(click.Path):

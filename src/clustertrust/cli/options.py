@@ -11,8 +11,15 @@ from typing import Any
 
 import click
 
-from clustertrust.cli.declaring import flag, option, several
-from clustertrust.cli.kinds import ClusterNumber, Resample, Runs, TableChoice, TableOption
+from clustertrust.cli.declaring import flag, one_of, option, several
+from clustertrust.cli.kinds import (
+    CLUSTERS,
+    RESAMPLE,
+    RUNS,
+    RUNS_OR_AUTO,
+    TableChoice,
+    TableOption,
+)
 from clustertrust.cli.terminal import Examples
 
 
@@ -53,16 +60,14 @@ class ReadOptions:
     category: tuple[str, ...] = several(
         "Columns of numbers that are codes, to use as categories.", "COL"
     )
-    scale: str = option(
+    scale: str = one_of(
         "How columns are made comparable; auto: only where their ranges differ fivefold.",
-        type=click.Choice(["auto", "none", "standard", "robust", "minmax"]),
-        default="auto",
+        ["auto", "none", "standard", "robust", "minmax"],
     )
     standardize: bool = flag("The same as --scale standard.")
-    encode: str = option(
+    encode: str = one_of(
         "Categories: one column each where there are up to 50, all of them, or left out.",
-        type=click.Choice(["auto", "onehot", "drop"]),
-        default="auto",
+        ["auto", "onehot", "drop"],
     )
     na: tuple[str, ...] = several(
         "More texts that mean a missing value, such as 'x,-1'; none: only empty fields do.", "TEXT"
@@ -79,7 +84,7 @@ class ReadOptions:
     format: str | None = option(
         "Format of the data, if the suffix does not show it; for standard input it is csv.",
         cls=TableOption,
-        type=TableChoice("files:FORMATS"),
+        type=TableChoice("files.formats:FORMATS"),
         metavar="NAME",
     )
     separator: str | None = option(
@@ -126,9 +131,9 @@ class ReadOptions:
     def changes(self) -> list[str]:
         """Return the given options that choose columns or change their values."""
         names = ("use", "drop", "keep", "category", "impute", "plan", "drop_missing", "standardize")
-        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
-        given["--scale"] = self.scale not in ("auto", "none")
-        return [option for option, value in given.items() if value]
+        options = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        options["--scale"] = self.scale not in ("auto", "none")
+        return [option for option, value in options.items() if value]
 
     def chooses(self) -> bool:
         """Return whether anything was said about columns that one look could not find out."""
@@ -172,16 +177,12 @@ class ReadOptions:
         return {"id": self.id, **several}
 
 
-def _runs(*, default: int, auto: bool) -> Any:
-    return option("Number of runs.", "--runs", type=Runs(auto=auto), default=default)
+def _named(help: str, table: str, default: str, without: Sequence[str] = ()) -> Any:
+    """Return an option whose values are the names in a table of the library."""
+    return option(help, type=TableChoice(table, without), default=default)
 
 
-def _kernel(*, without: Sequence[str] = ()) -> Any:
-    return option(
-        "Kernel for kernel silhouettes.",
-        type=TableChoice("geometry.kernel:KERNELS", without=without),
-        default="self-tuning",
-    )
+KERNEL = ("Kernel for kernel silhouettes.", "geometry.kernel:KERNELS", "self-tuning")
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class CakeOptions:
         "-k",
         "--k",
         "--clusters",
-        type=ClusterNumber(),
+        type=CLUSTERS,
     )
     clusterer: tuple[str, ...] = option(
         "Method of the runs. Repeat it for a mix: runs take the methods in turn.",
@@ -204,7 +205,7 @@ class CakeOptions:
         multiple=True,
         default=("kmeans",),
     )
-    n_runs: int | str = _runs(default=20, auto=True)
+    n_runs: int | str = option("Number of runs.", "--runs", type=RUNS_OR_AUTO, default=20)
     random_state: int = option(
         "The same seed gives the same file.",
         "--seed",
@@ -213,53 +214,39 @@ class CakeOptions:
         default=0,
     )
     resample: float | str | None = option(
-        "Fit each run on a share of the points, or a bootstrap.", type=Resample()
+        "Fit each run on a share of the points, or a bootstrap.", type=RESAMPLE
     )
-    left_out: str = option(
+    left_out: str = one_of(
         "Points that a resampled run left out: not assigned, or placed by its model.",
-        type=click.Choice(["skip", "predict"]),
-        default="skip",
+        ["skip", "predict"],
     )
-    on_failure: str = option(
-        "Whether a failing run stops the work.",
-        type=click.Choice(["raise", "drop"]),
-        default="raise",
+    on_failure: str = one_of("Whether a failing run stops the work.", ["raise", "drop"])
+    fusion: str = _named(
+        "How the components are combined; refined adds persistence, combined also second opinions "
+        "of other methods.",
+        "fusion:FUSIONS",
+        "harmonic",
     )
-    fusion: str = option(
-        "How the components are combined; refined adds a third, persistence.",
-        type=TableChoice("fusion:FUSIONS"),
-        default="harmonic",
-    )
-    geometry: str = option(
-        "What silhouettes compare.",
-        type=TableChoice("geometry.measuring:GEOMETRIES"),
-        default="auto",
-    )
+    geometry: str = _named("What silhouettes compare.", "geometry.measuring:GEOMETRIES", "auto")
     metric: str = option(
         "Distance of exact silhouettes, and of the runs of agglomerative, hdbscan, kmedoids, "
         "leiden and spectral: any that scikit-learn has, or gower.",
         default="euclidean",
     )
-    kernel: str = _kernel()
-    normalization: str = option(
+    kernel: str = _named(*KERNEL)
+    normalization: str = _named(
         "How silhouettes become a component between 0 and 1.",
-        type=TableChoice("geometry.component:NORMALIZATIONS"),
-        default="clip",
+        "geometry.component:NORMALIZATIONS",
+        "clip",
     )
-    agreement: str = option(
-        "When two runs agree on a point.",
-        type=TableChoice("stability:AGREEMENTS"),
-        default="matching",
-    )
+    agreement: str = _named("When two runs agree on a point.", "stability:AGREEMENTS", "matching")
     unassigned: str = option(
         "Runs that do not assign a point: ignored, or counted against it.",
-        type=TableChoice("stability:UNASSIGNED"),
+        type=click.Choice(["disagree", "skip"]),
         default="skip",
     )
-    consensus: str = option(
-        "Which run gives the consensus its labels.",
-        type=TableChoice("consensus:CONSENSUS"),
-        default="medoid",
+    consensus: str = _named(
+        "Which run gives the consensus its labels.", "consensus:CONSENSUS", "medoid"
     )
     n_jobs: int | None = option(
         "Number of threads; default: one per core. It does not change the result.",
@@ -267,10 +254,9 @@ class CakeOptions:
         type=click.IntRange(min=1),
         metavar="N",
     )
-    device: str = option(
+    device: str = one_of(
         "Where to compute: cuda is an NVIDIA GPU, cuda-double in double precision.",
-        type=click.Choice(["auto", "cpu", "cuda", "cuda-double"]),
-        default="auto",
+        ["auto", "cpu", "cuda", "cuda-double"],
     )
 
     def scoring(self) -> dict[str, Any]:
@@ -296,7 +282,7 @@ class CakeOptions:
     def auditing(self, typed: Collection[str]) -> dict[str, Any]:
         """Return the parameters of `audit`; those with another default there only if `typed`."""
         params = self.building() | self.scoring()
-        return {name: params[name] for name in params if name in _audited(typed)}
+        return {name: params[name] for name in params if name in audited(typed)}
 
     def building(self, checkpoint: str | None = None) -> dict[str, Any]:
         """Return the parameters that make the runs."""
@@ -324,9 +310,10 @@ class CakeOptions:
             values |= {"n_clusters": None, "vary": {"n_clusters": list(values["n_clusters"])}}
         return values
 
-    def described_audit(self, typed: Collection[str]) -> dict[str, Any]:
-        """Return the options of an audit by name, as they were typed."""
-        return self.described(_audited(typed))
+    def settings(self, names: Collection[str]) -> dict[str, Any]:
+        """Return the same without those that are unset, or only say where work is done."""
+        values = self.described(names).items()
+        return {name: value for name, value in values if value is not None and name not in WHERE}
 
 
 @dataclass(frozen=True)
@@ -334,11 +321,11 @@ class ProfileOptions(CakeOptions):
     """The same where each number of clusters is tried: points and a fixed number of runs."""
 
     n_clusters: int | range | None = field(default=None, init=False)
-    n_runs: int | str = _runs(default=10, auto=False)
-    kernel: str = _kernel(without=("precomputed",))
+    n_runs: int | str = option("Number of runs.", "--runs", type=RUNS, default=10)
+    kernel: str = _named(*KERNEL, without=("precomputed",))
 
 
-def _audited(typed: Collection[str]) -> tuple[str, ...]:
+def audited(typed: Collection[str]) -> tuple[str, ...]:
     """Return the options of an audit; those with another default there only if they are typed."""
     always = ("fusion", "geometry", "metric", "kernel", "random_state", "n_jobs", "device")
     return (*always, *(name for name in ("clusterer", "n_runs", "normalization") if name in typed))
@@ -347,10 +334,12 @@ def _audited(typed: Collection[str]) -> tuple[str, ...]:
 METHOD = tuple(part.name for part in fields(CakeOptions))
 # The options that make the runs come first.
 BUILDING, SCORING = METHOD[: METHOD.index("fusion")], METHOD[METHOD.index("fusion") :]
-AUDITING = ("clusterer", "n_runs", "random_state")  # those of BUILDING that an audit has too
+# Those of BUILDING that an audit has too.
+AUDITING = ("clusterer", "n_runs", "random_state")
 # Parameters of scoring that an audit does not have.
 NOT_AUDITING = ("agreement", "unassigned", "consensus")
-WHERE = ("n_jobs", "device")  # say where work is done, not what is done
+# These say where work is done, not what is done.
+WHERE = ("n_jobs", "device")
 
 HEADINGS = {
     "How points are clustered": BUILDING,

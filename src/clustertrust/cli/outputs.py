@@ -18,21 +18,20 @@ from pathlib import Path
 import click
 
 PICTURES = (".png", ".svg", ".pdf")
-LAST = "--out"  # renamed last: if it is new, so are the others
+# This one is renamed last: if it is new, so are the others.
+LAST = "--out"
 PAGES = (".html", ".htm")
 SUFFIXES = {"--plot": PICTURES, "--report": PAGES}
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def check_outputs(
-    outputs: Mapping[str, str | None], inputs: Mapping[str, str | None]
-) -> dict[str, Path]:
-    """Return the path of each output, by option.
+def check_outputs(outputs: Mapping[str, str], inputs: Mapping[str, str]) -> dict[str, Path]:
+    """Return the path of each output, by option; - is no file.
 
     Raise for one that cannot be written or would overwrite another file.
     """
-    paths = {option: Path(given) for option, given in outputs.items() if given not in (None, "-")}
-    read = {what: Path(given) for what, given in inputs.items() if given not in (None, "-")}
+    paths = {option: Path(path) for option, path in outputs.items() if path != "-"}
+    read = {what: Path(path) for what, path in inputs.items() if path != "-"}
     for i, (option, path) in enumerate(paths.items()):
         if path.is_dir():
             raise click.UsageError(f"{option} {path} is a folder; name a file.")

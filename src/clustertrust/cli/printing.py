@@ -17,7 +17,7 @@ from scipy import sparse
 
 from clustertrust import Audit, Confidence, __version__
 from clustertrust._errors import rendered
-from clustertrust.cli.options import BUILDING, SCORING, WHERE
+from clustertrust.cli.options import BUILDING, SCORING, audited
 from clustertrust.cli.points import Points
 from clustertrust.cli.request import Request, ScoreRequest
 from clustertrust.cli.terminal import echo
@@ -29,25 +29,19 @@ from clustertrust.summary import Summary
 
 def score_settings(request: ScoreRequest, scored: Confidence, points: Points) -> dict[str, Any]:
     """Return all settings that are needed to make the scores again, as JSON."""
-    method = request.method.described(SCORING)
+    method, labels = request.method, request.labels
     if isinstance(scored, Audit):
-        column = request.labels_column
-        labels = Path(request.labels).name if request.labels else f"column {column}"
-        method = {"labels": labels} | request.method.described_audit(request.typed)
-    elif request.labels is None:
-        method = request.method.described(BUILDING) | method
+        source = Path(labels).name if labels else f"column {request.labels_column}"
+        made = {"labels": source} | method.settings(audited(request.typed))
+    elif labels is None:
+        made = method.settings((*BUILDING, *SCORING))
     else:
-        method = {"labels": Path(request.labels).name} | method
-    unnamed = sparse.issparse(points.X) or request.distances
-    names = [] if unnamed else [str(name) for name in points.X.columns]
+        made = {"labels": Path(labels).name} | method.settings(SCORING)
     settings: dict[str, Any] = {"input": name_of(request.data), "rows": len(points.kept)}
-    settings |= (
-        {"columns": ", ".join(names) if len(names) <= 50 else f"{len(names)}"} if names else {}
-    )
-    settings |= planned_settings(points)
-    settings |= {
-        name: value for name, value in method.items() if value is not None and name not in WHERE
-    }
+    if not sparse.issparse(points.X) and not request.distances:
+        names = [str(name) for name in points.X.columns]
+        settings["columns"] = ", ".join(names) if len(names) <= 50 else f"{len(names)}"
+    settings |= planned_settings(points) | made
     noise = scored.ensemble.noise
     settings |= {"taken as noise": noise_text(noise)} if noise else {}
     return settings | {
@@ -154,7 +148,9 @@ def print_summary(request: Request, text: str, points: Points) -> None:
         n = len(points.kept)
         for why, count in Counter(points.why[~points.kept]).most_common():
             echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
-    print_files(request)
+    if request.paths:
+        written = ", ".join(str(path) for path in request.paths.values())
+        echo(f"\nWrote {written}.", err=request.to_stdout)
 
 
 def unscored(count: int, of: int, why: str) -> str:
@@ -162,19 +158,10 @@ def unscored(count: int, of: int, why: str) -> str:
     return f"{count} of {of} rows {'has' if count == 1 else 'have'} no score ({why})."
 
 
-def print_files(request: Request) -> None:
-    """Print which files were written."""
-    if request.paths:
-        echo(
-            f"\nWrote {', '.join(str(path) for path in request.paths.values())}.",
-            err=request.to_stdout,
-        )
-
-
 def print_table(table: pd.DataFrame, dialect: Dialect | None = None) -> None:
     """Print a table as CSV, in the dialect that was read."""
-    how = {} if dialect is None else dialect.options("csv", ",")
-    table.to_csv(sys.stdout, index=False, lineterminator="\n", **how)
+    marks = {} if dialect is None else dialect.options("csv", ",")
+    table.to_csv(sys.stdout, index=False, lineterminator="\n", **marks)
 
 
 def name_of(data: str) -> str:

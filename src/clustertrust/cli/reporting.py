@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,22 +15,21 @@ from clustertrust.cli.printing import name_of
 from clustertrust.cli.request import ReportRequest
 from clustertrust.cli.sidecar_plan import as_scored, how_read
 from clustertrust.cli.terminal import echo
-from clustertrust.cli.writing import KEY, own_columns, values_shown, view_of
+from clustertrust.cli.writing import KEY, title_of, write_page_of
 from clustertrust.columns import COLUMNS
 from clustertrust.files import Reading, format_of, read_table
 
 
 def report(request: ReportRequest) -> None:
     """Make a page from scores and the data they belong to."""
-    from clustertrust.report import write_report
-
     scores, data, paths = request.scores, request.data, request.paths
     columns = as_scored(scores, request.columns)
     points = read_points(data, columns)
     table = _read_scores(scores, columns.id)
     places = np.arange(len(table))
     if columns.id is not None:
-        by_name = _by_name(table, points.ids, scores, data)  # raises if names occur twice
+        # Raises if names occur twice.
+        by_name = _by_name(table, points.ids, scores, data)
         places = table.index.map(str).get_indexer(points.ids.map(str))
         table = by_name
     elif len(table) != len(points.ids):
@@ -40,30 +40,23 @@ def report(request: ReportRequest) -> None:
     elif points.plan is not None and points.plan.id:
         table = table.set_axis(points.ids, axis=0)
     table = table[points.kept]
-    unscored = (
-        table["score"].isna().to_numpy() & table["label"].isna().to_numpy()
-    )  # rows that scoring left out
-    values = values_shown(points)[~unscored]
-    own = own_columns(points)
-    if isinstance(values, pd.DataFrame):
-        values = values.set_axis(table.index[~unscored], axis=0)  # matched by name or by position
+    # Rows that scoring left out are not shown.
+    shown = (table["score"].notna() | table["label"].notna()).to_numpy()
     settings = {"scores": Path(scores).name, "data": Path(data).name, "rows": len(points.ids)}
-    with staged(paths) as at:
-        write_report(
-            at["--out"],
-            table[~unscored],
-            values,
+    with staged(paths) as drafts:
+        write_page_of(
+            drafts["--out"],
+            table[shown],
+            points,
+            shown,
             settings=settings,
-            title=request.title or f"How far can the clusters of {name_of(data)} be trusted?",
+            title=request.title or title_of(name_of(data)),
             threshold=request.threshold,
-            embedding=view_of(points, ~unscored),
-            original=None if own is None else own[~unscored],
-            folder=points.folder,
-            rows=places[points.kept][~unscored],
+            rows=places[points.kept][shown],
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
-    echo(f"Wrote {paths['--out']}: {len(table) - unscored.sum()} points.")
+    echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
 
 
 def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
@@ -72,19 +65,24 @@ def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
     The column `id`, or the first if all others are results, or cell names become the index.
     """
     if format_of(path) == "h5ad":
-        found = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
-        table = found.filter(regex=f"^{KEY}_").rename(
-            columns=lambda name: name.removeprefix(f"{KEY}_")
-        )
+        obs = importlib.import_module("anndata").read_h5ad(path, backed="r").obs
+        results = obs.filter(regex=f"^{KEY}_")
+        table = results.rename(columns=lambda name: name.removeprefix(f"{KEY}_"))
     else:
         table = read_table(path).data
         if isinstance(table, pd.DataFrame):
             names = [str(name) for name in table.columns]
             first = id if id in names else _lone_name(names)
-            if first is not None:  # again, with the names as text
+            # Again, with the names as text.
+            if first is not None:
                 text = () if first == ROW else (first,)
                 table = read_table(path, Reading(text=text)).data.set_index(first)
             table = table[[name for name in table.columns if name in COLUMNS]]
+    return checked_scores(path, table)
+
+
+def checked_scores(path: str, table: Any) -> pd.DataFrame:
+    """Return a table of scores; raise if it has none."""
     if not isinstance(table, pd.DataFrame) or not {"label", "score"} <= set(table.columns):
         raise ValueError(
             f"{path} lacks the columns label and score; give a file that `clustertrust score "

@@ -5,26 +5,27 @@ Nothing heavy is imported here, so help and shell completion stay fast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from clustertrust.cli.declaring import argument, flag, option, several
+from clustertrust.cli.declaring import argument, flag, one_of, option, several
 from clustertrust.cli.kinds import (
     INPUT,
+    NUMBERS,
     OUTPUT,
     STORED,
     TABLE_OR_FOLDER,
     Between,
-    Numbers,
     TableChoice,
     TableOption,
 )
 from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
 from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.wording import current_wording
 
 SHARE = Between(0, 1, min_open=True, max_open=True)
 
@@ -62,6 +63,22 @@ def _count(help: str, *names: str, least: int = 1, metavar: str = "N", **setting
     return option(help, *names, type=click.IntRange(min=least), metavar=metavar, **settings)
 
 
+def _files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the files to write and those to read, by what is typed for them."""
+    written: dict[str, str] = {}
+    read: dict[str, str] = {}
+    for param in context.command.params:
+        value = context.params.get(param.name or "")
+        if param.type is OUTPUT and value is not None:
+            written[param.opts[0]] = value
+        elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
+            is_option = isinstance(param, click.Option)
+            typed = param.opts[0] if is_option else param.human_readable_name
+            several = isinstance(value, tuple)
+            read |= {f"{typed} {path}": path for path in value} if several else {typed: value}
+    return written, read
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """The request to a command that reads a table.
@@ -77,7 +94,8 @@ class Request:
     paths: Mapping[str, Path] = field(default_factory=dict)
     columns: ReadOptions = field(default_factory=ReadOptions)
 
-    if TYPE_CHECKING:  # commands declare them where their help lists them
+    # Commands declare them where their help lists them.
+    if TYPE_CHECKING:
         out: str | None = None
 
     @property
@@ -85,19 +103,22 @@ class Request:
         """Whether the table of results is printed."""
         return self.out == "-"
 
-    def checked(self, inputs: Mapping[str, str | None], *outputs: str) -> Self:
-        """Return the request with the paths of its outputs; raise for what cannot be done.
-
-        `inputs` are the files that are read, by what is typed for them; `outputs` are parameters.
-        """
-        written = {f"--{name.replace('_', '-')}": getattr(self, name) for name in outputs}
-        paths = check_outputs(written, inputs)
+    def checked(self) -> Self:
+        """Return the request with the paths of its outputs; raise for what cannot be done."""
+        paths = check_outputs(*_files(click.get_current_context()))
         self.columns.check()
         if self.to_stdout and getattr(self, "as_json", False):
             raise click.UsageError(
                 "--out - and --json would both print to standard output; choose one."
             )
         return replace(self, paths=paths)
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Raise if the user typed one of these parameters, which have no use here."""
+        wording = current_wording()
+        refused = [wording(name, None) for name in names if name in self.typed]
+        if refused:
+            raise click.UsageError(f"{why}; leave out {', '.join(refused)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +222,7 @@ class ChooseRequest(Request):
 
     data: str = argument(INPUT)
     ks: tuple[int, ...] = option(
-        "Numbers of clusters to try.", "-k", "--k", type=Numbers(), default="2:12"
+        "Numbers of clusters to try.", "-k", "--k", type=NUMBERS, default="2:12"
     )
     out: str | None = _output("Write the table, one row per number; - prints it as CSV.")
     plot: str | None = _output("Draw the profile (.png, .svg, .pdf).")
@@ -277,11 +298,10 @@ class DecideRequest(Request):
     out: str | None = _output("Write the rows kept, labels corrected; - prints them as CSV.")
     all_rows: bool = flag("Write all rows, with a column kept.")
     report: str | None = _output("Write a page (.html) of the learned scores.")
-    kind: str = option(
+    kind: str = one_of(
         "What names in the column answer are; auto: clusters if all of them are.",
+        ["auto", "classes", "labels"],
         "--answers-are",
-        type=click.Choice(["auto", "classes", "labels"]),
-        default="auto",
     )
     drawn: bool = flag(
         "Rows of ANSWERS were drawn at random where the table does not say how they were asked.",

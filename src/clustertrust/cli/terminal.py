@@ -26,9 +26,9 @@ def echo(text: str, *, err: bool = False) -> None:
 
 def _width(err: bool) -> int | None:
     """Return the variable COLUMNS, or the width of the terminal; None if there is neither."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given) > 0:
-        return int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     stream = sys.stderr if err else sys.stdout
     if not stream.isatty():
         return None
@@ -43,7 +43,8 @@ def fit(text: str, width: int) -> str:
         if length <= width:
             parts += same
         elif len(same) > 1 and all(re.search(r"\S {2,}\S|\s$", line) for line in same):
-            parts += _split_table(same, width)  # pandas gives all its lines the same length
+            # pandas gives all lines of a table the same length.
+            parts += _split_table(same, width)
         else:
             parts += [part for line in same for part in _wrap(line, width)]
     return "\n".join(parts)
@@ -54,14 +55,14 @@ def _wrap(line: str, width: int) -> list[str]:
     indent = re.match(r"\s*", line)[0]  # type: ignore[index]
     command = COMMAND.match(line) is not None
     room = width - 2 if command else width
-    found = textwrap.wrap(
+    parts = textwrap.wrap(
         line,
         room,
         subsequent_indent=indent + "  " * command,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [f"{part} \\" for part in found[:-1]] + found[-1:] if command else found
+    return [f"{part} \\" for part in parts[:-1]] + parts[-1:] if command else parts
 
 
 def _split_table(lines: list[str], width: int) -> list[str]:
@@ -69,8 +70,8 @@ def _split_table(lines: list[str], width: int) -> list[str]:
     # A column begins where two blanks stand in the titles, which may have single ones, and at least
     # one below.
     gaps = [(gap.start(), gap.end()) for gap in re.finditer(" {2,}", lines[0])]
-    blank = [[at for at in range(*gap) if all(one[at] == " " for one in lines)] for gap in gaps]
-    starts = [at[0] for at in blank if at and at[0] > 0]
+    blank = [[j for j in range(*gap) if all(line[j] == " " for line in lines)] for gap in gaps]
+    starts = [places[0] for places in blank if places and places[0] > 0]
     ends = [*starts[1:], len(lines[0])]
     index = [line[: starts[0]] for line in lines]
     parts, used = [list(index)], starts[0]
@@ -80,7 +81,7 @@ def _split_table(lines: list[str], width: int) -> list[str]:
             used = starts[0]
         parts[-1] = [part + line[start:end] for part, line in zip(parts[-1], lines, strict=True)]
         used += end - start
-    return [line for at, part in enumerate(parts) for line in ([""] if at else []) + part]
+    return [line for i, part in enumerate(parts) for line in ([""] if i else []) + part]
 
 
 class Examples(click.Command):
@@ -90,7 +91,8 @@ class Examples(click.Command):
         """Write the examples."""
         if not self.epilog:
             return
-        room = formatter.width - 2  # it is indented
+        # The examples are indented.
+        room = formatter.width - 2
         lines = inspect.cleandoc(self.epilog).splitlines()
         formatter.write_paragraph()
         with formatter.indentation():

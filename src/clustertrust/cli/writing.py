@@ -17,7 +17,8 @@ from clustertrust._views import View, principal_view
 from clustertrust.cli.points import ROW, Points
 from clustertrust.files import format_of, write_table
 
-KEY = "cake"  # prefix of result names in AnnData files
+# Prefix of result names in AnnData files.
+KEY = "cake"
 
 
 def write_scores(
@@ -35,7 +36,8 @@ def write_scores(
 
 def save(path: Path, cake: CAKE, points: Points) -> None:
     """Save a model, with the preparation of its columns in the same file."""
-    cake.set_params(verbose=False)  # progress was for this run of the command
+    # Progress was for this run of the command.
+    cake.set_params(verbose=False)
     cake.save(path, preparation=None if points.preparer is None else points.preparer.to_json())
 
 
@@ -49,7 +51,8 @@ def write_plan(path: Path, points: Points) -> None:
 
 def draw_scores(path: Path, scored: Confidence, points: Points) -> None:
     """Draw the scores at the points, beside sorted bars of each cluster."""
-    from matplotlib.figure import Figure  # no window, no state
+    # No window, no state.
+    from matplotlib.figure import Figure
 
     from clustertrust.displays import ScoreBarsDisplay, ScoreScatterDisplay
 
@@ -82,21 +85,38 @@ def write_page(
     name: str,
 ) -> None:
     """Write a page to explore the scores."""
-    from clustertrust.report import write_report
-
-    write_report(
+    write_page_of(
         path,
         scored.to_frame(),
-        values_shown(points),
+        points,
         votes=votes_of(scored),
         settings=settings,
-        title=f"How far can the clusters of {name} be trusted?",
+        title=title_of(name),
         threshold=threshold,
-        embedding=view_of(points),
-        original=own_columns(points),
-        folder=points.folder,
         rows=_places(points),
     )
+
+
+def title_of(name: str) -> str:
+    """Return the headline of a page about a file."""
+    return f"How far can the clusters of {name} be trusted?"
+
+
+def write_page_of(
+    path: Path, table: pd.DataFrame, points: Points, shown: Any = slice(None), **options: Any
+) -> None:
+    """Write a page about a table of scores, which are those of the points `shown`."""
+    from clustertrust.report import write_report
+
+    own, values = own_columns(points), values_shown(points)
+    # Distances have no values to show.
+    values = None if values is None else values[shown]
+    if isinstance(values, pd.DataFrame):
+        # Rows were matched by name or by position.
+        values = values.set_axis(table.index, axis=0)
+    original = None if own is None else own[shown]
+    placed = {"embedding": view_of(points, shown), "folder": points.folder}
+    write_report(path, table, values, original=original, **placed, **options)
 
 
 def values_shown(points: Points) -> Any:
@@ -117,8 +137,8 @@ def own_columns(points: Points) -> pd.DataFrame | None:
     if points.adata is not None:
         from clustertrust.cell_data import described
 
-        found = described(points.adata, KEY)
-        return None if found is None else found[points.kept]
+        obs = described(points.adata, KEY)
+        return None if obs is None else obs[points.kept]
     return None if points.original is None else points.original[points.kept]
 
 
@@ -130,15 +150,15 @@ def _places(points: Points) -> Ints | None:
     return np.full(len(places), -1) if points.sampled else places
 
 
-def view_of(points: Points, at: Any = slice(None)) -> Any:
-    """Return where to draw the points `at`: the UMAP of cells, or principal components."""
+def view_of(points: Points, shown: Any = slice(None)) -> Any:
+    """Return where to draw the points `shown`: the UMAP of cells, or principal components."""
     if points.adata is not None:
         from clustertrust.cell_data import placed
 
-        found = placed(points.adata)
-        return None if found is None else found[points.kept][at]
+        xy = placed(points.adata)
+        return None if xy is None else xy[points.kept][shown]
     view = _clustered_view(points) if points.view is None else points.view
-    return None if view is None else replace(view, xy=view.xy[at])
+    return None if view is None else replace(view, xy=view.xy[shown])
 
 
 def _clustered_view(points: Points) -> View | None:

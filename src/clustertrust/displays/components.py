@@ -31,7 +31,7 @@ def fusion_of(confidence: Confidence) -> str | None:
     c, g = confidence.stability, confidence.geometry
     for name, fuse in FUSIONS.items():
         # A third component has no lines in this plane
-        if fuse.uses_persistence:
+        if fuse.uses_persistence or fuse.uses_opinions:
             continue
         if np.allclose(fuse()(c, g), confidence.scores, rtol=0, atol=1e-9, equal_nan=True):
             return name

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_choice, check_count, check_floats
+from clustertrust._validation import check_choice, check_count, check_floats, check_option_names
 from clustertrust.cells import Cells, meet
 from clustertrust.displays.base import ConfidenceDisplay, confidence_of
 from clustertrust.displays.shared import (
@@ -26,6 +26,7 @@ from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry import silhouettes
 from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
+from clustertrust.scoring.components import used_components
 from clustertrust.scoring.convergence import CONVERGED
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.model import Model
@@ -185,12 +186,7 @@ class ConvergenceDisplay(ConfidenceDisplay):
             where they are not the default. Where they, or `X`, do not give its scores, a ValueError
             says so.
         """
-        for name, value in scoring_options.items():
-            if name not in _SCORING_OPTIONS:
-                raise TypeError(
-                    f"ConvergenceDisplay.from_confidence: {name}={value!r} is not an option; a "
-                    f"record is made with {', '.join(_SCORING_OPTIONS)}."
-                )
+        check_option_names("ConvergenceDisplay.from_confidence", scoring_options, _SCORING_OPTIONS)
         scoring = Scoring.from_params(scoring_options)
         s = silhouettes_of(confidence, X, silhouettes)
         return cls._follow(confidence, s, scoring, n_runs)
@@ -203,9 +199,9 @@ class ConvergenceDisplay(ConfidenceDisplay):
                 "confidence is an Audit: its scores compare runs with the given labels, not with "
                 "each other, and are not followed run by run; audit again with another n_runs."
             )
-        if scoring.uses_persistence:
+        if used_components(scoring):
             raise ValueError(
-                f"fusion={scoring.fusion.name!r}: persistence depends on the consensus of all runs "
+                f"fusion={scoring.fusion.name!r} depends on the consensus of all runs "
                 "and is not followed run by run; score with fusion='harmonic' to see how stability "
                 "and geometry settle."
             )

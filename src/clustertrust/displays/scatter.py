@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clustertrust._types import Floats, Ints
-from clustertrust._validation import check_matrix, check_same_rows, is_frame
+from clustertrust._validation import check_matrix, check_same_points, is_frame
 from clustertrust._views import View, data_view, given_view
 from clustertrust.displays.base import confidence_of
 from clustertrust.displays.points import MAX_POINTS, PointsDisplay
@@ -40,18 +40,12 @@ def view_of(X: Any, embedding: Any, row_names: pd.Index, column_names: Any = Non
     )
     if X is None:
         return _embedding_view(embedding, row_names)
-    n, names = len(row_names), list(X.columns) if is_frame(X) else column_names
+    names = list(X.columns) if is_frame(X) else column_names
     matrix = check_matrix(X)
-    if matrix.shape[0] != n:
-        raise ValueError(
-            f"X has {matrix.shape[0]} rows for {n} scores; give the data that were scored, in the "
-            "same order."
-        )
-    if isinstance(X, pd.DataFrame):
-        check_same_rows("X", X.index, "to_frame()", row_names)
+    check_same_points("X", X if is_frame(X) else matrix, "to_frame()", row_names)
     if names is None:
         names = [f"feature {i}" for i in range(matrix.shape[1])]
-    heights = np.random.default_rng(0).uniform(size=n)
+    heights = np.random.default_rng(0).uniform(size=len(row_names))
     return data_view(
         matrix, [written(name) for name in names], heights, "random height (X has one column)"
     )

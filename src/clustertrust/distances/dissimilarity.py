@@ -34,9 +34,10 @@ from clustertrust.kernels.rules import Rules
 # (positions of b points, means (K, b)) → what is kept of them
 Reduce = Callable[[Any, Floats], Result]
 
-# of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
+# Of the points: above this a sum for each point and cell is slower than none (benchmarks/tiles.py)
 _FEW_CELLS = 0.05
-ROUNDING = 64 * np.finfo(np.float64).eps  # some ulps
+# Some ulps.
+ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class Dissimilarity(ABC):
@@ -52,7 +53,7 @@ class Dissimilarity(ABC):
     leaves_self_out = True
     root = False
     calls_libraries = True
-    self_dissimilarity: Floats | None = None
+    self_dissimilarity: Floats | float = 0.0
 
     def __init__(self, cells: Any, n_jobs: int | None) -> None:
         self.cells, self.n_jobs = cells, n_jobs
@@ -96,10 +97,7 @@ class Dissimilarity(ABC):
         nearest = np.empty(own.shape, dtype=np.int32)
         clusters, rules = (self.cells.start, self.cells.sizes), self.rules(training)
         noise = self.noise_of(X, len(own))
-        own_dissimilarity = (
-            0.0 if self.self_dissimilarity is None or not training else self.self_dissimilarity
-        )
-        itself = np.broadcast_to(np.asarray(own_dissimilarity, np.float64), len(own))
+        itself = np.broadcast_to(self.self_dissimilarity if training else 0.0, len(own))
 
         def keep(points: Any, means: Floats) -> None:
             values, others = backend().silhouettes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,13 +15,22 @@ from clustertrust._types import Floats, Ints, Result
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import ROUNDING, Dissimilarity, Reduce
 from clustertrust.distances.links import Walk
-from clustertrust.kernels import backend
-from clustertrust.kernels.rules import Rules
 
 # Chosen by argument and measured beside others (experiments/research/graph): one step looks only
 # at the neighbours, nearly all of which are in the own cluster; many steps leave small clusters.
 N_NEIGHBORS = 15
 N_STEPS = 4
+
+
+@dataclass
+class _BegunWalk:
+    """A walk of new points whose first step is known."""
+
+    steps: sparse.csr_array
+    first: sparse.csr_array
+
+    def towards(self, X: Any) -> sparse.csr_array:
+        return self.first
 
 
 class GraphShares(Dissimilarity):
@@ -41,11 +51,11 @@ class GraphShares(Dissimilarity):
 
     def map(self, X: Any, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the dissimilarities of unseen points; all runs at once."""
-        return self._of_runs(self.walk.towards(X), slice(0, self.cells.n_runs), reduce)
+        return self._map_walks(self.walk.towards(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the dissimilarities of the training points; all runs at once."""
-        return self._of_runs(self.walk.steps, slice(0, self.cells.n_runs), reduce)
+        return self._map_walks(self.walk.steps, reduce)
 
     def noise(self, X: Any = None) -> Floats | float:
         """Shares are off by some ulps of 1."""
@@ -59,28 +69,14 @@ class GraphShares(Dissimilarity):
         Some runs at a time, so that a value for each point and cluster of these fits into memory.
         """
         cells = self.cells
-        first = self.walk.steps if X is None else self.walk.towards(X)
-        s = np.empty(own.shape)
-        nearest = np.empty(own.shape, dtype=np.int32)
+        walk = self.walk if X is None else _BegunWalk(self.walk.steps, self.walk.towards(X))
+        parts = []
         for runs in self._groups():
-            low, high = cells.start[runs.start], cells.start[runs.stop]
-
-            def keep(points: slice, means: Floats, runs: Any = runs, low: int = low) -> None:
-                b, starts = points.stop - points.start, cells.start[runs.start : runs.stop + 1]
-                values, near = backend().silhouettes(
-                    means,
-                    np.ascontiguousarray(own[points, runs].T),
-                    (starts - low, cells.sizes[low : low + len(means)]),
-                    np.zeros(b),
-                    np.full(b, ROUNDING),
-                    Rules(leaves_out=False, lone_zero=True, root=False),
-                )
-                s[points, runs], nearest[points, runs] = values.T, near.T
-
-            assert high > low or (own[:, runs] < 0).all()
-            for _ in self._of_runs(first, runs, keep):
-                pass
-        return s, nearest
+            of_runs = Cells(cells.rows[:, runs], cells.cell_of, cells.counts, cells.names[runs])
+            group = GraphShares(of_runs, walk, n_steps=self.n_steps, n_jobs=self.n_jobs)
+            parts.append(super(GraphShares, group).silhouettes(own[:, runs], X, training=training))
+        s, nearest = zip(*parts, strict=True)
+        return np.hstack(s), np.hstack(nearest)
 
     def _groups(self) -> Iterator[slice]:
         """Cut the runs into groups: a number for each point and cluster fits into the budget."""
@@ -93,16 +89,13 @@ class GraphShares(Dissimilarity):
             yield slice(low, high)
             low = high
 
-    def _of_runs(
-        self, first: sparse.csr_array, runs: slice, reduce: Reduce[Result]
-    ) -> Iterator[Result]:
+    def _map_walks(self, first: sparse.csr_array, reduce: Reduce[Result]) -> Iterator[Result]:
         """Yield reduce(points, 1 - shares (K, b)) of walks that begin with the steps `first`."""
-        start = self.cells.start[runs.start : runs.stop + 1] - self.cells.start[runs.start]
-        ends, column = self._ends(runs)
+        ends, column = self._ends()
 
         def means(rows: slice) -> Floats:
             shares = (first[rows] @ ends)[:, column]
-            for low, high in pairwise(start):
+            for low, high in pairwise(self.cells.start):
                 part = shares[:, low:high]
                 total = part.sum(axis=1, keepdims=True)
                 np.divide(part, total, out=part, where=total > 0)
@@ -110,14 +103,13 @@ class GraphShares(Dissimilarity):
 
         return self._split(first.shape[0], means, reduce, 16 * ends.shape[1])
 
-    def _ends(self, runs: slice) -> tuple[Floats, Ints]:
+    def _ends(self) -> tuple[Floats, Ints]:
         """Return the chance to be in a cluster after all steps but the first, and which it is.
 
         Runs often find the same cluster: chances (n, K') of each once, and the column of every
         cluster (K,).
         """
-        low, high = self.cells.start[runs.start], self.cells.start[runs.stop]
-        members = self.cells.members[:, low:high].toarray()
+        members = self.cells.members.toarray()
         number_of: dict[bytes, int] = {}
         column = np.array(
             [number_of.setdefault(part.tobytes(), len(number_of)) for part in members.T],

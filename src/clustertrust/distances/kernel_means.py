@@ -80,10 +80,7 @@ class KernelMeans(Dissimilarity):
                 "cannot score unseen points: their kernel values are not known",
             )
         X = self._moved(X)
-        scale = None
-        if self.scale is not None:
-            scale = np.maximum(self.neighbors.kth_distances(X, self._rank), self.floor)
-        return self._map_distances(X, scale, self._with_itself(X), reduce)
+        return self._map_distances(X, self._scale_of(X), self._with_itself(X), reduce)
 
     def map_training(self, reduce: Reduce[Result]) -> Iterator[Result]:
         """Return the distances of the training points."""
@@ -92,6 +89,12 @@ class KernelMeans(Dissimilarity):
     def noise(self, X: Any = None) -> Floats | float:
         """Sums of kernel values are off by some ulps of κ(x, x)."""
         return ROUNDING * np.abs(self.itself if X is None else self._with_itself(self._moved(X)))
+
+    def _scale_of(self, points: Any) -> Floats | None:
+        """Return the scales of unseen points, if the kernel has any."""
+        if self.scale is None:
+            return None
+        return np.maximum(self.neighbors.kth_distances(points, self._rank), self.floor)
 
     def _moved(self, X: Any) -> Any:
         return X if self.origin is None else X - self.origin

@@ -142,24 +142,24 @@ class Metric(Record):
 
     def between(self, X: Any, points: Any) -> Array:
         """Return the distances (b, n) of each row of X to each of the points. O(b n d)."""
-        if is_name(self.name, "gower"):
+        if self.is_mixed:
             return np.asarray(
                 backend().gower_distances(np.ascontiguousarray(X), np.ascontiguousarray(points))
             )
         X, points = as_truths(X, self.name), as_truths(points, self.name)
-        found = np.asarray(pairwise_distances(X, points, metric=self.name, **self.params))
+        distances = np.asarray(pairwise_distances(X, points, metric=self.name, **self.params))
         if callable(self.name):
-            self._check(found)
-        return found
+            self._check(distances)
+        return distances
 
     def _check(self, distances: Array) -> None:
         """Raise for what is no distance, as a function of the user's may give."""
         bad = ~(distances >= 0) | np.isinf(distances)
         if bad.any():
-            given = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "")
+            name = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "")
             raise ParameterError(
                 "metric",
-                given,
+                name,
                 f"gives {distances[bad][0]} for two rows of X",
                 "a distance is a finite number that is not below 0. Check the metric, or leave "
                 "such rows out",
@@ -197,16 +197,16 @@ class Metric(Record):
         """
 
         def of(rows: slice) -> tuple[Floats, Ints]:
-            given = self.is_precomputed
-            distances = np.asarray(X[rows]) if given else self.between(X[rows], points)
+            block = X[rows]
+            distances = np.asarray(block) if self.is_precomputed else self.between(block, points)
             if k > 1:
                 return smallest(distances, k)
             near = distances.argmin(axis=1)[:, None]
             return np.take_along_axis(distances, near, axis=1), near
 
         with one_thread():
-            found = [of(rows) for rows in blocks(X.shape[0], 24 * points.shape[0])]
-        away, near = zip(*found, strict=True)
+            parts = [of(rows) for rows in blocks(X.shape[0], 24 * points.shape[0])]
+        away, near = zip(*parts, strict=True)
         return np.concatenate(away), np.concatenate(near)
 
 

@@ -26,7 +26,8 @@ from clustertrust._errors import ParameterError
 from clustertrust._types import Array, Floats
 from clustertrust._validation import is_frame
 
-UNSEEN = -1.0  # the code of a category that the training data do not have: at least 1 from all
+# The code of a category that the training data do not have: at least 1 from all.
+UNSEEN = -1.0
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,12 @@ class MixedColumns:
                 f"X has columns {names}; the fit had {list(self.names)}, in this order."
             )
         out = np.empty((len(columns[0]) if columns else 0, len(names)))
-        for j, (column, known) in enumerate(zip(columns, self.categories, strict=True)):
-            if known is None:
-                values = _numbers(self.names[j], column)
-                scale = self.ranges[j]
-                values = (values - self.lowest[j]) / scale if scale > 0 else values * 0.0
-                out[:, j] = values
+        for j, (column, categories) in enumerate(zip(columns, self.categories, strict=True)):
+            if categories is None:
+                values, scale = _numbers(self.names[j], column), self.ranges[j]
+                out[:, j] = (values - self.lowest[j]) / scale if scale > 0 else values * 0.0
             else:
-                codes = {value: float(code) for code, value in enumerate(known)}
+                codes = {value: float(code) for code, value in enumerate(categories)}
                 missing = column.isna().to_numpy()
                 out[:, j] = [
                     np.nan if gone else codes.get(_plain(value), UNSEEN)
@@ -104,8 +103,8 @@ class MixedColumns:
             "lowest": self.lowest.tolist(),
             "ranges": self.ranges.tolist(),
             "categories": [
-                None if known is None else [_storable(value) for value in known]
-                for known in self.categories
+                None if values is None else [_storable(value) for value in values]
+                for values in self.categories
             ],
         }
 

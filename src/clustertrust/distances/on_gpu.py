@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
-
-import numpy as np
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Centers, Euclidean
 from clustertrust.distances.kernel_means import KernelMeans
-
-
-def _card(part: str) -> Any:
-    return importlib.import_module(f"clustertrust.kernels._cupy_{part}")
+from clustertrust.kernels._cupy_silhouettes import (
+    center_silhouettes,
+    exact_silhouettes,
+    kernel_silhouettes,
+)
+from clustertrust.kernels._cupy_sums import KernelPairs
 
 
 class EuclideanOnGpu(Euclidean):
@@ -34,10 +33,7 @@ class EuclideanOnGpu(Euclidean):
         """Silhouettes and nearest other clusters in one job on the card."""
         if training and X is not None:
             return super().silhouettes(own, X, training=training)
-        result: tuple[Floats, Ints] = _card("silhouettes").exact_silhouettes(
-            self.X, self.cells, own, X, precision=self.precision
-        )
-        return result
+        return exact_silhouettes(self.X, self.cells, own, X, precision=self.precision)
 
 
 class CentersOnGpu(Centers):
@@ -47,15 +43,9 @@ class CentersOnGpu(Centers):
         self, own: Ints, X: Any = None, *, training: bool = False
     ) -> tuple[Floats, Ints]:
         """Silhouettes and nearest other clusters in one job on the card."""
-        card = _card("silhouettes")
-        training = training or X is None
-        points = self.X if X is None else X
-        noise = self.noise_of(X, len(own))
-        means = self.centers, self.spread
-        result: tuple[Floats, Ints] = card.center_silhouettes(
-            points, means, self.cells, own, noise, self.rules(training)
-        )
-        return result
+        points, means = self.X if X is None else X, (self.centers, self.spread)
+        noise, rules = self.noise_of(X, len(own)), self.rules(training or X is None)
+        return center_silhouettes(points, means, self.cells, own, noise, rules)
 
 
 class KernelMeansOnGpu(KernelMeans):
@@ -75,27 +65,18 @@ class KernelMeansOnGpu(KernelMeans):
         if X is not None:
             points = self._moved(X)
             scale, itself = self._scale_of(points), self._with_itself(points)
-        noise = self.noise_of(X, len(own))
-        result: tuple[Floats, Ints] = _card("silhouettes").kernel_silhouettes(
-            self._pairs, own, points, scale, (self.within, itself, noise)
-        )
-        return result
+        terms = self.within, itself, self.noise_of(X, len(own))
+        return kernel_silhouettes(self._pairs, own, points, scale, terms)
 
     @property
     def _fits(self) -> bool:
         """Whether the card has this kernel: whole degrees alone."""
         return float(self.params.get("degree", 1)).is_integer()
 
-    def _scale_of(self, points: Any) -> Floats | None:
-        if self.scale is None:
-            return None
-        return np.maximum(self.neighbors.kth_distances(points, self._rank), self.floor)
-
     def _within(self) -> Floats:
         if not self._fits:
             return super()._within()
         defaults = {"coef0": 1, "degree": 3} if self.kernel == "polynomial" else {}
         params = defaults | self.params
-        self._pairs = _card("sums").KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
-        within: Floats = self._pairs.within()
-        return within
+        self._pairs = KernelPairs(self.X, self.cells, self.kernel, params, self.scale)
+        return self._pairs.within()

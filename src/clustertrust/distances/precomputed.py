@@ -6,7 +6,7 @@ all that is; the diagonal need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Ints
 from clustertrust._validation import MATRIX_OPTIONS, check_columns, check_finite, check_same_rows
 
-TILE = 1024  # rows and columns that are compared at a time
+# Rows and columns that are compared at a time.
+TILE = 1024
 
 
 def check_entries(matrix: Array, first: int, fine: Array, what: str) -> None:
@@ -41,7 +42,8 @@ def check_precomputed(X: Any, estimator: Any = None) -> Any:
     """
     check_columns(X)
     if isinstance(X, pd.DataFrame) and X.shape[0] == X.shape[1]:
-        check_same_rows("X.T", X.columns, "X", X.index)  # or columns would be other points
+        # Or columns would be other points.
+        check_same_rows("X.T", X.columns, "X", X.index)
     options = MATRIX_OPTIONS | {"ensure_min_samples": 2, "ensure_min_features": 2}
     if estimator is None:
         X = check_array(X, input_name="X", **options)
@@ -59,7 +61,8 @@ def check_precomputed_rows(X: Any, estimator: Any) -> Any:
     except ValueError as error:
         if f"expecting {n} features" not in str(error):
             raise
-        check_finite(check_array(X, **MATRIX_OPTIONS))  # the plainer mistake first
+        # The plainer mistake first.
+        check_finite(check_array(X, **MATRIX_OPTIONS))
         raise InputError(
             f"{literal(error)} With {{metric='precomputed'}} each new point is a row of its "
             f"distances to all {n} training points, in their order."
@@ -77,14 +80,16 @@ def check_distances(X: Any) -> Any:
     if sparse.issparse(X):
         return check_graph(X)
     if X.shape[0] != X.shape[1]:
-        check_finite(X)  # the plainer mistake first
+        # The plainer mistake first.
+        check_finite(X)
         raise InputError(
             f"X has shape {X.shape}; with {{metric='precomputed'}} it holds the distances of all "
             "pairs of n points, (n, n). Rows of features need another metric, such as "
             "{metric='euclidean'}."
         )
     if X.flags.f_contiguous and not X.flags.c_contiguous:
-        X = X.T  # symmetric, and rows then lie together
+        # Symmetric, and rows then lie together.
+        X = X.T
     largest = _check_values(X)
     diagonal = np.asarray(X.diagonal())
     off = np.flatnonzero(diagonal)
@@ -106,7 +111,8 @@ def _check_values(X: Array) -> float:
         if not block.size:
             continue
         least, most = float(block.min()), float(block.max())
-        if not (least >= 0 and most < np.inf):  # NaN fails too
+        # NaN fails too.
+        if not (least >= 0 and most < np.inf):
             i, j = np.argwhere(~((block >= 0) & np.isfinite(block)))[0]
             what, remedy = (
                 ("Negative values in data", "np.maximum(X, 0) clears what rounding left below 0")
@@ -123,7 +129,8 @@ def _check_values(X: Array) -> float:
 
 def _check_symmetric(X: Array, tolerance: float) -> None:
     """Raise where a distance differs from the one in the other direction."""
-    for low, right in _tiles(X.shape[0]):
+    corners = range(0, X.shape[0], TILE)
+    for low, right in combinations_with_replacement(corners, 2):
         here = X[low : low + TILE, right : right + TILE]
         there = X[right : right + TILE, low : low + TILE].T
         apart = np.abs(here - there)
@@ -135,12 +142,6 @@ def _check_symmetric(X: Array, tolerance: float) -> None:
                 "same in both directions. (X + X.T) / 2 takes their mean, np.minimum(X, X.T) the "
                 "smaller one."
             )
-
-
-def _tiles(n: int) -> Iterator[tuple[int, int]]:
-    for low in range(0, n, TILE):
-        for right in range(low, n, TILE):
-            yield low, right
 
 
 def check_graph(X: Any) -> sparse.csr_array:

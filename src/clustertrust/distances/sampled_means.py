@@ -14,7 +14,8 @@ from clustertrust.distances.dissimilarity import Dissimilarity, Reduce
 from clustertrust.distances.tiles import by_feature, by_point
 from clustertrust.kernels import backend
 
-MEMBERS = 2000  # drawn in all, in proportion to the cells; at least two of each cell
+# Drawn in all, in proportion to the cells; at least two of each cell.
+MEMBERS = 2000
 
 
 class SampledMeans(Dissimilarity):
@@ -60,7 +61,8 @@ class SampledMeans(Dissimilarity):
     def _map(self, X: Array, reduce: Reduce[Result], of: Ints | None) -> Iterator[Result]:
         cells: Cells = self.cells
         m = len(cells.counts)
-        each = np.arange(m, dtype=np.int32)[:, None]  # each cell a cluster of its own
+        # Each cell a cluster of its own.
+        each = np.arange(m, dtype=np.int32)[:, None]
         bounds, start = np.concatenate([[0], np.cumsum(self.taken)]), np.array([0, m])
         members = by_point(self.X[self.drawn])
         weight = cells.counts / self.taken

@@ -15,7 +15,8 @@ from clustertrust.kernels import backend
 # of points: enough to keep many threads busy, few enough that the barriers between rounds cost
 # nothing
 _BLOCKS = 32
-_FEW_TILES = 4  # of points: on one thread they are done before others have started
+# Of points: on one thread they are done before others have started.
+_FEW_TILES = 4
 
 
 def in_fours(X: Array, rows: int = 4) -> Array:
@@ -54,7 +55,8 @@ def rounds(n_blocks: int) -> Iterator[Ints]:
     a ring.
     """
     yield np.column_stack([np.arange(n_blocks)] * 2)
-    ring = list(range(n_blocks + n_blocks % 2))  # with an odd number one sits out each round
+    # With an odd number one sits out each round.
+    ring = list(range(n_blocks + n_blocks % 2))
     for _ in range(len(ring) - 1):
         pairs = [sorted((ring[i], ring[-1 - i])) for i in range(len(ring) // 2)]
         yield np.array([pair for pair in pairs if pair[1] < n_blocks], dtype=np.int64).reshape(

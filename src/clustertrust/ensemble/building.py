@@ -34,7 +34,8 @@ def build_runs(X: Any, recipe: Recipe) -> Ensemble:
             "entropy": entropy,
         }
         kept = Checkpoint(recipe.runs.checkpoint, settings)
-        if recipe.random_state is None:  # continue with the entropy of the first build
+        # Continue with the entropy of the first build.
+        if recipe.random_state is None:
             seeds = spawn_seeds(kept.settings["entropy"], R)
     runs = run_all(X, recipe, list(enumerate(seeds)), kept)
     check_enough(runs, R)

@@ -23,7 +23,8 @@ def wants_distances(estimator: Any) -> bool:
     """Return whether an estimator is fitted on a matrix of distances."""
     if not hasattr(estimator, "fit"):
         return False
-    if is_name(getattr(estimator, "metric", None), "precomputed"):  # not all say so in their tags
+    # Not all say so in their tags.
+    if is_name(getattr(estimator, "metric", None), "precomputed"):
         return True
     return hasattr(estimator, "__sklearn_tags__") and get_tags(estimator).input_tags.pairwise
 
@@ -65,7 +66,8 @@ class DistanceData:
             points = self.X if rows is None else self.X[rows]
             model.set_params(metric=self.metric).fit(points)
         else:
-            if own:  # as a record: the distances are checked already
+            # As a record: the distances are checked already.
+            if own:
                 model.set_params(metric=GIVEN)
             model.fit(self.among(rows))
         labels = np.asarray(model.labels_)

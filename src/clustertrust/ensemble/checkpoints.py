@@ -6,21 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clustertrust._errors import ParameterError, ParameterTypeError, literal
+from clustertrust._errors import ParameterError, literal
 from clustertrust.ensemble.fitting import Run, with_data
 from clustertrust.records import load_record, save_record
 from clustertrust.storage import leftovers, write_text
 
-_NAMES = r"settings\.json|run-\d+\.npz"  # of the files of a checkpoint
+# Of the files of a checkpoint.
+_NAMES = r"settings\.json|run-\d+\.npz"
 
 
 class Checkpoint:
     """A folder with one file per finished run, and a note of their data and settings."""
 
     def __init__(self, folder: str | Path, settings: dict[str, Any]) -> None:
-        if not isinstance(folder, str | Path):
-            raise ParameterTypeError("checkpoint", folder, "must be the path of a folder")
-        self.folder = Path(folder).absolute()  # workers may have another working directory
+        # Workers may have another working directory.
+        self.folder = Path(folder).absolute()
         self.settings = settings
         note = self.folder / "settings.json"
         left = leftovers(self.folder, _NAMES)
@@ -72,7 +72,8 @@ class Checkpoint:
                 raise ValueError(f"it has labels of {len(run.labels)} of {X.shape[0]} points")
             run = with_data(run, X)
             if run.placer is not None:
-                run.placer(X[:1])  # raises if it was fitted on other columns
+                # Raises if it was fitted on other columns.
+                run.placer(X[:1])
             return run
 
         path = self._path(r)

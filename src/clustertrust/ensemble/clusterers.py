@@ -48,10 +48,8 @@ class ShuffledBirch(ClusterMixin, BaseEstimator):
         """Cluster X; y is ignored."""
         order = check_random_state(self.random_state).permutation(X.shape[0])
         model = Birch(n_clusters=self.n_clusters, threshold=self.threshold).fit(X[order])
-        self.subcluster_centers_, self.subcluster_labels_ = (
-            model.subcluster_centers_,
-            model.subcluster_labels_,
-        )
+        self.subcluster_centers_ = model.subcluster_centers_
+        self.subcluster_labels_ = model.subcluster_labels_
         self.labels_ = np.empty(X.shape[0], dtype=model.labels_.dtype)
         self.labels_[order] = model.labels_
         return self
@@ -133,16 +131,20 @@ def _by_centers(centers: Array, labels: Ints, X: Any) -> tuple[Ints, Nearest]:
     return placer(X), placer
 
 
-class _Centered(Clusterer):
+class _Round(Clusterer):
+    """Clusters that gather around a centre."""
+
+    def is_round(self, estimator: Any) -> bool:
+        return True
+
+
+class _Centered(_Round):
     """Clusters around centres; a point belongs to the nearest.
 
     The rule that places unseen points labels the training points too, so they get their labels
     back. It agrees with the fit but for points that are equally far from two centres, to the last
     digit.
     """
-
-    def is_round(self, estimator: Any) -> bool:
-        return True
 
     def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
         centers = model.fit(X).cluster_centers_
@@ -193,14 +195,11 @@ class _KMedoids(_Centered):
         return own.fit(self, model, X)
 
 
-class _Birch(Clusterer):
+class _Birch(_Round):
     name, kinds = "birch", (Birch, ShuffledBirch)
 
     def estimator(self, k: int) -> Any:
         return ShuffledBirch(k)
-
-    def is_round(self, estimator: Any) -> bool:
-        return True
 
     def fit(self, model: Any, X: Any, shared: PreparedData | None = None) -> FittedRun:
         model.fit(X)
@@ -208,24 +207,18 @@ class _Birch(Clusterer):
         return FittedRun(*_by_centers(model.subcluster_centers_, labels, X))
 
 
-class _BisectingKMeans(Clusterer):
+class _BisectingKMeans(_Round):
     name, storable, kinds = "bisecting-kmeans", False, (BisectingKMeans,)
 
     def estimator(self, k: int) -> Any:
         return BisectingKMeans(k, n_init=1)
 
-    def is_round(self, estimator: Any) -> bool:
-        return True
 
-
-class _Mixture(Clusterer):
+class _Mixture(_Round):
     name, kinds = "gmm", (GaussianMixture, BayesianGaussianMixture)
 
     def estimator(self, k: int) -> Any:
         return GaussianMixture(k, n_init=1)
-
-    def is_round(self, estimator: Any) -> bool:
-        return True
 
 
 class _Agglomerative(Clusterer):
@@ -273,20 +266,17 @@ class _Spectral(Clusterer):
 
 # One start per run: the ensemble repeats it. A clusterer of your own can be added under a name.
 CLUSTERERS: dict[str, Clusterer] = {
-    own.name: own
-    for own in (
-        _Agglomerative(),
-        _Birch(),
-        _BisectingKMeans(),
-        _Mixture(),
-        _HDBSCAN(),
-        _KMeans(),
-        _RandomKMeans(),
-        _KMedoids(),
-        _Leiden(),
-        _MiniBatchKMeans(),
-        _Spectral(),
-    )
+    "agglomerative": _Agglomerative(),
+    "birch": _Birch(),
+    "bisecting-kmeans": _BisectingKMeans(),
+    "gmm": _Mixture(),
+    "hdbscan": _HDBSCAN(),
+    "kmeans": _KMeans(),
+    "kmeans-random": _RandomKMeans(),
+    "kmedoids": _KMedoids(),
+    "leiden": _Leiden(),
+    "minibatch-kmeans": _MiniBatchKMeans(),
+    "spectral": _Spectral(),
 }
 _OTHER = EstimatorClusterer()
 

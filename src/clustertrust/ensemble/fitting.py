@@ -21,12 +21,19 @@ from clustertrust._types import Array, Ints
 from clustertrust._validation import check_choice, check_label_vector
 from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.by_distance import DistanceData, wants_distances
-from clustertrust.ensemble.clusterers import CLUSTERERS, Clusterer, clusterer_of, last_step
+from clustertrust.ensemble.clusterers import (
+    CLUSTERERS,
+    Clusterer,
+    FittedRun,
+    clusterer_of,
+    last_step,
+)
 from clustertrust.ensemble.lloyd import PreparedData
 from clustertrust.ensemble.placing import NearestTrainingPoint, Placer
 from clustertrust.records import Record, can_be_stored
 
-DEFAULT_CLUSTERS = 8  # for named clusterers, as in scikit-learn
+# For named clusterers, as in scikit-learn.
+DEFAULT_CLUSTERS = 8
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ class Method:
         """The parameter for the number of clusters, and that number; else None, 0."""
         if not hasattr(self.estimator, "get_params"):
             return None, 0
-        key = cluster_parameter(self.estimator)
+        key = parameter(self.estimator, "n_clusters")
         return (key, self.estimator.get_params()[key]) if key else (None, 0)
 
     @property
@@ -129,29 +136,17 @@ class Method:
         return not self.is_function and clusterer_of(last).is_round(last)
 
 
-def cluster_parameter(estimator: Any) -> str | None:
-    """Return the name of the parameter for the number of clusters: n_clusters or n_components.
-
-    In a Pipeline it is that of the last step.
-    """
-    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    params = estimator.get_params()
-    names = (f"{prefix}n_clusters", f"{prefix}n_components")
-    return next((name for name in names if name in params), None)
-
-
 def parameter(estimator: Any, name: str) -> str | None:
     """Return the estimator's name for a parameter to vary, or None.
 
-    The last step of a Pipeline needs no prefix.
+    "n_clusters" is n_components in some. The last step of a Pipeline needs no prefix.
     """
+    prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    names = [name, f"{prefix}{name}"]
     if name == "n_clusters":
-        return cluster_parameter(estimator)
+        names = [f"{prefix}n_clusters", f"{prefix}n_components"]
     params = estimator.get_params()
-    if name in params:
-        return name
-    prefixed = f"{estimator.steps[-1][0]}__{name}" if isinstance(estimator, Pipeline) else name
-    return prefixed if prefixed in params else None
+    return next((one for one in names if one in params), None)
 
 
 def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
@@ -204,20 +199,16 @@ def prepare(clusterer: Any, n_clusters: int | None, metric: Metric) -> Method:
                 "leave it out",
             )
         method.estimator.set_params(**{key: n_clusters})
-    _check_packages(method.estimator)
+    last = last_step(method.estimator)
+    # A package that is missing would fail all runs.
+    if hasattr(last, "check_packages"):
+        last.check_packages()
     return method
 
 
 def _as_record(warning: warnings.WarningMessage) -> RunWarning:
     kind = f"{warning.category.__module__}:{warning.category.__name__}"
     return RunWarning(str(warning.message), kind)
-
-
-def _check_packages(estimator: Any) -> None:
-    """Raise now if an estimator needs a package that is missing: all its runs would fail."""
-    last = last_step(estimator)
-    if hasattr(last, "check_packages"):
-        last.check_packages()
 
 
 def is_random(estimator: Any) -> bool:
@@ -237,7 +228,8 @@ def draw_params(estimator: Any, vary: Mapping[str, Sequence[Any]], seed: int) ->
     """Draw a value of each varied parameter that the estimator has."""
     if not vary:
         return {}
-    rng = np.random.default_rng([seed, 1])  # a stream of its own, apart from the sample's
+    # A stream of its own, apart from the sample's.
+    rng = np.random.default_rng([seed, 1])
     drawn = {}
     for name, values in vary.items():
         # Drawn even if it is not used, so that runs do not shift each other.
@@ -276,28 +268,22 @@ def fit_run(
     """
     began = time.perf_counter()
     estimator, name = method.estimator, method.name
-    is_function = method.is_function
-    resampled = drawing.resample is not None
-    rng = np.random.default_rng(seed) if is_function or resampled else None
+    needs_rng = method.is_function or drawing.resample is not None
+    rng = np.random.default_rng(seed) if needs_rng else None
     n = X.shape[0]
     sample = _sample(n, drawing.resample, rng)
     params = draw_params(estimator, drawing.vary, seed)
     with one_thread(), collected_warnings as caught:
-        model: Any = None
-        placer: Placer | None = None
-        centers: Array | None = None
-        fitted: Ints
-        if is_function:
-            rows = _rows(X, sample, measured)
-            fitted, _ = check_label_vector(f"what {name} returned", estimator(rows, rng))
+        model = None if method.is_function else _seeded(estimator, params, seed)
+        if measured is not None and wants_distances(model):
+            run = FittedRun(*measured.fit(model, sample))
+        elif model is not None:
+            prepared = shared if sample is None else None
+            run = method.clusterer.fit(model, _rows(X, sample, measured), prepared)
         else:
-            model = _seeded(estimator, params, seed)
-            if measured is not None and wants_distances(model):
-                fitted, placer = measured.fit(model, sample)
-            else:
-                rows = _rows(X, sample, measured)
-                prepared = shared if sample is None else None
-                fitted, placer, centers = method.clusterer.fit(model, rows, prepared)
+            returned = estimator(_rows(X, sample, measured), rng)
+            run = FittedRun(check_label_vector(f"what {name} returned", returned)[0])
+        fitted, placer, centers = run
         size = n if sample is None else len(sample)
         if len(fitted) != size:
             raise ValueError(f"{name} returned {len(fitted)} labels for {size} points.")
@@ -308,7 +294,8 @@ def fit_run(
         if sample is not None:
             labels = placer(X) if drawing.left_out == "predict" else np.full(n, -1)
             drawn, first = np.unique(sample, return_index=True)
-            labels[drawn] = fitted[first]  # if drawn twice, the first, as the placer does
+            # If drawn twice, the first, as the placer does.
+            labels[drawn] = fitted[first]
     return Run(
         labels=np.asarray(labels, dtype=np.int32),
         placer=placer,

@@ -34,7 +34,8 @@ def _of_graph(graph: sparse.csr_array, k: int) -> tuple[Ints, Ints]:
     """Return the ends of the links to the k nearest stored neighbours of each point."""
     row = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
     order = np.lexsort((graph.indices, graph.data, row))
-    rank = np.arange(row.size) - graph.indptr[row]  # rows stay together in the new order
+    # Rows stay together in the new order.
+    rank = np.arange(row.size) - graph.indptr[row]
     keep = order[(rank < k) & (row[order] != graph.indices[order])]
     return row[keep], np.asarray(graph.indices[keep], dtype=np.int64)
 

@@ -138,7 +138,8 @@ def tree_of_graph(graph: csr_array, k: int) -> tuple[Array, Array, Array]:
     k-th neighbour if fewer are stored, and the edges that join parts without a link.
     """
     n = graph.shape[0]
-    wide = graph.data.astype(np.float64) * 1048577.0  # to 33 bits, as the kernels do
+    # To 33 bits, as the kernels do.
+    wide = graph.data.astype(np.float64) * 1048577.0
     graph = csr_array((wide - (wide - graph.data), graph.indices, graph.indptr), shape=(n, n))
     far = 2 * float(graph.data.max(initial=0.0)) or 1.0
     row = np.repeat(np.arange(n), np.diff(graph.indptr))
@@ -148,7 +149,8 @@ def tree_of_graph(graph: csr_array, k: int) -> tuple[Array, Array, Array]:
     core = np.full(n, 0.0 if k == 1 else far)
     for i in range(n if k > 1 else 0):
         stored = graph.data[graph.indptr[i] : graph.indptr[i + 1]]
-        if stored.size >= k - 1:  # the point itself is the first
+        # The point itself is the first.
+        if stored.size >= k - 1:
             core[i] = np.partition(stored, k - 2)[k - 2]
     weights = np.maximum(np.maximum(core[ends[:, 0]], core[ends[:, 1]]), lengths)
     # Ranks instead of weights: no ties are left for a sort to decide.

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import blocks, memory_budget
-from clustertrust._types import Array, Floats, Ints
+from clustertrust._types import Array, Ints
 from clustertrust._validation import check_count
 from clustertrust.distances.dissimilarity import squared_distances
 from clustertrust.distances.metrics import Metric, is_name
@@ -96,8 +96,8 @@ class KMedoids(ClusterMixin, BaseEstimator):
         size = max(sample_size if n > 2 * sample_size else n, k)
         sample = None if size == n else np.sort(rng.choice(n, size, replace=False))
         start = rng.choice(size, k, replace=False)
-        found, self.n_iter_ = self._find(X, sample, start, max_iter)
-        self.medoid_indices_ = found if sample is None else sample[found]
+        medoids, self.n_iter_ = self._find(X, sample, start, max_iter)
+        self.medoid_indices_ = medoids if sample is None else sample[medoids]
         if not self._metric.is_precomputed:
             self.cluster_centers_ = X[self.medoid_indices_]
         self.labels_, distances = self._nearest(X)
@@ -106,7 +106,8 @@ class KMedoids(ClusterMixin, BaseEstimator):
 
     def _check(self, X: Any) -> Any:
         """Return the data checked, and settle the metric."""
-        if isinstance(self.metric, Metric):  # data that are checked, and may have gaps
+        # Data with a `Metric` are checked, and may have gaps.
+        if isinstance(self.metric, Metric):
             self._metric, self.n_features_in_ = self.metric, X.shape[1]
             return X if sparse.issparse(X) else np.asarray(X)
         if is_name(self.metric, "precomputed"):
@@ -119,21 +120,20 @@ class KMedoids(ClusterMixin, BaseEstimator):
 
     def _find(self, X: Any, sample: Ints | None, start: Ints, max_iter: int) -> tuple[Ints, int]:
         """Return the medoids, as positions in the sample, and the number of sweeps."""
-        metric = self._metric
+        metric, matrix = self._metric, None
         if metric.is_precomputed:
-            matrix = np.asarray(among(X, sample))
-            return swap_medoids(lambda rows: matrix[rows], len(matrix), start, max_iter)
-        points = X if sample is None else X[sample]
+            matrix = points = np.asarray(among(X, sample))
+        else:
+            points = X if sample is None else X[sample]
         if metric.is_euclidean:
             medoids, sweeps = backend().fasterpam(np.ascontiguousarray(points), start, max_iter)
             return medoids, int(sweeps)
         n = points.shape[0]
-        if 8 * n * n <= memory_budget():
-            kept = metric.among(points, n_jobs=1)
-            return swap_medoids(lambda rows: kept[rows], n, start, max_iter)
+        if matrix is None and 8 * n * n <= memory_budget():
+            matrix = metric.among(points, n_jobs=1)
 
-        def rows_of(rows: slice) -> Floats:
-            return np.asarray(metric.between(points[rows], points), dtype=np.float64)
+        def rows_of(rows: slice) -> Array:
+            return metric.between(points[rows], points) if matrix is None else matrix[rows]
 
         return swap_medoids(rows_of, n, start, max_iter)
 
@@ -166,8 +166,8 @@ class KMedoids(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = is_name(self.metric, "precomputed")
-        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        are_distances = is_name(self.metric, "precomputed")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = are_distances
         return tags
 
 

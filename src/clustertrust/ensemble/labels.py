@@ -84,7 +84,8 @@ def in_order_of(X: Any, labels: Any) -> Any:
 
 def _in_order(name: str, labels: Any, rows: pd.Index) -> Any:
     is_indexed = isinstance(labels, pd.Series | pd.DataFrame)
-    if not is_indexed or len(labels) != len(rows):  # a later check reports other lengths
+    # A later check reports other lengths.
+    if not is_indexed or len(labels) != len(rows):
         return labels
     order = order_by_rows(name, labels.index, "X", rows)
     return labels if order is None else labels.iloc[order]
@@ -107,7 +108,8 @@ def _runs(labels: Any) -> list[tuple[str, Any]]:
         )
         runs = [(f"labels[{name!r}]", column) for name, column in columns]
     elif isinstance(labels, list | tuple) and labels and all(map(_is_label, labels)):
-        runs = [("labels", labels)]  # one labelling
+        # One labelling.
+        runs = [("labels", labels)]
     elif isinstance(labels, list | tuple):
         runs = [(f"labels[{r}]", run) for r, run in enumerate(labels)]
     elif isinstance(labels, Mapping):

@@ -76,7 +76,8 @@ class Leiden(ClusterMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Leiden:
         """Find the communities of X, points (n, d) or distances (n, n); y is ignored."""
         igraph, leidenalg = self.check_packages()
-        if not isinstance(self.metric, Metric):  # otherwise checked, and perhaps with gaps
+        # Otherwise checked, and perhaps with gaps.
+        if not isinstance(self.metric, Metric):
             X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=2)
         if not sparse.issparse(X) and (self.weighted or self.n_neighbors is None):
             raise ValueError(
@@ -84,21 +85,19 @@ class Leiden(ClusterMixin, BaseEstimator):
                 "graph of distances; give n_neighbors a number and leave weighted out."
             )
         near = self._neighbors(X)
-        source, target = near.maximum(near.T).nonzero()
-        upper = source < target
-        source, target = source[upper], target[upper]
+        source, target = sparse.triu(near.maximum(near.T), 1).nonzero()
         links = np.column_stack([source, target])
         weights = _gaussian(X, source, target).tolist() if self.weighted else None
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        found = leidenalg.find_partition(
+        partition = leidenalg.find_partition(
             igraph.Graph(X.shape[0], links.tolist()),
             leidenalg.RBConfigurationVertexPartition,
             resolution_parameter=self.resolution,
             weights=weights,
             seed=seed,
         )
-        self.labels_ = np.asarray(found.membership, dtype=np.int32)
-        self.quality_ = float(found.quality())
+        self.labels_ = np.asarray(partition.membership, dtype=np.int32)
+        self.quality_ = float(partition.quality())
         return self
 
     def _neighbors(self, X: Any) -> Any:

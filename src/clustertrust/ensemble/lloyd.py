@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans, _kmeans
 from sklearn.utils.extmath import row_norms
 
 from clustertrust._types import Array, Floats, Ints
+from clustertrust.distances.metrics import is_name
 from clustertrust.distances.tiles import by_feature, in_fours
 from clustertrust.kernels import backend
 
@@ -45,7 +46,8 @@ class PreparedData:
     mean: Array
     squares: Array
     weights: Array
-    variance: Any  # a number of the type of the data, as in scikit-learn
+    # A number of the type of the data, as in scikit-learn.
+    variance: Any
     tiles: Array
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -67,13 +69,18 @@ class PreparedData:
             random_state=_stream(model.random_state),
             sample_weight=self.weights,
         )
-        how = {
-            "max_iter": model.max_iter,
-            "tol": self.variance * model.tol,
-            "verbose": False,
-            "n_threads": 1,
-        }
-        labels, inertia, centers, n_iter = _loop()(self.X, self.weights, start, **how)  # type: ignore[misc]
+        loop = _loop()
+        # Without it the data would not have been prepared.
+        assert loop is not None
+        labels, inertia, centers, n_iter = loop(
+            self.X,
+            self.weights,
+            start,
+            max_iter=model.max_iter,
+            tol=self.variance * model.tol,
+            verbose=False,
+            n_threads=1,
+        )
         if not np.bincount(labels, minlength=model.n_clusters).all():
             return False
         model.labels_, model.inertia_, model.n_iter_ = labels, inertia, n_iter
@@ -82,25 +89,23 @@ class PreparedData:
 
     def _suits(self, model: KMeans) -> bool:
         """Return whether the parameters are valid and ask for one plain start."""
-        names = (model.algorithm, model.init)
-        if (
-            model.verbose
-            or not all(isinstance(name, str) for name in names)
-            or model.algorithm != "lloyd"
-        ):
+        if model.verbose or not is_name(model.algorithm, "lloyd"):
             return False
         once = isinstance(model.n_init, Integral) and model.n_init == 1
-        known = (model.init == "k-means++" and (once or model.n_init == "auto")) or (
-            model.init == "random" and once
-        )
+        if is_name(model.init, "k-means++"):
+            once = once or is_name(model.n_init, "auto")
+        elif not is_name(model.init, "random"):
+            return False
         numbers = (model.n_clusters, model.max_iter, model.random_state)
         whole = all(
             isinstance(value, Integral) and not isinstance(value, bool) for value in numbers
         )
-        if not (known and whole and isinstance(model.tol, Real) and float(model.tol) >= 0):
-            return False
         return bool(
-            1 <= model.n_clusters <= len(self.X)
+            once
+            and whole
+            and isinstance(model.tol, Real)
+            and float(model.tol) >= 0
+            and 1 <= model.n_clusters <= len(self.X)
             and model.max_iter >= 1
             and 0 <= model.random_state < 2**32
         )
@@ -143,20 +148,14 @@ def _stream(seed: int) -> np.random.RandomState:
 @functools.cache
 def _loop() -> Callable[..., Any] | None:
     """Return scikit-learn's loop of one run; None if its private functions changed."""
-    loop, start = (
-        getattr(_kmeans, "_kmeans_single_lloyd", None),
-        getattr(KMeans, "_init_centroids", None),
-    )
+    loop = getattr(_kmeans, "_kmeans_single_lloyd", None)
+    start = getattr(KMeans, "_init_centroids", None)
     if loop is None or start is None:
         return None
-    loop = inspect.unwrap(
-        loop
-    )  # without its limit to one thread of BLAS, which callers set once for all runs
-    known = ["X", "sample_weight", "centers_init", "max_iter", "verbose", "tol", "n_threads"]
+    # Without its limit to one thread of BLAS, which callers set once for all runs.
+    loop = inspect.unwrap(loop)
+    expected = ["X", "sample_weight", "centers_init", "max_iter", "verbose", "tol", "n_threads"]
     begins = ["self", "X", "x_squared_norms", "init", "random_state", "sample_weight"]
-    fits = list(inspect.signature(loop).parameters) == known
-    return (
-        loop
-        if fits and list(inspect.signature(start).parameters)[: len(begins)] == begins
-        else None
-    )
+    is_same = list(inspect.signature(loop).parameters) == expected
+    starts_same = list(inspect.signature(start).parameters)[: len(begins)] == begins
+    return loop if is_same and starts_same else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.cluster import KMeans
 from clustertrust.ensemble.checkpoints import Checkpoint
 from clustertrust.ensemble.fitting import Drawing, Method, Run
 from clustertrust.ensemble.placing import Nearest
+from clustertrust.kernels._cupy_kmeans import KMeansRuns
 
 
 def suits_gpu(X: Any, methods: Sequence[Method], drawing: Drawing) -> bool:
@@ -42,34 +42,28 @@ def fit_on_gpu(
 
     Each depends on the data, its clusterer and its seed alone, not on the other runs.
     """
-    runs: dict[int, Run] = {}
-    for r, _ in numbered:
-        run = None if kept is None else kept.load(r, X)
-        if run is not None:
-            runs[r] = run
+    loaded = {} if kept is None else {r: kept.load(r, X) for r, _ in numbered}
+    runs = {r: run for r, run in loaded.items() if run is not None}
     for position, method in enumerate(methods):
         mine = [(r, s) for r, s in numbered if r % len(methods) == position and r not in runs]
         if mine:
             runs |= _fit(X, method, mine)
-    for r, _ in numbered:
-        if kept is not None:
-            kept.save(r, runs[r])
+    if kept is not None:
+        for r, run in runs.items():
+            kept.save(r, run)
     return [runs[r] for r, _ in numbered]
 
 
 def _fit(X: Any, method: Method, numbered: list[tuple[int, int]]) -> dict[int, Run]:
     estimator = method.estimator
-    card = importlib.import_module("clustertrust.kernels._cupy_kmeans")
     began = time.perf_counter()
-    how = {"init": estimator.init, "max_iter": estimator.max_iter, "tol": estimator.tol}
-    found = card.kmeans_runs(X, estimator.n_clusters, [seed for _, seed in numbered], **how)
+    job = KMeansRuns(X, estimator.n_clusters, [seed for _, seed in numbered], tol=estimator.tol)
+    fitted = job.fit(estimator.init, estimator.max_iter)
     seconds = (time.perf_counter() - began) / len(numbered)
-    runs = {}
-    for (r, seed), one in zip(numbered, found, strict=True):
-        placer = Nearest(one.centers, np.arange(len(one.centers)))
-        runs[r] = Run(
+    return {
+        r: Run(
             labels=one.labels,
-            placer=placer,
+            placer=Nearest(one.centers, np.arange(len(one.centers))),
             centers=one.centers,
             method=method.name,
             seed=seed,
@@ -78,4 +72,5 @@ def _fit(X: Any, method: Method, numbered: list[tuple[int, int]]) -> dict[int, R
             iterations=float(one.n_iter),
             seconds=seconds,
         )
-    return runs
+        for (r, seed), one in zip(numbered, fitted, strict=True)
+    }

@@ -37,7 +37,8 @@ def nearest_point(points: Any, X: Any, metric: Metric = EUCLIDEAN) -> Ints:
     if not metric.is_euclidean:
         return metric.nearest(X, points, 1)[1][:, 0]
     points = points.toarray() if sparse.issparse(points) else np.asarray(points, dtype=np.float64)
-    if X.shape[1] != points.shape[1]:  # compiled loops would read beyond the end
+    # Compiled loops would read beyond the end.
+    if X.shape[1] != points.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns; the runs were fitted on {points.shape[1]}.")
     padded = in_fours(points)
 
@@ -89,8 +90,8 @@ class PrecomputedNearest(Record):
 
     def __call__(self, X: Any) -> Ints:
         """Label each row of distances (n_new, n); -1 where a sparse row has none to the columns."""
-        found = nearest_column(check_new_distances(X, self.n), self.columns)
-        return np.where(found < 0, -1, self.labels[found])
+        nearest = nearest_column(check_new_distances(X, self.n), self.columns)
+        return np.where(nearest < 0, -1, self.labels[nearest])
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ class NearestTrainingPoint(Record):
         return self.labels[nearest_point(points, X, self.metric)]
 
 
-STORED_MODELS = (GaussianMixture,)  # those whose predictions files can hold
+# Those whose predictions files can hold.
+STORED_MODELS = (GaussianMixture,)
 _COVARIANCES = {"full": "k d d", "tied": "d d", "diag": "k d", "spherical": "k"}
 _MIXTURE = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
 register(GaussianMixture, fitted=(*_MIXTURE, "n_features_in_"))
@@ -173,14 +175,15 @@ def place(placers: list[Placer], X: Any) -> Ints:
 
     Runs that use all training points share one search.
     """
-    found: dict[bool, Ints] = {}  # an ensemble has at most one metric besides the Euclidean
+    # By whether the metric is Euclidean: an ensemble has at most one other.
+    nearest: dict[bool, Ints] = {}
     columns = []
     for placer in placers:
         if isinstance(placer, NearestTrainingPoint) and placer.rows is None:
             metric = placer.metric
-            if metric.is_euclidean not in found:
-                found[metric.is_euclidean] = nearest_point(placer.X, X, metric)
-            columns.append(placer.labels[found[metric.is_euclidean]])
+            if metric.is_euclidean not in nearest:
+                nearest[metric.is_euclidean] = nearest_point(placer.X, X, metric)
+            columns.append(placer.labels[nearest[metric.is_euclidean]])
         else:
             columns.append(placer(X))
     return np.column_stack(columns).astype(np.int32)

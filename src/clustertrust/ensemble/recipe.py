@@ -72,8 +72,10 @@ DEFAULTS: dict[str, Any] = {
 }
 # What k-means and the like cluster by.
 _STRAIGHT = ("euclidean", "l2", "sqeuclidean")
-_LITTLE = 30_000  # numbers in X
-_LOOK_ON = 3  # runs after a failed one: if these fail too, all are taken to fail
+# Numbers in X.
+_LITTLE = 30_000
+# Runs after a failed one: if these fail too, all are taken to fail.
+_LOOK_ON = 3
 
 
 @dataclass(frozen=True)
@@ -167,9 +169,9 @@ class Recipe:
                 "X.compute()."
             )
         if self.needs_all and isinstance(X, str | Path):
-            how = "np.load(path, mmap_mode='r')" if self.is_precomputed else "pd.read_csv(path)"
+            load = "np.load(path, mmap_mode='r')" if self.is_precomputed else "pd.read_csv(path)"
             raise TypeError(
-                f"metric={name!r} takes an array or a frame, and X is a path; give {how}."
+                f"metric={name!r} takes an array or a frame, and X is a path; give {load}."
             )
         if self.device in GPU and self.is_precomputed:
             raise ParameterError(
@@ -325,24 +327,22 @@ class Recipe:
         self._warn_of_copies(runs, scored)
         asked = [method.k for method in self.methods]
         wanted = [_wanted(run, *asked[r % len(asked)]) for r, run in enumerate(runs)]
-        found_k = [_count_clusters(run) for run in runs]
-        fewer = [
-            (r, k, found)
-            for r, (k, found) in enumerate(zip(wanted, found_k, strict=True))
-            if k > found
-        ]
+        # Hashing is faster than sorting.
+        counts = [int((pd.unique(run.labels) >= 0).sum()) for run in runs]
+        fewer = [r for r, k in enumerate(counts) if wanted[r] > k]
         if fewer:
-            r, k, found = fewer[0]
+            r = fewer[0]
             what = (
-                f"{len(fewer)} of {len(runs)} runs found fewer than the {k} clusters asked for "
-                f"(run {r} found {found})"
+                f"{len(fewer)} of {len(runs)} runs found fewer than the {wanted[r]} clusters asked "
+                f"for (run {r} found {counts[r]})"
             )
             warn_user(f"{what}; the data may hold too few distinct points.", ConvergenceWarning)
-        for given in dict.fromkeys(warning for run in runs for warning in run.warnings):
-            if "distinct clusters" in given.message and fewer:  # scikit-learn's own of the same
+        for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+            # scikit-learn's own of the same
+            if "distinct clusters" in warning.message and fewer:
                 continue
-            where = [r for r, run in enumerate(runs) if given in run.warnings]
-            warn_user(f"{given.message} (runs {where})", given.category)
+            where = [r for r, run in enumerate(runs) if warning in run.warnings]
+            warn_user(f"{warning.message} (runs {where})", warning.category)
 
 
 def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
@@ -361,7 +361,7 @@ def _check_metric(methods: tuple[Method, ...], metric: Metric) -> None:
                     "{clusterer='spectral'} makes a graph of them",
                     metric=metric.given,
                 )
-        elif (metric.is_coordinate_free) and not method.is_function:
+        elif metric.is_coordinate_free and not method.is_function:
             raise ParameterError(
                 "clusterer",
                 method.name,
@@ -413,11 +413,6 @@ def _wanted(run: Run, key: str | None, value: Any) -> int:
     return int(value) if isinstance(value, numbers.Integral) else 0
 
 
-def _count_clusters(run: Run) -> int:
-    found = pd.unique(run.labels)  # hashing is faster than sorting
-    return int((found >= 0).sum())
-
-
 def _check_vary(vary: Any, methods: tuple[Method, ...]) -> dict[str, Sequence[Any]]:
     if vary is None:
         return {}
@@ -431,9 +426,10 @@ def _check_vary(vary: Any, methods: tuple[Method, ...]) -> dict[str, Sequence[An
         if not checked[name]:
             raise ValueError(f"vary[{name!r}] is empty; give at least one value.")
         if name == "n_clusters":
-            for at, k in enumerate(checked[name]):
-                if k is not None:  # some estimators then find the number themselves
-                    check_count(f"vary['n_clusters'][{at}]", k, at_least=1)
+            for position, k in enumerate(checked[name]):
+                # With None some estimators find the number themselves.
+                if k is not None:
+                    check_count(f"vary['n_clusters'][{position}]", k, at_least=1)
         settable = [one.estimator for one in methods if hasattr(one.estimator, "get_params")]
         if not any(parameter(one, name) for one in settable):
             raise ValueError(
@@ -469,7 +465,8 @@ def draw_seeds(random_state: Any, n_runs: int) -> tuple[int | None, tuple[int, .
         random_state = int(random_state.randint(2**31))
     elif random_state is not None:
         random_state = _check_seed(random_state)
-    entropy = np.random.SeedSequence(random_state).entropy  # drawn here if random_state is None
+    # Drawn here if random_state is None.
+    entropy = np.random.SeedSequence(random_state).entropy
     assert isinstance(entropy, int)
     return entropy, spawn_seeds(entropy, n_runs)
 
@@ -497,7 +494,8 @@ def run_all(
     X: Any, recipe: Recipe, numbered: Sequence[tuple[int, int]], kept: Checkpoint | None = None
 ) -> list[Run]:
     """Fit the runs (r, seed), each on one thread; return those that succeeded, in order."""
-    backend()  # loaded here, so that its own warnings are not taken for those of a run
+    # Loaded here, so that its own warnings are not taken for those of a run.
+    backend()
     if recipe.device in GPU and suits_gpu(X, recipe.methods, recipe.drawing):
         return fit_on_gpu(X, recipe.methods, numbered, kept)
     recipe = recipe.for_data(X)
@@ -512,7 +510,8 @@ def run_all(
                 n_jobs=_threads(X, recipe), prefer="threads", return_as="generator"
             )
             results = parallel(work(X, *job) for job in jobs)
-        else:  # joblib's Dask backend loses the data together with the worker that holds them
+        else:
+            # joblib's Dask backend loses the data together with the worker that holds them.
             check_jobs(recipe.n_jobs)
             results = run_on_workers(client, _work, X, jobs)
         for result in progress(results, len(numbered), "runs", verbose=recipe.verbose):

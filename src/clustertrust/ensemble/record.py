@@ -21,7 +21,8 @@ from clustertrust.matching import contingency_tables
 from clustertrust.records import Record, load_record, save_record
 from clustertrust.totals import total_of_labels
 
-_A_COLUMN = np.empty(0, dtype=np.int32)  # stands for the labels of a run
+# Stands for the labels of a run.
+_A_COLUMN = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -85,17 +86,11 @@ class Ensemble(Record):
                     f"noise={noise!r} needs labels in memory; give labels.compute(), or leave it "
                     "out: negative numbers are noise in a Dask array."
                 )
-            return (
-                _of_dask(cls, labels)
-                if centers is None
-                else _of_dask(cls, labels).with_centers(centers)
-            )
-        stacked, names, counts = read_labels(labels, noise)
-        ensemble = cls(
-            np.ascontiguousarray(stacked, np.int32 if stacked.max() < 2**31 else np.int64),
-            names,
-            noise=counts,
-        )
+            ensemble = _of_dask(cls, labels)
+        else:
+            stacked, names, counts = read_labels(labels, noise)
+            kind = np.int32 if stacked.max() < 2**31 else np.int64
+            ensemble = cls(np.ascontiguousarray(stacked, kind), names, noise=counts)
         return ensemble if centers is None else ensemble.with_centers(centers)
 
     def with_centers(self, centers: Sequence[Array]) -> Ensemble:
@@ -145,9 +140,7 @@ class Ensemble(Record):
     @cached_property
     def _clusters(self) -> Clusters:
         """The clusters of all runs and their contingencies."""
-        if not is_dask(self.labels):
-            return meet(self.labels)
-        return total_of_labels(self.labels)
+        return total_of_labels(self.labels) if is_dask(self.labels) else meet(self.labels)
 
     @property
     def n_clusters(self) -> Ints:
@@ -331,9 +324,8 @@ def _nmi(tables: Ints) -> Floats:
 
     mean = (entropy(a) + entropy(b)) / 2
     mutual = entropy(a) + entropy(b) - entropy(share)
-    return np.where(
-        mean > 1e-15, np.clip(mutual / np.where(mean > 1e-15, mean, 1.0), 0.0, 1.0), 1.0
-    )
+    shared = np.divide(mutual, mean, out=np.ones_like(mean), where=mean > 1e-15)
+    return np.clip(shared, 0.0, 1.0)
 
 
 def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ensemble:
@@ -358,16 +350,9 @@ def as_ensemble(labels: Any, *, at_least: int = 1, of_dask: bool = False) -> Ens
 
 def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
     """Return an ensemble of labels in a Dask array."""
-    if (
-        labels.ndim != 2
-        or getattr(labels, "dtype", np.dtype(object)).kind not in "iu"
-        or not labels.shape[1]
-    ):
-        what = (
-            f"shape {labels.shape} and type {labels.dtype}"
-            if hasattr(labels, "dtype")
-            else "columns"
-        )
+    dtype = getattr(labels, "dtype", None)
+    if dtype is None or labels.ndim != 2 or dtype.kind not in "iu" or not labels.shape[1]:
+        what = "columns" if dtype is None else f"shape {labels.shape} and type {dtype}"
         raise ValueError(
             f"labels has {what}; Dask labels must be one (n, R) array of whole numbers, such as "
             "dask.array.stack(runs, axis=1). Other labels can be scored in memory: "
@@ -378,14 +363,14 @@ def _of_dask(kind: type[Ensemble], labels: Any) -> Ensemble:
 
 def assemble(runs: Sequence[Run]) -> Ensemble:
     """Put runs side by side."""
-    has_centers = all(
-        run.centers is not None and len(run.centers) > run.labels.max(initial=-1) for run in runs
+    centers = tuple(
+        run.centers
+        for run in runs
+        if run.centers is not None and len(run.centers) > run.labels.max(initial=-1)
     )
     return Ensemble(
         labels=np.column_stack([run.labels for run in runs]),
         label_names=(None,) * len(runs),
-        centers=tuple(run.centers for run in runs if run.centers is not None)
-        if has_centers
-        else None,
+        centers=centers if len(centers) == len(runs) else None,
         runs=tuple(runs),
     )

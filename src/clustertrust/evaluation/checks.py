@@ -20,7 +20,8 @@ def check_truth(truth: Any) -> Ints:
     """(n,) classes as 0, 1, …, by first appearance; whatever is not missing is a class."""
     values = truth if isinstance(truth, pd.Series | pd.Categorical) else np.asarray(truth)
     if isinstance(truth, list | tuple) and values.dtype.kind in "US":
-        values = np.asarray(truth, dtype=object)  # NumPy would have made text of a missing value
+        # NumPy would have made text of a missing value
+        values = np.asarray(truth, dtype=object)
     if values.ndim != 1 or not len(values):
         raise ValueError(
             f"truth has shape {values.shape}; give one flat sequence of classes, one per point."

@@ -15,7 +15,8 @@ from clustertrust.evaluation.labelling import accuracy, correctness
 from clustertrust.evaluation.ranking import surest_first
 from clustertrust.evaluation.records import Curve
 
-QUALITY_COVERAGES = np.arange(8, 19) / 20  # 0.40, 0.45, …, 0.90
+# 0.40, 0.45, …, 0.90
+QUALITY_COVERAGES = np.arange(8, 19) / 20
 COVERAGES = np.arange(1, 11) / 10
 
 

@@ -159,11 +159,7 @@ def subset_silhouette(X: Any, labels: ArrayLike, kept: ArrayLike | None = None) 
             f"kept has dtype {mask.dtype} and shape {mask.shape}; give a bool array of shape "
             f"{codes.shape}."
         )
-    if X.shape[0] != len(codes):
-        raise ValueError(
-            f"X has {X.shape[0]} points and labels has {len(codes)}; both must describe the same "
-            "points."
-        )
+    check_same_length("X", X, "labels", codes)
     mask = mask & (codes >= 0)
     if mask.sum() < 2:
         raise ValueError(

@@ -46,7 +46,7 @@ def auroc(scores: ArrayLike, correct: ArrayLike) -> float:
     """
     ranks, right = _ranks(scores, correct)
     if right.all() or not right.any():
-        return _undefined("AUROC", right)
+        return _undefined(f"AUROC is not defined if {right.sum()} of {right.size} points are right")
     return float(roc_auc_score(right, ranks))
 
 
@@ -82,15 +82,13 @@ def auprc(scores: ArrayLike, correct: ArrayLike, *, positive: str = "correct") -
     ranks, right = _ranks(scores, correct)
     target, order = (right, ranks) if positive == "correct" else (~right, -ranks)
     if not target.any():
-        return _undefined(f"AUPRC of positive={positive!r}", right)
+        share = f"{right.sum()} of {right.size} points are right"
+        return _undefined(f"AUPRC of {positive=} is not defined if {share}")
     return float(average_precision_score(target, order))
 
 
-def _undefined(what: str, right: Bools) -> float:
-    warn_user(
-        f"{what} is not defined if {right.sum()} of {right.size} points are right: NaN.",
-        UndefinedMetricWarning,
-    )
+def _undefined(why: str) -> float:
+    warn_user(f"{why}: NaN.", UndefinedMetricWarning)
     return float("nan")
 
 
@@ -266,10 +264,8 @@ def percentile_correlation(
     # Rounded, so that sums in another order tie
     by_bin = np.round(accuracy_by_bin(scores, correct, n_bins=n_bins, ties=ties), 12)
     if np.ptp(by_bin) == 0:
-        warn_user(
+        return _undefined(
             f"The accuracy is {by_bin[0]:.3g} in each of {n_bins} bins, so its correlation is not "
-            "defined: NaN.",
-            UndefinedMetricWarning,
+            "defined"
         )
-        return float("nan")
     return float(np.corrcoef(np.arange(n_bins), rankdata(by_bin))[0, 1])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from clustertrust._types import Floats
-from clustertrust._validation import check_floats, check_number
+from clustertrust._validation import check_floats, check_inside
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ def student_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
             f"values has shape {numbers.shape}; give at least two finite numbers in one flat "
             "sequence."
         )
-    if not 0 < check_number("level", level) < 1:
-        raise ValueError(f"level={level!r} must be between 0 and 1, such as 0.95.")
+    level = check_inside("level", level, remedy="0.95 is usual")
     with np.errstate(over="ignore", invalid="ignore"):
         half = (
             student.ppf((1 + level) / 2, numbers.size - 1)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -187,13 +187,12 @@ class NpySource(FileSource):
             raise ValueError(f"{path.parent} holds {len(paths)} arrays; give one .npy file.")
         selection.refuse_names(str(path))
         with named_errors(str(path), "npy"), path.open("rb") as file:
-            shape, by_column, self.dtype = read_array_header(file)
+            shape, self.by_column, self.dtype = read_array_header(file)
             self.offset = file.tell()
-        if len(shape) != 2 or min(shape) < 0 or by_column or self.dtype.kind not in "fiub":
-            order = "column by column" if by_column else "row by row"
+        if len(shape) != 2 or min(shape) < 0 or self.dtype.kind not in "fiub":
             raise ValueError(
-                f"{path} holds an array of shape {shape} and type {self.dtype}, {order}; it must "
-                "be (n, d) numbers, row by row (numpy.ascontiguousarray)."
+                f"{path} holds an array of shape {shape} and type {self.dtype}; it must be (n, d) "
+                "numbers."
             )
         expected = self.offset + shape[0] * shape[1] * self.dtype.itemsize
         if path.stat().st_size < expected:
@@ -205,17 +204,27 @@ class NpySource(FileSource):
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the file from its start."""
+        n = self.n_rows or 0
         with self.path.open("rb") as file:
-            file.seek(self.offset)
-            left = self.n_rows or 0
-            while left > 0:
-                count = min(rows, left)
-                flat = np.fromfile(file, self.dtype, count * self.n_features)
-                if flat.size < count * self.n_features:
-                    raise ValueError(f"{self.path} became shorter while it was read.")
-                _check_whole(str(self.path), flat.reshape(count, -1))
-                yield Block(flat.reshape(count, -1).astype(_float_type(self.dtype), copy=False))
-                left -= count
+            for start in range(0, n, rows):
+                values = self._rows(file, start, min(rows, n - start))
+                _check_whole(str(self.path), values)
+                yield Block(values.astype(_float_type(self.dtype), order="C", copy=False))
+
+    def _rows(self, file: BinaryIO, start: int, count: int) -> Array:
+        """Read rows of an array that is stored row by row, or column by column."""
+
+        def numbers(first: int, size: int) -> Array:
+            file.seek(self.offset + first * self.dtype.itemsize)
+            read = np.fromfile(file, self.dtype, size)
+            if read.size < size:
+                raise ValueError(f"{self.path} became shorter while it was read.")
+            return read
+
+        if not self.by_column:
+            return numbers(start * self.n_features, count * self.n_features).reshape(count, -1)
+        columns = [numbers(j * (self.n_rows or 0) + start, count) for j in range(self.n_features)]
+        return np.column_stack(columns)
 
 
 class FrameSource(FileSource):

@@ -80,9 +80,7 @@ class Geometry(BaseEstimator):
     takes_metric: ClassVar[bool] = False
     has_coordinates: ClassVar[bool] = True
     in_blocks: ClassVar[bool] = False
-    # X is a matrix of all pairs in place of points; a table of numbers and categories; a graph.
-    is_precomputed: bool = False
-    is_mixed: bool = False
+    # X is a graph of weights.
     has_weights: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -114,6 +112,16 @@ class Geometry(BaseEstimator):
         """The distance between points that neighbours and runs share with the silhouettes."""
         return EUCLIDEAN
 
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X holds the distances of all pairs in place of points."""
+        return self.used_metric.is_precomputed
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether X is a table of numbers and categories, for Gower's distance."""
+        return self.used_metric.is_mixed
+
     def why_no_coordinates(self) -> str | None:
         """Return the option because of which there are no coordinates to fit Gaussians in."""
         if not self.has_coordinates:
@@ -128,7 +136,10 @@ class Geometry(BaseEstimator):
         self.check()
 
     def check_points(self, X: Any, n: int) -> Any:
-        """Return X, checked: the points that n labels describe."""
+        """Return X, checked: the points that n labels describe, or a matrix of all pairs."""
+        if self.is_precomputed:
+            self.check_precomputed(X)
+            return check_square("X", X, n)
         X = self._check_matrix(X)
         if X.shape[0] != n:
             raise ValueError(
@@ -191,16 +202,6 @@ class MetricGeometry(Geometry):
         """The distance between points; Euclidean unless another is given."""
         return EUCLIDEAN if self.metric is None else as_metric(self.metric)
 
-    @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
-        """Whether X holds the distances of all pairs in place of points."""
-        return self.used_metric.is_precomputed
-
-    @property
-    def is_mixed(self) -> bool:  # type: ignore[override]
-        """Whether X is a table of numbers and categories, for Gower's distance."""
-        return self.used_metric.is_mixed
-
     def check(self) -> None:
         """Raise for a metric that cannot be used."""
         self.used_metric.check()
@@ -224,17 +225,10 @@ class MetricGeometry(Geometry):
             return as_mixed(X, metric.params)[1]
         return check_matrix(X, squares=metric.name in SQUARING)
 
-    def check_points(self, X: Any, n: int) -> Any:
-        """Return X, checked: points, encoded rows of a table, or a matrix of all pairs."""
-        if not self.is_precomputed:
-            return super().check_points(X, n)
-        self.check_precomputed(X)
-        return check_square("X", X, n)
-
     def try_on(self, X: Any) -> None:
         """Try the metric on one point, so that a bad one fails before the work starts."""
         metric = self.used_metric
-        if metric.is_precomputed or metric.is_mixed or metric.is_euclidean or metric.is_closed:
+        if metric.is_coordinate_free or metric.is_euclidean or metric.is_closed:
             return
         if sparse.issparse(X) and metric.name not in PAIRWISE_DISTANCE_FUNCTIONS:
             raise ParameterError(

@@ -12,7 +12,6 @@ from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.graph_shares import N_NEIGHBORS, N_STEPS, GraphShares
 from clustertrust.distances.links import DistanceWalk, NearestWalk, Walk, WeightWalk
-from clustertrust.distances.metrics import Metric
 from clustertrust.ensemble.record import Ensemble
 from clustertrust.geometry.base import Compute, MetricGeometry
 
@@ -57,7 +56,7 @@ class Graph(MetricGeometry):
         return bool(self.weights)
 
     @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
+    def is_precomputed(self) -> bool:
         """Whether X holds weights or distances in place of points."""
         return self.has_weights or self.used_metric.is_precomputed
 
@@ -88,17 +87,6 @@ class Graph(MetricGeometry):
                 "is only for confidence(X, labels): CAKE clusters the points",
                 "give the points, or their distances with {metric='precomputed'}",
             )
-
-    def with_metric(self, metric: Metric) -> Graph:
-        """Return a copy with the metric; given weights have no use for one."""
-        if self.weights and not metric.is_default:
-            raise ParameterError(
-                "metric",
-                metric.given,
-                "is not used where X holds weights ({weights=True})",
-                "leave one of the two out",
-            )
-        return super().with_metric(metric)
 
     def check_precomputed(self, X: Any) -> None:
         """Raise for a number of neighbours that a sparse graph has no use for."""

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 
 from clustertrust._errors import ParameterError, ParameterTypeError
-from clustertrust._validation import check_choice, check_number, check_square
+from clustertrust._validation import check_choice, check_number
 from clustertrust.cells import Cells
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.kernel_means import KernelMeans
@@ -67,7 +67,7 @@ class Kernel(Geometry):
         self.params = params
 
     @property
-    def is_precomputed(self) -> bool:  # type: ignore[override]
+    def is_precomputed(self) -> bool:
         """Whether X holds the kernel's values for all pairs."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -110,13 +110,6 @@ class Kernel(Geometry):
                 "is only for confidence(X, labels): CAKE clusters the points",
                 "give the points, or their distances with {metric='precomputed'}",
             )
-
-    def check_points(self, X: Any, n: int) -> Any:
-        """Return the points, or the values of all pairs."""
-        if not self.is_precomputed:
-            return super().check_points(X, n)
-        self.check_precomputed(X)
-        return check_square("X", X, n)
 
     def check_precomputed(self, X: Any) -> None:
         """Raise for sparse values of pairs."""

@@ -26,7 +26,13 @@ from clustertrust.geometry.sampled import Sampled
 
 # A name is the object with its defaults. A class of your own can be added under a name.
 GEOMETRIES: dict[str, type[Geometry]] = {
-    kind.name: kind for kind in (Auto, Centroid, Exact, Graph, Kernel, Rms, Sampled)
+    "auto": Auto,
+    "centroid": Centroid,
+    "exact": Exact,
+    "graph": Graph,
+    "kernel": Kernel,
+    "rms": Rms,
+    "sampled": Sampled,
 }
 
 
@@ -71,8 +77,8 @@ def sampling_error(geometry: Dissimilarity, own: Ints, points: int = 250, times:
     some = np.random.default_rng(0).permutation(len(own))[:points]
     samples = (geometry, *geometry.drawn_again(times))
     s = np.stack([one.silhouettes(own[some], geometry.X[some])[0] for one in samples])
-    known = np.isfinite(s).all(axis=0)
-    return float(np.sqrt(s.var(axis=0, ddof=1)[known].mean())) if known.any() else 0.0
+    counted = np.isfinite(s).all(axis=0)
+    return float(np.sqrt(s.var(axis=0, ddof=1)[counted].mean())) if counted.any() else 0.0
 
 
 def warn_of_single_clusters(cells: Clusters) -> None:

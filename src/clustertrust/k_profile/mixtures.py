@@ -35,12 +35,18 @@ from clustertrust._mixtures import (
 from clustertrust._parallel import one_thread
 from clustertrust._types import Array, Floats, Ints
 
-MOST_AXES = 10  # principal axes that mixtures are fitted in
-STEPS = 30  # EM steps at most
-ENOUGH = 0.5  # gain of the whole log likelihood, in nats, below which EM stops
-FLAT = 1e-6  # smallest variance, as a share of the mean variance of the data
-FREEDOM = 4.0  # degrees of freedom of Student's t
-SMALLEST = -300.0  # log of the smallest membership: products of subnormal numbers are slow
+# Principal axes that mixtures are fitted in
+MOST_AXES = 10
+# EM steps at most
+STEPS = 30
+# Gain of the whole log likelihood, in nats, below which EM stops
+ENOUGH = 0.5
+# Smallest variance, as a share of the mean variance of the data
+FLAT = 1e-6
+# Degrees of freedom of Student's t
+FREEDOM = 4.0
+# Log of the smallest membership: products of subnormal numbers are slow
+SMALLEST = -300.0
 
 
 class Explained(NamedTuple):

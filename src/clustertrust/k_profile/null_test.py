@@ -161,7 +161,8 @@ def compare_quickly(comparison: Comparison) -> NullTest:
     plans = [comparison.plans[position].alone() for position in chosen]
     surrogates, left_out = comparison.surrogates(X)
     work = partial(_mean_silhouettes, plans)
-    with one_blas_thread:  # set once for all of them: each run alone would set and lift it
+    # Set once for all of them: each run alone would set and lift it
+    with one_blas_thread:
         data = work(X, seeded(entropy, _KEY + 1, 0))
         by_family = surrogates.map(work, comparison.plans[0].recipe, _KEY + 2)
     means = {name: np.array(family) for name, family in by_family.items()}

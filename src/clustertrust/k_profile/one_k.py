@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clustertrust._types import Array, Floats, Ints
 from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.null.surrogates import build_seeded, mean_by_cluster, mean_score
-from clustertrust.scoring.model import Model, build_model
+from clustertrust.scoring.components import fused_parts
+from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Settings
 from clustertrust.stability import pairs
 
@@ -22,28 +23,24 @@ class Row(NamedTuple):
 
     Attributes
     ----------
-    means : (3,) of score, stability, geometry
-    errors : (3,) their jackknife-over-runs standard errors
-    quantiles : (5,) of the scores
-    weakest : label, points and mean score of the cluster with the lowest mean score
+    columns : its entries in the columns of the profile, by name
     separation : (n,) silhouettes in the run whose mean silhouette is the largest
     agreement : (n,) stability
     partition : (n,) that run
     """
 
-    means: Floats
-    errors: Floats
-    quantiles: Floats
-    weakest: tuple[int, int, float]
+    columns: dict[str, Any]
     separation: Floats
     agreement: Floats
     partition: Ints
 
 
-def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterator[list[float]]:
+def _means_without_each_run(
+    model: Model, s: Floats, parts: tuple[Floats, ...]
+) -> Iterator[list[float]]:
     """Yield mean score, stability and geometry without run 0, without run 1, ….
 
-    No run is fitted or matched again. Persistence p, if the score uses it, is held fixed.
+    No run is fitted or matched again. Other components are held fixed.
     """
     cells = model.cells
     by_cell, of = model.stability(cells.rows), cells.cell_of
@@ -53,7 +50,7 @@ def _means_without_each_run(model: Model, s: Floats, p: Floats | None) -> Iterat
         agreed = by_cell.sums.sum(axis=1) / 2 - by_cell.sums[:, r]
         c = np.divide(agreed, left, out=np.full(len(left), np.nan), where=left > 0)[of]
         g = normalize(*mean_and_std(np.delete(s, r, axis=1)))
-        yield [mean_score(values) for values in (fuse(c, g, *(() if p is None else (p,))), c, g)]
+        yield [mean_score(values) for values in (fuse(c, g, *parts), c, g)]
 
 
 def _jackknife(without: Floats) -> Floats:
@@ -66,29 +63,26 @@ def _jackknife(without: Floats) -> Floats:
 
 def score_one_k(X: Array, settings: Settings, seeds: Sequence[int]) -> Row:
     """Cluster and score the data with one k."""
-    ensemble = build_seeded(X, settings, seeds)
-    settings.recipe.warn_of(ensemble.runs or ())
-    model = build_model(X, ensemble, settings.scoring)
+    model = build_seeded(X, settings, seeds)
     silhouettes = model.silhouettes()
-    scored = model.confidence(model.training_fields(X, silhouettes))
+    fields = model.training_fields(X, silhouettes)
+    scored = model.confidence(fields)
     s = model.component(silhouettes[0], model.cells.rows[model.cells.cell_of])[0]
     best = int(np.argmax([mean_score(run) for run in s.T]))
-    without = np.array(list(_means_without_each_run(model, s, scored.persistence)))
-    by_cluster = mean_by_cluster(scored.scores, scored.labels)
-    weakest = int(np.nanargmin(by_cluster)) if np.isfinite(by_cluster).any() else -1
+    without = np.array(list(_means_without_each_run(model, s, fused_parts(fields))))
+    parts = {"score": scored.scores, "stability": scored.stability, "geometry": scored.geometry}
+    columns: dict[str, Any] = {f"mean_{name}": mean_score(part) for name, part in parts.items()}
+    for name, error in zip(parts, _jackknife(without), strict=True):
+        columns[f"{name}_error"] = error
     scores = scored.scores[~np.isnan(scored.scores)]
-    return Row(
-        means=np.array(
-            [mean_score(values) for values in (scored.scores, scored.stability, scored.geometry)]
-        ),
-        errors=_jackknife(without),
-        quantiles=np.quantile(scores, QUANTILES)
-        if scores.size
-        else np.full(len(QUANTILES), np.nan),
-        weakest=(weakest, int((scored.labels == weakest).sum()), float(by_cluster[weakest]))
-        if weakest >= 0
-        else (-1, 0, np.nan),
-        separation=s[:, best],
-        agreement=scored.stability,
-        partition=ensemble.labels[:, best],
-    )
+    columns["quantiles"] = np.full(len(QUANTILES), np.nan)
+    columns |= {"weakest_label": -1, "weakest_points": 0, "weakest_score": np.nan}
+    if scores.size:
+        columns["quantiles"] = np.quantile(scores, QUANTILES)
+    by_cluster = mean_by_cluster(scored.scores, scored.labels)
+    if np.isfinite(by_cluster).any():
+        weakest = int(np.nanargmin(by_cluster))
+        columns["weakest_label"] = weakest
+        columns["weakest_points"] = int((scored.labels == weakest).sum())
+        columns["weakest_score"] = float(by_cluster[weakest])
+    return Row(columns, s[:, best], scored.stability, model.ensemble.labels[:, best])

@@ -19,7 +19,7 @@ from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
 from clustertrust._parallel import one_blas_thread
 from clustertrust._progress import progress
-from clustertrust._types import Array
+from clustertrust._types import Array, Floats
 from clustertrust._validation import MOST, check_choice, check_count, check_list
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
@@ -27,7 +27,7 @@ from clustertrust.k_profile.mixtures import MOST_AXES
 from clustertrust.k_profile.null_test import EFFORTS, Comparison
 from clustertrust.k_profile.one_k import Row, score_one_k
 from clustertrust.k_profile.record import KProfile
-from clustertrust.k_profile.signals import explain_partitions, find_signals, why_no_mixture
+from clustertrust.k_profile.signals import Signal, likelihoods, why_no_mixture
 from clustertrust.null.families import VERDICT, check_families
 from clustertrust.null.reference import check_level
 from clustertrust.null.surrogates import (
@@ -39,9 +39,12 @@ from clustertrust.null.surrogates import (
 )
 from clustertrust.scoring.settings import Settings
 
-RUNS = 10  # of each ensemble, where no template is given
-MOST_POINTS = 1000  # that mixtures are fitted to
-_MIXED = 90  # first number of the spawn key of their sample
+# Runs of each ensemble, where no template is given
+RUNS = 10
+# Most points that mixtures are fitted to
+MOST_POINTS = 1000
+# First number of the spawn key of their sample
+_MIXED = 90
 
 
 def check_ks(ks: Any, n_points: int) -> list[int]:
@@ -170,16 +173,19 @@ def choose_k(
         plan.check_points(sample)
     seeds = spawn_seeds(entropy, plans[0].recipe.count())
     rows = _score(sample, plans, seeds)
-    scores = np.array([row.means[0] for row in rows])
+    names = rows[0].columns
+    columns: dict[str, Any] = {
+        name: np.array([row.columns[name] for row in rows]) for name in names
+    }
     null_test = (
         None
         if families is None
         else EFFORTS[effort](
-            Comparison(sample, np.array(tried), plans, scores, families, B, entropy)
+            Comparison(sample, np.array(tried), plans, columns["mean_score"], families, B, entropy)
         )
     )
     return KProfile(
-        **_columns(rows),
+        **columns,
         **_signals(sample, plans[0], rows, entropy),
         n_clusters=np.array(tried),
         null_test=null_test,
@@ -195,49 +201,37 @@ def _score(X: Array, plans: Sequence[Settings], seeds: Sequence[int]) -> list[Ro
     quiet = [replace(plan, recipe=replace(plan.recipe, verbose=False)) for plan in plans]
     rows = (score_one_k(X, plan, seeds) for plan in quiet)
     bar = progress(rows, len(plans), "numbers of clusters", verbose=plans[0].recipe.verbose)
-    with one_blas_thread:  # set once for all runs
+    # Set once for all runs
+    with one_blas_thread:
         return list(bar)
-
-
-def _columns(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the fields of the profile that hold scores."""
-    means, errors = (
-        np.array([getattr(row, name) for row in rows]).T for name in ("means", "errors")
-    )
-    labels, sizes, weakest = zip(*(row.weakest for row in rows), strict=True)
-    return {
-        "mean_score": means[0],
-        "mean_stability": means[1],
-        "mean_geometry": means[2],
-        "score_error": errors[0],
-        "stability_error": errors[1],
-        "geometry_error": errors[2],
-        "quantiles": np.array([row.quantiles for row in rows]),
-        "weakest_label": np.array(labels),
-        "weakest_points": np.array(sizes),
-        "weakest_score": np.array(weakest),
-    }
 
 
 def _signals(X: Array, settings: Settings, rows: Sequence[Row], entropy: int) -> dict[str, Any]:
     """Return the fields of the profile that hold signals, and what was left out."""
-    reason = why_no_mixture(settings)
-    mixtures, notes = None, []
-    if reason is None:
+    likelihood: Floats | str | None = why_no_mixture(settings)
+    notes = []
+    if likelihood is None:
         rng = seeded(entropy, _MIXED, 0)
         part = np.sort(rng.permutation(len(X))[:MOST_POINTS])
-        mixtures, reduced = explain_partitions(X[part], [row.partition[part] for row in rows])
+        likelihood, reduced = likelihoods(X[part], [row.partition[part] for row in rows])
         if len(part) < len(X):
             notes.append(f"Likelihood from {len(part)} of the points.")
         if reduced:
             notes.append(
                 f"Likelihood in the first {MOST_AXES} principal axes of {X.shape[1]} columns."
             )
-    signals, left_out = find_signals(
-        np.column_stack([row.separation for row in rows]),
-        np.column_stack([row.agreement for row in rows]),
-        mixtures,
-    )
-    if reason is not None:
-        left_out = {"likelihood": reason} | left_out
+    agreement = np.column_stack([row.agreement for row in rows])
+    differ = np.nanmin(agreement, initial=1.0) < 1.0
+    # By point and k, or why there are none.
+    by_name: dict[str, Floats | str] = {
+        "separation": np.column_stack([row.separation for row in rows]),
+        "likelihood": likelihood,
+        "stability": agreement if differ else "all runs agree at every k",
+    }
+    left_out = {name: reason for name, reason in by_name.items() if isinstance(reason, str)}
+    signals = {
+        name: Signal.from_points(name, values)
+        for name, values in by_name.items()
+        if not isinstance(values, str)
+    }
     return {"signals": signals, "left_out": left_out, "notes": tuple(notes)}

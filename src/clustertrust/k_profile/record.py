@@ -197,12 +197,8 @@ class KProfile:
             columns["compared"] = self._over_k(self.null_test.data)
             for name, values in self.null_test.means.items():
                 columns[f"null_{name}"] = self._over_k(values.mean(axis=0))
-            columns |= {
-                "excess": self.excess,
-                "excess_error": self.excess_error,
-                "adjusted": self.adjusted,
-                "adjusted_error": self.adjusted_error,
-            }
+            for name in ("excess", "excess_error", "adjusted", "adjusted_error"):
+                columns[name] = getattr(self, name)
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
     def summary(self) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from clustertrust._types import Floats, Ints
-from clustertrust.k_profile.mixtures import Explained, explain_all, reduce
+from clustertrust.k_profile.mixtures import explain_all, reduce
 from clustertrust.scoring.settings import Settings
 
-MOST_ERRORS = 1e6  # for differences without any spread
+# Standard errors at most, for differences without any spread
+MOST_ERRORS = 1e6
 
 
 @dataclass(frozen=True)
@@ -91,28 +92,8 @@ def _without_gaps(Z: Floats, labels: Ints) -> Ints:
     return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
-def explain_partitions(X: Any, partitions: list[Ints]) -> tuple[list[Explained], bool]:
-    """Return the best mixture of each partition (n,), and whether columns were left out."""
+def likelihoods(X: Any, partitions: list[Ints]) -> tuple[Floats, bool]:
+    """Return those of the best mixture of each partition (n, q), and if columns were left out."""
     plane = reduce(X)
-    return explain_all(
-        plane, [_without_gaps(plane.points.Z, labels) for labels in partitions]
-    ), plane.dropped
-
-
-def find_signals(
-    separation: Floats, stability: Floats, mixtures: list[Explained] | None
-) -> tuple[dict[str, Signal], dict[str, str]]:
-    """Return the signals by name, and the reasons for those left out.
-
-    `separation` and `stability` are (n, q): silhouettes of the best run, and agreement of the runs.
-    """
-    signals = {"separation": Signal.from_points("separation", separation)}
-    left_out: dict[str, str] = {}
-    if mixtures is not None:
-        likelihood = np.column_stack([mixture.per_point for mixture in mixtures])
-        signals["likelihood"] = Signal.from_points("likelihood", likelihood)
-    if np.nanmin(stability, initial=1.0) == 1.0:
-        left_out["stability"] = "all runs agree at every k"
-    else:
-        signals["stability"] = Signal.from_points("stability", stability)
-    return signals, left_out
+    mixtures = explain_all(plane, [_without_gaps(plane.points.Z, labels) for labels in partitions])
+    return np.column_stack([mixture.per_point for mixture in mixtures]), plane.dropped

@@ -13,15 +13,13 @@ import threading
 import warnings
 from types import ModuleType
 
-__all__ = ["backend"]
-
-
 _lock = threading.Lock()
 
 
 def backend() -> ModuleType:
     """Return the module that holds the kernels, choosing it at the first call."""
-    with _lock:  # threads that come first together choose, and warn, once
+    # Threads that come first together choose, and warn, once.
+    with _lock:
         return _choose()
 
 
@@ -33,7 +31,7 @@ def _choose() -> ModuleType:
         warnings.warn(
             f"Numba cannot be imported ({error}), so clustertrust runs its plain NumPy kernels, "
             "which are correct but slow. Remedy: pip install --upgrade numba",
-            UserWarning,  # the kind that the command shows
+            UserWarning,
             stacklevel=3,
         )
         return importlib.import_module("clustertrust.kernels._numpy")

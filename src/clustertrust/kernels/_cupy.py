@@ -16,9 +16,12 @@ import numpy as np
 
 from clustertrust._types import Array, Floats, Ints
 
-TILE = 128  # points a tile of pairs
-SHARE = 0.7  # of the free memory of the card that sums may take
-NONE = np.uint64(0)  # a null pointer
+# Points a tile of pairs.
+TILE = 128
+# Of the free memory of the card that sums may take.
+SHARE = 0.7
+# A null pointer.
+NONE = np.uint64(0)
 
 
 def cupy() -> Any:
@@ -80,6 +83,11 @@ class Layout:
     def ld(self) -> int:
         """n', from one feature to the next."""
         return int(self.x.shape[1])
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What kernels take of them: the points, n' and n."""
+        return self.x, np.int64(self.ld), np.int64(self.n)
 
 
 def lay_out(X: Array, middle: Floats | None, order: Ints | None, real: Any) -> Layout:

@@ -28,14 +28,14 @@ class KMeansRuns:
 
     Starts are k-means++ (greedy, with 2 + ⌊log k⌋ trials, as in scikit-learn) or random points.
     Lloyd's steps end where no label changes, or where the centres move by no more than `tol` times
-    the mean variance of the columns.
+    the mean variance of the columns. Each run depends on the data, k, the start and its seed alone.
     """
 
-    # parts of the points whose sums are added up in order: two for each multiprocessor of a large
-    # card
+    # Parts of the points whose sums are added up in order: two for each multiprocessor of a large
+    # card.
     PARTS = 264
 
-    def __init__(self, X: Array, k: int, seeds: list[int], *, tol: float = 1e-4) -> None:
+    def __init__(self, X: Array, k: int, seeds: list[int], *, tol: float) -> None:
         cp = _cupy.cupy()
         self.X, self.k, self.R = X, k, len(seeds)
         self.rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -46,6 +46,11 @@ class KMeansRuns:
         self.labels = cp.full((self.R, self.n), -1, dtype=cp.int32)
         self.distance = cp.empty((self.R, self.n), dtype=cp.float32)
         self.module = _cupy.compiled("kmeans")
+
+    @property
+    def _size(self) -> tuple[Any, ...]:
+        """What most kernels take first: the points, their number and that of their features."""
+        return *self.points.arguments, np.int32(self.d)
 
     def _at(self, positions: Any) -> Any:
         """Coordinates of points, (…, d)."""
@@ -69,9 +74,8 @@ class KMeansRuns:
         chosen = [first[:, 0]]
         for _ in range(1, self.k):
             running = cp.cumsum(closest, axis=1, dtype=cp.float64)
-            draws = (
-                cp.asarray(np.array([rng.random(trials) for rng in self.rngs])) * running[:, -1:]
-            )
+            draws = np.array([rng.random(trials) for rng in self.rngs])
+            draws = cp.asarray(draws) * running[:, -1:]
             drawn = cp.stack([cp.searchsorted(running[r], draws[r]) for r in range(self.R)])
             candidates = cp.minimum(drawn, self.n - 1)
             nearer = self._nearer(candidates, closest)
@@ -86,41 +90,22 @@ class KMeansRuns:
         cp = _cupy.cupy()
         trials = candidates.shape[1]
         out = cp.empty((self.R, trials, self.n), dtype=cp.float32)
-        self.module.get_function("to_candidates")(
-            (-(-self.n // 128), self.R, trials),
-            (128,),
-            (
-                *(self.points.x, np.int64(self.points.ld), np.int64(self.n), np.int32(self.d)),
-                *(
-                    cp.ascontiguousarray(candidates, dtype=cp.int64),
-                    np.int32(trials),
-                    cp.ascontiguousarray(closest),
-                    out,
-                ),
-            ),
-        )
+        drawn = (cp.ascontiguousarray(candidates, dtype=cp.int64), np.int32(trials))
+        arguments = (*self._size, *drawn, cp.ascontiguousarray(closest), out)
+        grid = (-(-self.n // 128), self.R, trials)
+        self.module.get_function("to_candidates")(grid, (128,), arguments)
         return out
 
     def _assign(self, centers: Any, active: Any) -> Any:
         """Labels of the nearest centres; how many changed, by run."""
         cp = _cupy.cupy()
         changed = cp.zeros(self.R, dtype=cp.uint32)
-        shared = 8 * self.d * 4
+        runs = (centers, np.int32(self.k), active, self.labels, self.distance, changed)
         _cupy.function_of(self.module, "assign")(
             (-(-self.n // 128), len(active)),
             (128,),
-            (
-                *(
-                    self.points.x,
-                    np.int64(self.points.ld),
-                    np.int64(self.n),
-                    np.int32(self.d),
-                    centers,
-                    np.int32(self.k),
-                ),
-                *(active, self.labels, self.distance, changed),
-            ),
-            shared_mem=shared,
+            (*self._size, *runs),
+            shared_mem=8 * self.d * 4,
         )
         return changed
 
@@ -137,44 +122,17 @@ class KMeansRuns:
             batch //= 2
         shared = 4 * (self.d * (batch + 1) + batch)
         held = cp.empty((parts, self.R, self.k, self.d + 1))
+        k, d, R = np.int32(self.k), np.int32(self.d), np.int32(self.R)
+        cut = (np.int64(per_part), np.int32(batch))
         _cupy.function_of(self.module, "partial_sums")(
             (parts, len(active)),
             (256,),
-            (
-                *(
-                    self.points.x,
-                    np.int64(self.points.ld),
-                    np.int64(self.n),
-                    np.int32(self.d),
-                    self.labels,
-                ),
-                *(
-                    np.int32(self.k),
-                    active,
-                    np.int32(self.R),
-                    np.int64(per_part),
-                    np.int32(batch),
-                    held,
-                ),
-            ),
+            (*self._size, self.labels, k, active, R, *cut, held),
             shared_mem=shared,
         )
         sums, shift = cp.zeros((self.R, self.k, self.d + 1)), cp.zeros(self.R)
-        self.module.get_function("move_centers")(
-            (len(active),),
-            (128,),
-            (
-                *(
-                    held,
-                    np.int32(parts),
-                    np.int32(self.k),
-                    np.int32(self.d),
-                    active,
-                    np.int32(self.R),
-                ),
-                *(centers, sums, shift),
-            ),
-        )
+        arguments = (held, np.int32(parts), k, d, active, R, centers, sums, shift)
+        self.module.get_function("move_centers")((len(active),), (128,), arguments)
         return sums, shift
 
     def _fill_empty(self, centers: Any, sums: Any, active: Ints) -> None:
@@ -188,10 +146,8 @@ class KMeansRuns:
             if not empty.size:
                 continue
             far = cp.argsort(self.distance[run])[::-1][: empty.size]
-            points, owners = (
-                cp.asnumpy(self._at(far)).astype(np.float64),
-                cp.asnumpy(self.labels[run][far]),
-            )
+            points = cp.asnumpy(self._at(far)).astype(np.float64)
+            owners = cp.asnumpy(self.labels[run][far])
             total = cp.asnumpy(sums[run])
             moved = cp.asnumpy(centers[run])
             for c, point, owner in zip(empty, points, owners, strict=True):
@@ -204,13 +160,14 @@ class KMeansRuns:
             )
             centers[run] = cp.asarray(moved)
 
-    def fit(self, init: str, max_iter: int = 300) -> list[KMeansRun]:
+    def fit(self, init: str, max_iter: int) -> list[KMeansRun]:
         """All runs."""
         cp = _cupy.cupy()
         centers = self.start(init)
         active = np.arange(self.R)
         n_iter = np.zeros(self.R, dtype=np.int64)
-        stale: list[int] = []  # runs whose labels belong to centres that have moved since
+        # Runs whose labels belong to centres that have moved since.
+        stale: list[int] = []
         for _ in range(max_iter):
             on_card = cp.asarray(active, dtype=cp.int32)
             changed = self._assign(centers, on_card)
@@ -239,33 +196,7 @@ class KMeansRuns:
         cp = _cupy.cupy()
         x = cp.ascontiguousarray(cp.asarray(self.X, dtype=cp.float64).T)
         labels = cp.empty((self.n, self.R), dtype=cp.int32)
-        self.module.get_function("place")(
-            (-(-self.n // 128), self.R),
-            (128,),
-            (
-                x,
-                np.int64(self.n),
-                np.int64(self.n),
-                np.int32(self.d),
-                cp.asarray(centers),
-                np.int32(self.k),
-                labels,
-            ),
-        )
+        size = (x, np.int64(self.n), np.int64(self.n), np.int32(self.d))
+        arguments = (*size, cp.asarray(centers), np.int32(self.k), labels)
+        self.module.get_function("place")((-(-self.n // 128), self.R), (128,), arguments)
         return np.asarray(cp.asnumpy(labels))
-
-
-def kmeans_runs(
-    X: Array,
-    k: int,
-    seeds: list[int],
-    *,
-    init: str = "k-means++",
-    max_iter: int = 300,
-    tol: float = 1e-4,
-) -> list[KMeansRun]:
-    """k-means once a seed, all runs in step.
-
-    Each run depends on the data, k, the start and its seed alone.
-    """
-    return KMeansRuns(X, k, seeds, tol=tol).fit(init, max_iter)

@@ -53,6 +53,19 @@ class _Results:
         return cp.asnumpy(self.s), cp.asnumpy(self.nearest)
 
 
+def _launch(name: str, start: Ints, n: int, before: tuple[Any, ...], after: Any) -> None:
+    """Run a kernel on n points and all groups of runs, which stand between its other arguments."""
+    groups, points, largest = _groups(start)
+    source = _cupy.compiled("silhouettes", f"-DPOINTS={points}")
+    first_runs = _cupy.cupy().asarray(groups, dtype=np.int32)
+    _cupy.function_of(source, name)(
+        (-(-n // points), len(groups) - 1),
+        (points,),
+        (*before, first_runs, *after),
+        shared_mem=largest * points * 8,
+    )
+
+
 @dataclass(frozen=True)
 class _Judge:
     """What all blocks of points of one job have in common, and where their results go."""
@@ -67,21 +80,13 @@ class _Judge:
 
         `terms` are `within`, `diagonal` and `noise` for kernels.
         """
-        cp = _cupy.cupy()
-        groups, points, largest = _groups(self.cells.start)
-        source = _cupy.compiled("silhouettes", f"-DPOINTS={points}")
         card, (n, R) = self.card, own.shape
         size = (sums, np.int64(sums.shape[1]), np.int64(n), np.int32(card.m))
         runs = (card.rows, np.int32(R), card.start, card.sizes)
-        labels = (own, place, cp.asarray(groups, dtype=cp.int32))
         kernel = (_cupy.NONE, _cupy.NONE, _cupy.NONE) if terms is None else terms
+        before = (*size, np.float64(1.0 / scale), *runs, own, place)
         results = (*map(np.int32, self.rules), self.out.s, self.out.nearest)
-        _cupy.function_of(source, "from_sums")(
-            (-(-n // points), len(groups) - 1),
-            (points,),
-            (*size, np.float64(1.0 / scale), *runs, *labels, *kernel, *results),
-            shared_mem=largest * points * 8,
-        )
+        _launch("from_sums", self.cells.start, n, before, (*kernel, *results))
 
 
 def _blocks(n: int, m: int) -> list[slice]:
@@ -94,7 +99,7 @@ def _blocks(n: int, m: int) -> list[slice]:
 def exact_silhouettes(
     X: Array,
     cells: Any,
-    own: Ints | None = None,
+    own: Ints,
     new: Array | None = None,
     *,
     precision: str = "single",
@@ -102,8 +107,7 @@ def exact_silhouettes(
     """Silhouettes (n, R) by mean distances, and the nearest other clusters; of the training points,
     or of `new` ones.
 
-    `own` (n, R) are the clusters of the points that are judged, None for the training points as
-    they are.
+    `own` (n, R) are the clusters of the points that are judged.
     """
     cp = _cupy.cupy()
     middle, largest = _cupy.middle_of(X if new is None else np.concatenate([X, new]))
@@ -114,26 +118,18 @@ def exact_silhouettes(
     n, R = (len(X) if new is None else len(new)), cells.rows.shape[1]
     judge = _Judge(cells, card, Rules(new is None, new is None, False), _Results(n, R))
     place = cp.asarray(cells.order if new is None else np.arange(n), dtype=cp.int64)
-    if own is None:
-        labels = card.rows[card.cell_of]
-    else:
-        labels = cp.asarray(own, dtype=cp.int32)[place]
+    labels = cp.asarray(own, dtype=cp.int32)[place]
     blocks = _blocks(n, card.m)
-    if new is None and len(blocks) == 1:
-        sums, scale = sum_pairs(cols, cols, card, kind, (_cupy.NONE, _cupy.NONE), True)
-        judge.block(sums, scale, cp.ascontiguousarray(labels), place)
-        return judge.out.take()
+    symmetric = new is None and len(blocks) == 1
     for block in blocks:
-        if new is None:
-            rows = _cupy.Layout(
-                cp.ascontiguousarray(
-                    cols.x[:, block.start : _cupy.round_up(block.stop, _cupy.TILE)]
-                ),
-                block.stop - block.start,
-            )
+        if symmetric:
+            rows = cols
+        elif new is None:
+            tiles = slice(block.start, _cupy.round_up(block.stop, _cupy.TILE))
+            rows = _cupy.Layout(cp.ascontiguousarray(cols.x[:, tiles]), block.stop - block.start)
         else:
             rows = _cupy.lay_out(new[block], middle, None, real)
-        sums, scale = sum_pairs(rows, cols, card, kind, (_cupy.NONE, _cupy.NONE), False)
+        sums, scale = sum_pairs(rows, cols, card, kind, (_cupy.NONE, _cupy.NONE), symmetric)
         judge.block(sums, scale, cp.ascontiguousarray(labels[block]), place[block])
         del sums
     return judge.out.take()
@@ -171,19 +167,13 @@ def center_silhouettes(
     centers, spread = means
     n, d = X.shape
     x = cp.ascontiguousarray(cp.asarray(X, dtype=cp.float64).T)
-    groups, points, largest = _groups(clusters.start)
-    source = _cupy.compiled("silhouettes", f"-DPOINTS={points}")
     R = len(clusters.start) - 1
     out = _Results(n, R)
     size = (x, np.int64(n), np.int64(n), np.int32(d))
     spreads = _cupy.NONE if spread is None else cp.asarray(spread)
     runs = (np.int32(R), cp.asarray(clusters.start, dtype=cp.int32), cp.asarray(clusters.sizes))
-    labels = (cp.asarray(own, dtype=cp.int32), cp.asarray(groups, dtype=cp.int32))
-    results = (cp.asarray(noise), *map(np.int32, rules), out.s, out.nearest)
-    _cupy.function_of(source, "from_centers")(
-        (-(-n // points), len(groups) - 1),
-        (points,),
-        (*size, cp.asarray(centers, dtype=cp.float64), spreads, *runs, *labels, *results),
-        shared_mem=largest * points * 8,
-    )
+    labels = cp.asarray(own, dtype=cp.int32)
+    before = (*size, cp.asarray(centers, dtype=cp.float64), spreads, *runs, labels)
+    after = (cp.asarray(noise), *map(np.int32, rules), out.s, out.nearest)
+    _launch("from_centers", clusters.start, n, before, after)
     return out.take()

@@ -13,7 +13,8 @@ import numpy as np
 from clustertrust._types import Array, Floats
 from clustertrust.kernels import _cupy
 
-SPAN = 64  # tiles of columns that a block goes through
+# Tiles of columns that a block goes through.
+SPAN = 64
 KINDS = {"euclidean": 0, "self-tuning": 1, "rbf": 2, "polynomial": 3}
 
 
@@ -70,23 +71,12 @@ def sum_pairs(
     out = cp.zeros((cells.m, rows.ld), dtype=cp.int64)
     tiles_rows, tiles_cols = rows.ld // _cupy.TILE, cols.ld // _cupy.TILE
     grid = (tiles_rows, -(-tiles_cols // SPAN))
+    numbers = (real.type(kind.gamma), real.type(kind.shift), np.int32(kind.degree))
     arguments = (
-        *(
-            rows.x,
-            np.int64(rows.ld),
-            np.int64(rows.n),
-            cells.cell_of if symmetric else _cupy.NONE,
-            scales[0],
-        ),
-        *(cols.x, np.int64(cols.ld), np.int64(cols.n), cells.cell_of, scales[1]),
+        *(*rows.arguments, cells.cell_of if symmetric else _cupy.NONE, scales[0]),
+        *(*cols.arguments, cells.cell_of, scales[1]),
         *(np.int32(symmetric), np.int32(SPAN), np.float64(scale)),
-        *(
-            real.type(kind.gamma),
-            real.type(kind.shift),
-            np.int32(kind.degree),
-            out,
-            np.int64(rows.ld),
-        ),
+        *(*numbers, out, np.int64(rows.ld)),
     )
     function(grid, (256,), arguments, shared_mem=shared)
     return out, scale
@@ -119,20 +109,6 @@ class OnCard:
         )
 
 
-def sums_by_cell(X: Array, cells: Any, *, precision: str = "single") -> Floats:
-    """Σ of distances from each point to the points of each cell: (m, n), points sorted by cell, as
-    `tiles` has it.
-    """
-    cp = _cupy.cupy()
-    middle, largest = _cupy.middle_of(X)
-    real = _cupy.real_type(precision)
-    rows = _cupy.lay_out(X, middle, cells.order, real)
-    sums, scale = sum_pairs(
-        rows, rows, OnCard.load(cells), Kind(largest=largest), (_cupy.NONE, _cupy.NONE), True
-    )
-    return np.asarray(cp.asnumpy(sums[:, : rows.n].astype(cp.float64) / scale))
-
-
 class KernelPairs:
     """Sums of kernel values over the pairs of the training points, in float64, kept on the card."""
 
@@ -160,16 +136,10 @@ class KernelPairs:
         cp = _cupy.cupy()
         m = self.card.m
         totals = cp.empty((m, m))
-        _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind)).get_function(
-            "cell_totals"
-        )(
-            (m, m),
-            (128,),
-            (
-                *(self.sums, np.int64(self.sums.shape[1]), self.card.bounds),
-                *(np.int32(m), np.float64(1.0 / self.unit), totals),
-            ),
-        )
+        source = _cupy.compiled("sums", *_options(np.dtype(np.float64), self.cols, self.kind))
+        size = (self.sums, np.int64(self.sums.shape[1]), self.card.bounds, np.int32(m))
+        arguments = (*size, np.float64(1.0 / self.unit), totals)
+        source.get_function("cell_totals")((m, m), (128,), arguments)
         members = cp.asarray(self.cells.members.toarray())
         return np.asarray(
             cp.asnumpy(((totals @ members) * members).sum(axis=0)) / self.cells.sizes**2

@@ -22,7 +22,8 @@ from clustertrust._validation import check_choice
 Draw = Callable[[np.random.Generator], Array]
 # Corrections of the sides of a box, and how close its spread must get to that of the data
 ROUNDS, NEAR = 8, 1e-3
-MOST_AXES = 3  # of a hull: in more, most points are corners of it
+# Most axes of a hull: in more, most points are its corners
+MOST_AXES = 3
 
 
 class _Axes(NamedTuple):
@@ -124,7 +125,8 @@ def hull(X: Floats) -> Draw:
             f"it is drawn in at most {MOST_AXES} dimensions, not in {len(cloud.axes)}"
         )
     size = np.linalg.norm(cloud.along, axis=0)
-    scaled = cloud.along / size  # uniform stays uniform, and no hull is too flat to be found
+    # Uniform stays uniform, and no hull is too flat to be found
+    scaled = cloud.along / size
     corners, simplices = _hull(scaled)
     if len(corners) > len(X) / 2:
         raise _NoHullError(f"{len(corners)} of the {len(X)} points are its corners")
@@ -166,7 +168,8 @@ FAMILIES: dict[str, Callable[[Floats], Draw]] = {
 }
 # Those that count; permuted columns test dependence, which is another question.
 VERDICT = ("box", "gaussian", "hull")
-DEFAULT = ("box", "gaussian")  # of a null reference
+# Families of a null reference
+DEFAULT = ("box", "gaussian")
 
 
 def check_families(argument: str, families: Any, otherwise: str = "") -> tuple[str, ...]:

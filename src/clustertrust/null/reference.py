@@ -12,7 +12,6 @@ Genetics and Molecular Biology 9 (2010).
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +23,7 @@ import pandas as pd
 from clustertrust._devices import resolve_device
 from clustertrust._errors import ParameterError
 from clustertrust._types import Arrays, Floats, Ints
-from clustertrust._validation import MOST, check_count, warn_user
+from clustertrust._validation import MOST, check_count, check_inside, warn_user
 from clustertrust.ensemble.recipe import spawn_seeds
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import DEFAULT, VERDICT, build_draws, check_families
@@ -41,7 +40,6 @@ from clustertrust.null.surrogates import (
     score_surrogates,
 )
 from clustertrust.results import Confidence
-from clustertrust.scoring.model import build_model
 from clustertrust.scoring.settings import Settings
 from clustertrust.summary import runs_of
 
@@ -135,18 +133,11 @@ class NullReference:
         `null_reference`. NaN stays NaN.
         """
         scores = self.confidence.scores
-        shares = [
-            np.searchsorted(self.pooled[f], scores, side="left") / len(self.pooled[f])
-            for f in self._pooled()
-        ]
-        return (
-            np.where(np.isnan(scores), np.nan, np.min(shares, axis=0))
-            if shares
-            else np.full(len(scores), np.nan)
-        )
-
-    def _pooled(self) -> list[str]:
-        return [name for name in self.verdict_families if len(self.pooled[name])]
+        share = np.where(np.isnan(scores), np.nan, np.inf)
+        for pooled in (self.pooled[name] for name in self.verdict_families):
+            if len(pooled):
+                share = np.minimum(share, np.searchsorted(pooled, scores) / len(pooled))
+        return np.where(np.isinf(share), np.nan, share)
 
     def clusters(self) -> pd.DataFrame:
         """Return one row per consensus cluster: its points, mean score and p-values.
@@ -191,7 +182,8 @@ class NullReference:
         """Return a short text: the mean scores, the verdict, and a table by cluster."""
         k, m = self.confidence.n_clusters, len(self.points)
         lines = [
-            f"{m} points, {k} clusters, {runs_of(self.confidence)}: mean score {self.mean:.3f}"
+            f"{m} points, {k} clusters, {runs_of(self.confidence.ensemble)}: "
+            f"mean score {self.mean:.3f}"
         ]
         for name in self.families:
             null, aside = self.means[name], "" if name in VERDICT else ", not part of the verdict"
@@ -233,21 +225,20 @@ def warning_of(far_out: Ints) -> str:
     )
 
 
-def check_level(level: Any, n_surrogates: int) -> float:
+def check_level(level: float, n_surrogates: int) -> float:
     """Return the level; raise if no p-value can reach it with so few surrogates."""
-    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
-        raise ParameterError("level", level, "must be a number between 0 and 1, such as 0.05")
+    level = check_inside("level", level, remedy="0.05 is usual")
     if 1 / (n_surrogates + 1) > level:
-        needed = int(np.ceil(min(1 / max(float(level), 1e-9), MOST + 1) - 1e-9)) - 1
+        needed = int(np.ceil(min(1 / max(level, 1e-9), MOST + 1) - 1e-9)) - 1
         raise ParameterError(
             "n_surrogates",
             n_surrogates,
             f"allows no p-value below {1 / (n_surrogates + 1):.3g}, so {{level=}} could never be "
             "reached",
             f"take at least {needed}",
-            level=float(level),
+            level=level,
         )
-    return float(level)
+    return level
 
 
 def null_reference(
@@ -327,9 +318,7 @@ def null_reference(
     draws, left_out = build_draws(sample, families)
     for name, why in left_out.items():
         warn_user(f"No surrogates of the family {name!r}: {why}.")
-    ensemble = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
-    settings.recipe.warn_of(ensemble.runs or ())
-    model = build_model(sample, ensemble, settings.scoring)
+    model = build_seeded(sample, settings, spawn_seeds(entropy, settings.recipe.count()))
     scored = model.confidence(model.training_fields(sample, built=True), frame=frame, numbered=True)
     by_family = score_surrogates(Surrogates(sample, draws, B, entropy), [settings])
     surrogates = {name: [one for (one,) in family] for name, family in by_family.items()}

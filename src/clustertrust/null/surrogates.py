@@ -21,14 +21,14 @@ from clustertrust._types import Array, Floats, Ints, Result
 from clustertrust._validation import check_count
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.precomputed import among
-from clustertrust.ensemble import Ensemble, assemble
+from clustertrust.ensemble import assemble
 from clustertrust.ensemble.building import check_enough
 from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
 from clustertrust.ensemble.runs import as_runs
 from clustertrust.estimator import CAKE
 from clustertrust.null.families import FAMILIES, Draw
 from clustertrust.results import frame_of
-from clustertrust.scoring.model import build_model
+from clustertrust.scoring.model import Model, build_model
 from clustertrust.scoring.settings import Settings
 
 # For points far out: smallest data set, neighbors, radii
@@ -133,11 +133,13 @@ def check_template(cake: Any) -> CAKE:
     return cake
 
 
-def build_seeded(X: Any, settings: Settings, seeds: Sequence[int]) -> Ensemble:
-    """Cluster X once per seed; the caller handles the warnings of the runs."""
+def build_seeded(X: Any, settings: Settings, seeds: Sequence[int], *, quiet: bool = False) -> Model:
+    """Cluster X once per seed, and return the model; `quiet` leaves out warnings."""
     runs = run_all(X, settings.recipe, list(enumerate(seeds)))
     check_enough(runs, len(seeds))
-    return assemble(runs)
+    if not quiet:
+        settings.recipe.warn_of(runs)
+    return build_model(X, assemble(runs), settings.scoring, quiet=quiet)
 
 
 def mean_score(scores: Floats) -> float:
@@ -237,8 +239,7 @@ def score_surrogates(
 
 
 def _score_one(X: Array, plan: Settings, seeds: Sequence[int]) -> Surrogate:
-    ensemble = build_seeded(X, plan, seeds)
-    fields = build_model(X, ensemble, plan.scoring, quiet=True).training_fields(X, quiet=True)
+    fields = build_seeded(X, plan, seeds, quiet=True).training_fields(X, quiet=True)
     scores = fields["scores"]
     means = mean_by_cluster(scores, fields["labels"])
     return Surrogate(mean_score(scores), float(np.nanmax(means, initial=0.0)), scores)

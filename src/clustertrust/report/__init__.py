@@ -26,6 +26,7 @@ from clustertrust.report.details import (
     LOWEST,
     check_original,
     check_unasked,
+    choose_view,
     pack_original,
     pack_reasons,
     pack_values,
@@ -36,14 +37,13 @@ from clustertrust.report.details import (
 from clustertrust.report.packing import pack, pack_codes, pack_index
 from clustertrust.report.page import render
 from clustertrust.report.pictures import pack_pictures
-from clustertrust.report.profiles import cluster_profiles
+from clustertrust.report.profiles import cluster_profiles, moments_of
 from clustertrust.report.questions import (
     fingerprint,
     pack_questions,
     pack_row_numbers,
     question_order,
 )
-from clustertrust.report.view import choose_view
 from clustertrust.storage import write_text
 
 __all__ = ["PageOptions", "build_report", "write_report"]
@@ -170,6 +170,7 @@ def build_report(
     k = len(clusters)
 
     codes = clusters.code(*points.labels)
+    moments = None if matrix is None else moments_of(matrix, codes, k)
     view = choose_view(matrix, columns, options.get("embedding"), numeric, codes)
     scores = numeric["score"].to_numpy()
     questions = question_order(scores, codes, MOST_DRAWN)
@@ -205,9 +206,9 @@ def build_report(
         "pictures": None
         if original is None
         else pack_pictures(original, questions, options.get("folder")),
-        "profiles": cluster_profiles(matrix, columns, original, codes, k),
+        "profiles": cluster_profiles(moments, columns, original, codes, k),
         "fingerprint": fingerprint([clusters.texts, ids, labels]),
-        "values": None if matrix is None else pack_values(matrix, columns, codes, k, shown),
+        "values": None if moments is None else pack_values(matrix, columns, moments, codes, shown),
         "original": [] if original is None else pack_original(original, hidden),
         "settings": [[str(name), str(value)] for name, value in settings.items()],
         "versions": [["python", platform.python_version()], *_versions()],
@@ -220,7 +221,8 @@ def _versions() -> list[list[str]]:
 
     versions = [["clustertrust", __version__]]
     for name in PACKAGES:
-        with suppress(PackageNotFoundError):  # numba may be missing
+        # numba may be missing
+        with suppress(PackageNotFoundError):
             versions.append([name, version(name)])
     return versions
 

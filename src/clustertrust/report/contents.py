@@ -17,8 +17,7 @@ from clustertrust._validation import (
     check_columns,
     check_floats,
     check_label_vector,
-    check_same_length,
-    check_same_rows,
+    check_same_points,
     check_scores,
     is_frame,
 )
@@ -26,7 +25,8 @@ from clustertrust.columns import COLUMNS
 
 Named = tuple[Ints, list[Hashable]]
 
-LARGEST_NUMBER = 1e6  # far above any share, silhouette or standard error
+# Far above any share, silhouette or standard error
+LARGEST_NUMBER = 1e6
 
 
 class ClusterNames:
@@ -107,7 +107,8 @@ def read_scores(table: Any) -> ScoreTable:
             f"table['score'] is {score[outside[0]]} in row {outside[0]}; scores lie between 0 and "
             "1, or are missing where there is none."
         )
-    numbers["score"] = np.clip(score, 0.0, 1.0)  # rounding may have taken it a hair beyond
+    # Rounding may have taken it a hair beyond
+    numbers["score"] = np.clip(score, 0.0, 1.0)
     named = [str(name) for name in table.index.names if name is not None]
     return ScoreTable(
         numbers=pd.DataFrame(numbers, index=table.index),
@@ -145,8 +146,7 @@ def read_votes(votes: Any, table: pd.DataFrame) -> tuple[Floats, list[Hashable]]
             f"votes is a {type(votes).__name__}; give a pandas DataFrame, one column per cluster "
             "by its name."
         )
-    check_same_length("votes", votes, "table", table)
-    check_same_rows("votes", votes.index, "table", table.index)
+    check_same_points("votes", votes, "table", table.index)
     shares = check_floats("votes", votes, "shares between 0 and 1")
     if ((shares < 0) | (shares > 1 + 1e-9)).any():
         raise ValueError(
@@ -162,12 +162,6 @@ def read_data(X: Any, table: pd.DataFrame) -> tuple[Any, list[str]]:
     """
     check_columns(X, "Show the whole table with original=…, and give X its numbers or nothing.")
     matrix = check_array(X, input_name="X", **MATRIX_OPTIONS)
-    if matrix.shape[0] != len(table):
-        raise ValueError(
-            f"X has {matrix.shape[0]} points and table has {len(table)}; both must describe the "
-            "same points."
-        )
-    if isinstance(X, pd.DataFrame):
-        check_same_rows("X", X.index, "table", table.index)
+    check_same_points("X", X if is_frame(X) else matrix, "table", table.index)
     names = X.columns if is_frame(X) else (f"column {j}" for j in range(matrix.shape[1]))
     return matrix, [str(name) for name in names]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 from clustertrust._validation import check_names, check_same_length
-from clustertrust._views import View, round_range
+from clustertrust._views import View, data_view, given_view, round_range
 from clustertrust.reasons import (
     BOUNDARY,
     CORE,
@@ -24,13 +24,16 @@ from clustertrust.reasons import (
     doubts,
 )
 from clustertrust.report.packing import pack, pack_codes, pack_index
+from clustertrust.report.profiles import Moments
 
-MOST_COLUMNS = 50  # columns of the data shown for a point,
-MOST_VALUES = 1_000_000  # values of them in the file, 4 MB,
-MOST_ORIGINAL = 50  # columns of the user's own table, all points,
-MOST_CELLS = 2_000_000  # cells of it in the file,
-MOST_VOTES = 5  # and clusters with votes
-LOWEST = 10  # one in so many of the points drawn is there for its low score
+# Columns of the data shown for a point, and values of them in the file, 4 MB
+MOST_COLUMNS, MOST_VALUES = 50, 1_000_000
+# Columns of the user's own table, all points, and cells of it in the file
+MOST_ORIGINAL, MOST_CELLS = 50, 2_000_000
+# Clusters with votes
+MOST_VOTES = 5
+# One in so many of the points drawn is there for its low score
+LOWEST = 10
 
 
 def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
@@ -42,7 +45,8 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     n = len(scores)
     if n <= most:
         return None
-    by_score = np.argsort(scores, kind="stable")  # NaN comes last: no score is not a low score
+    # NaN comes last: no score is not a low score
+    by_score = np.argsort(scores, kind="stable")
     drawn = np.zeros(n, dtype=bool)
     drawn[by_score[: most // LOWEST]] = drawn[also] = True
     others, room = np.flatnonzero(~drawn), most - int(drawn.sum())
@@ -50,44 +54,43 @@ def sample(scores: Floats, most: int, also: Ints) -> Ints | None:
     return np.flatnonzero(drawn)
 
 
-def group_means(X: Any, codes: Ints, k: int) -> Floats:
-    """Return the mean of each column in each cluster: (k, d), NaN for clusters without points.
-
-    Missing values are left out.
-    """
-    assigned = np.flatnonzero(codes >= 0)
-    member = sparse.csr_matrix(
-        (np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0])
-    )
-    if sparse.issparse(X):
-        sums, counts = (member @ X).toarray(), np.asarray(member.sum(axis=1)).reshape(-1, 1)
-    else:
-        there = np.isfinite(X)
-        sums, counts = member @ np.where(there, X, 0.0), member @ there.astype(np.float64)
-    means = np.full(sums.shape, np.nan)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
-
-
-def choose_columns(X: Any, codes: Ints, means: Floats, most: int) -> Ints:
+def choose_columns(moments: Moments, codes: Ints, most: int) -> Ints:
     """The columns, at most `most` and in their order, in which the clusters differ most for the
     spread within them.
     """
-    d = X.shape[1]
+    means, (center, variance) = moments.means, moments.of_all
+    k, d = means.shape
     if d <= most:
         return np.arange(d)
-    sizes = np.bincount(codes[codes >= 0], minlength=len(means))[:, None]
-    if sparse.issparse(X):
-        centre = np.asarray(X.mean(axis=0)).ravel()
-        total = np.asarray(X.multiply(X).mean(axis=0)).ravel() - centre**2
-    else:
-        there = np.isfinite(X)
-        count = np.maximum(there.sum(axis=0), 1)
-        centre = np.where(there, X, 0.0).sum(axis=0) / count
-        total = (np.where(there, X - centre, 0.0) ** 2).sum(axis=0) / count
-    between = np.nansum(sizes * (means - centre) ** 2, axis=0)
-    share = np.divide(between, total, out=np.zeros(d), where=total > 0)
+    sizes = np.bincount(codes[codes >= 0], minlength=k)[:, None]
+    between = np.nansum(sizes * (means - center) ** 2, axis=0)
+    share = np.divide(between, variance, out=np.zeros(d), where=variance > 0)
     return np.sort(np.argsort(-share, kind="stable")[:most])
+
+
+def choose_view(
+    X: Any, columns: list[str], embedding: Any, table: pd.DataFrame, codes: Ints
+) -> View:
+    """Choose where to draw the points: the embedding, else the data, else columns of the table."""
+    if embedding is not None:
+        return given_view(embedding, table.index, "table")
+    scores = table["score"].to_numpy()
+    if X is not None:
+        return data_view(X, columns, scores, "score")
+    if {"stability", "geometry"} <= set(table.columns):
+        return View(
+            table[["geometry", "stability"]].to_numpy(),
+            ("geometry", "stability"),
+            "The data were not given: points are placed by their geometry and stability.",
+            is_plane=True,
+        )
+    spread = np.random.default_rng(0).uniform(-0.35, 0.35, len(table))
+    return View(
+        np.column_stack([scores, codes + spread]),
+        ("score", "cluster"),
+        "The data were not given: points are placed by their score, one band per cluster, at "
+        "random within it.",
+    )
 
 
 def pack_view(view: View, shown: Ints, codes: Ints, k: int) -> dict[str, Any]:
@@ -143,26 +146,31 @@ def pack_reasons(table: pd.DataFrame, codes: Ints) -> dict[str, Any] | None:
     """
     if not {"stability", "geometry"} <= set(table.columns):
         return None
-    numbers = {name: table[name].to_numpy(np.float64, na_value=np.nan) for name in table.columns}
-    if {"silhouette_mean", "silhouette_std"} <= set(numbers):
-        placement = numbers["silhouette_mean"] - numbers["silhouette_std"]
-    else:  # S̃ is what is left of it; 0 mostly stands for less than 0
-        placement = np.where(numbers["geometry"] > 0, numbers["geometry"], -1.0)
-    doubt_of = doubts(numbers["stability"], placement)
-    doubt_of[(codes < 0) | np.isnan(numbers["score"])] = UNASSIGNED
-    packed: dict[str, Any] = {
+    if {"silhouette_mean", "silhouette_std"} <= set(table.columns):
+        placement = table["silhouette_mean"] - table["silhouette_std"]
+    else:
+        # S̃ is what is left of it; 0 mostly stands for less than 0
+        placement = table["geometry"].where(table["geometry"] > 0, -1.0)
+    doubt_of = doubts(table["stability"].to_numpy(), placement.to_numpy())
+    doubt_of[(codes < 0) | table["score"].isna()] = UNASSIGNED
+    return {
         "of": pack(doubt_of, "u1"),
         "names": list(REASONS),
         "sentences": [SENTENCES[name] for name in REASONS],
+        "near": NEAR,
+        "stable": STABLE,
+        "nearly_all": NEARLY_ALL,
+        "core": CORE,
+        "boundary": BOUNDARY,
+        "unassigned": UNASSIGNED,
     }
-    packed |= {"near": NEAR, "stable": STABLE, "nearly_all": NEARLY_ALL}
-    return packed | {"core": CORE, "boundary": BOUNDARY, "unassigned": UNASSIGNED}
 
 
-def pack_values(X: Any, names: list[str], codes: Ints, k: int, shown: Ints) -> dict[str, Any]:
+def pack_values(
+    X: Any, names: list[str], moments: Moments, codes: Ints, shown: Ints
+) -> dict[str, Any]:
     """Pack values of the points `shown` in the most informative columns, and the cluster means."""
-    means = group_means(X, codes, k)
-    chosen = choose_columns(X, codes, means, min(MOST_COLUMNS, max(1, MOST_VALUES // len(shown))))
+    chosen = choose_columns(moments, codes, min(MOST_COLUMNS, max(1, MOST_VALUES // len(shown))))
     values = X[shown][:, chosen]
     values = values.toarray() if sparse.issparse(values) else values
     # Seven digits are enough to look at, but not where a large number (a time, an id) varies in its
@@ -172,7 +180,7 @@ def pack_values(X: Any, names: list[str], codes: Ints, k: int, shown: Ints) -> d
         "columns": [names[j] for j in chosen],
         "of": len(names),
         "data": pack(values, "f8" if wide else "f4"),
-        "means": pack(means[:, chosen], "f8" if wide else "f4"),
+        "means": pack(moments.means[:, chosen], "f8" if wide else "f4"),
     }
 
 

@@ -1,4 +1,4 @@
-"""Arrays and texts ↔ entries of a JSON document: compressed little-endian bytes in base64."""
+"""Arrays and texts → entries of a JSON document: compressed little-endian bytes in base64."""
 
 from __future__ import annotations
 
@@ -26,12 +26,6 @@ def pack_codes(codes: Ints, k: int) -> dict[str, Any]:
     return pack(codes, "i2" if k <= 32767 else "i4")
 
 
-def unpack(packed: dict[str, Any]) -> Array:
-    """Return the array that `pack` packed."""
-    kind = np.dtype(packed["dtype"]).newbyteorder("<")
-    return np.frombuffer(_expand(packed["data"]), dtype=kind).reshape(packed["shape"])
-
-
 def pack_index(index: pd.Index) -> dict[str, Any]:
     """Pack names of points: a range by start and step, whole numbers, or anything as text."""
     if isinstance(index, pd.RangeIndex):
@@ -45,19 +39,5 @@ def pack_index(index: pd.Index) -> dict[str, Any]:
     return {"kind": "texts", "data": _squeeze(json.dumps(list(parts)).encode())}
 
 
-def unpack_index(packed: dict[str, Any], n: int) -> list[str]:
-    """Return the n names that `pack_index` packed, as text."""
-    if packed["kind"] == "range":
-        return [str(packed["start"] + packed["step"] * i) for i in range(n)]
-    if packed["kind"] == "numbers":
-        return [str(int(value)) for value in unpack(packed["values"])]
-    texts: list[str] = json.loads(_expand(packed["data"]))
-    return texts
-
-
 def _squeeze(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode()
-
-
-def _expand(text: str) -> bytes:
-    return zlib.decompress(base64.b64decode(text))

@@ -6,35 +6,12 @@ import base64
 import hashlib
 import html
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
 from clustertrust._palette import css_variables
 from clustertrust.reasons import INSIDE, STABLE
-
-# In the order in which they use each other; together they are one script.
-SCRIPTS = (
-    "data.js",
-    "theme.js",
-    "scatter.js",
-    "gestures.js",
-    "clusters.js",
-    "histogram.js",
-    "points.js",
-    "point.js",
-    "coloring.js",
-    "address.js",
-    "interval.js",
-    "answers.js",
-    "review_card.js",
-    "profile.js",
-    "review_clusters.js",
-    "review_map.js",
-    "review_done.js",
-    "review.js",
-    "main.js",
-)
-STYLES = ("report.css", "review.css")
 
 
 def render(contents: dict[str, Any]) -> str:
@@ -42,12 +19,11 @@ def render(contents: dict[str, Any]) -> str:
 
     The script and the style sheet are ours, and the page allows nothing else: their digests
     stand in its content security policy, which forbids every request as well; pictures are data of
-    the page itself. The contents are JSON
-    in an element that browsers do not run, and the script puts them on the page as text, never as
-    markup.
+    the page itself. The contents are JSON in an element that browsers do not run, and the script
+    puts them on the page as text, never as markup.
     """
-    style = "\n".join([css_variables(), *(_asset(name) for name in STYLES)])
-    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    style = "\n".join([css_variables(), *_assets(".css")])
+    script = '"use strict";\n(() => {\n' + "\n".join(_assets(".js")) + "})();\n"
     allowed = f"script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
     parts = {
         "policy": f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
@@ -58,17 +34,20 @@ def render(contents: dict[str, Any]) -> str:
         "contents": _harmless_json(contents),
         "script": script,
     }
-    page = _asset("template.html")
-    before, *pieces = page.split("{{")
-    filled = [before]
-    for piece in pieces:  # one pass, so that inserted text is not filled in again
-        name, rest = piece.split("}}", 1)
-        filled += [parts[name], rest]
-    return "".join(filled)
+    (template,) = _assets(".html")
+    # One pass, so that inserted text is not filled in again
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
 
 
-def _asset(name: str) -> str:
-    return files("clustertrust.report").joinpath("assets", name).read_text(encoding="utf-8")
+def _assets(suffix: str) -> list[str]:
+    """Return the texts of all files with this suffix, in the order of their names.
+
+    Scripts only declare things until the page has been read, so that few need to follow another:
+    `scatter_gestures.js` adds to the class of `scatter.js`.
+    """
+    folder = files("clustertrust.report").joinpath("assets")
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(suffix))
+    return [folder.joinpath(name).read_text(encoding="utf-8") for name in names]
 
 
 def _digest(text: str) -> str:

@@ -24,18 +24,20 @@ KINDS = {
     ".gif": ("image/gif", b"GIF8"),
     ".webp": ("image/webp", b"RIFF"),
 }
-LOOK_AT = 200  # rows that decide whether a column holds paths
-LARGEST = 100_000  # bytes of a picture that is embedded as it is; larger ones are made smaller,
-SIDE = 480  # to this many pixels
-MOST_BYTES = 20_000_000  # of pictures in a page
+# Rows that decide whether a column holds paths
+LOOK_AT = 200
+# Bytes of a picture that is embedded as it is; larger ones are reduced to so many pixels
+LARGEST, SIDE = 100_000, 480
+# Of pictures in a page
+MOST_BYTES = 20_000_000
 
 
 def picture_column(table: pd.DataFrame) -> str | None:
     """Return the first column whose entries are, for the most part, paths of pictures."""
+    if not table.columns.is_unique:
+        return None
     for name in table.columns:
-        column = table[name].iloc[:LOOK_AT] if table.columns.is_unique else None
-        if column is None or pd.api.types.is_numeric_dtype(column):
-            continue
+        column = table[name].iloc[:LOOK_AT]
         entries = [entry for entry in column if isinstance(entry, str) and entry.strip()]
         paths = sum(PurePath(entry).suffix.lower() in KINDS for entry in entries)
         if paths > len(entries) / 2:
@@ -70,7 +72,8 @@ def pack_pictures(
 
 def _read(entry: Any, folder: Path) -> str | None:
     """Return a picture as a data address; None if it cannot be shown."""
-    if not isinstance(entry, str) or entry.startswith(("\\\\", "//")):  # another machine
+    # Two slashes name another machine
+    if not isinstance(entry, str) or entry.startswith(("\\\\", "//")):
         return None
     path = folder / entry.strip()
     kind, start = KINDS.get(path.suffix.lower(), ("", b"\0"))

@@ -4,6 +4,7 @@ shares do.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,72 @@ from scipy import sparse
 
 from clustertrust._types import Floats, Ints
 
-MOST_COLUMNS = 8  # listed for a cluster
-MOST_CATEGORIES = 5
-LARGEST_EFFECT = 99.0  # a column that is constant within both parts would have an infinite one
-SMALLEST_DIFFERENCE = 0.05  # of shares that are worth listing
-DISTINCT = 30  # values of a column of categories
+# Listed for a cluster
+MOST_COLUMNS, MOST_CATEGORIES = 8, 5
+# A column that is constant within both parts would have an infinite one
+LARGEST_EFFECT = 99.0
+# Of shares that are worth listing
+SMALLEST_DIFFERENCE = 0.05
+# Values of a column of categories
+DISTINCT = 30
 
 
-def effect_sizes(X: Any, codes: Ints, k: int) -> tuple[Floats, Floats, Floats]:
+@dataclass(frozen=True)
+class Moments:
+    """Sums over each cluster, and last over the points without one: (k + 1, d).
+
+    Attributes
+    ----------
+    n : values that are there
+    sums, squares : of the values less the shift, and of their squares
+    shift : (d,) the mean of each column, since squares of large numbers lose digits; 0 where the
+        data are sparse
+    """
+
+    n: Floats
+    sums: Floats
+    squares: Floats
+    shift: Floats
+
+    @property
+    def means(self) -> Floats:
+        """(k, d) mean of each column in each cluster, NaN where it has no value."""
+        with np.errstate(invalid="ignore"):
+            means: Floats = self.sums[:-1] / self.n[:-1] + self.shift
+        return means
+
+    @property
+    def of_all(self) -> tuple[Floats, Floats]:
+        """(d,) mean and variance of each column over all points, 0 where it has no value."""
+        n = np.maximum(self.n.sum(axis=0), 1)
+        mean = self.sums.sum(axis=0) / n
+        return mean + self.shift, self.squares.sum(axis=0) / n - mean**2
+
+
+def moments_of(X: Any, codes: Ints, k: int) -> Moments:
+    """Sum up the columns of X, dense or CSR; missing values are left out."""
+    points = np.arange(len(codes))
+    # A negative code is the last row
+    rows = np.where(codes < 0, k, codes)
+    member = sparse.csr_matrix((np.ones(len(codes)), (rows, points)), shape=(k + 1, len(codes)))
+    if sparse.issparse(X):
+        sizes = np.asarray(member.sum(axis=1)).reshape(-1, 1)
+        n = np.broadcast_to(sizes, (k + 1, X.shape[1]))
+        sums, squares = (member @ X).toarray(), (member @ X.multiply(X).tocsr()).toarray()
+        return Moments(n, sums, squares, np.zeros(X.shape[1]))
+    there = np.isfinite(X)
+    shift = np.where(there, X, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    near = np.where(there, X - shift, 0.0)
+    return Moments(member @ there.astype(np.float64), member @ near, member @ near**2, shift)
+
+
+def effect_sizes(moments: Moments) -> tuple[Floats, Floats, Floats]:
     """Return Cohen's d of each cluster against all other assigned points, and both means: (k, d).
 
     d = (mean inside - mean outside) / s, with s the standard deviation pooled over both parts.
-    Missing values are left out; NaN where one of the parts has no value. X is dense or CSR.
+    NaN where one of the parts has no value.
     """
-    assigned = np.flatnonzero(codes >= 0)
-    member = sparse.csr_matrix(
-        (np.ones(assigned.size), (codes[assigned], assigned)), shape=(k, X.shape[0])
-    )
-    n, sums, squares, shift = _moments(X, member)
+    n, sums, squares = (part[:-1] for part in (moments.n, moments.sums, moments.squares))
     rest = n.sum(axis=0) - n, sums.sum(axis=0) - sums, squares.sum(axis=0) - squares
     with np.errstate(divide="ignore", invalid="ignore"):
         inside, outside = sums / n, rest[1] / rest[0]
@@ -38,24 +87,7 @@ def effect_sizes(X: Any, codes: Ints, k: int) -> tuple[Floats, Floats, Floats]:
         effect = (inside - outside) / spread
     effect[(inside == outside) & (spread == 0)] = 0.0
     clipped = np.clip(effect, -LARGEST_EFFECT, LARGEST_EFFECT)
-    return clipped, inside + shift, outside + shift
-
-
-def _moments(X: Any, member: sparse.csr_matrix) -> tuple[Floats, Floats, Floats, Floats]:
-    """Counts, sums and sums of squares of each cluster, (k, d), of values less a shift (d,).
-
-    Dense values are taken from the mean of their column: squares of large numbers lose digits.
-    """
-    if sparse.issparse(X):
-        sizes = np.asarray(member.sum(axis=1)).reshape(-1, 1)
-        n = np.broadcast_to(sizes, (member.shape[0], X.shape[1]))
-        sums, squares = (member @ X).toarray(), (member @ X.multiply(X).tocsr()).toarray()
-        return n, sums, squares, np.zeros(X.shape[1])
-    there = np.isfinite(X)
-    count = np.maximum(there.sum(axis=0), 1)
-    shift = np.where(there, X, 0.0).sum(axis=0) / count
-    near = np.where(there, X - shift, 0.0)
-    return member @ there.astype(np.float64), member @ near, member @ near**2, shift
+    return clipped, inside + moments.shift, outside + moments.shift
 
 
 def share_differences(column: pd.Series, codes: Ints, k: int) -> tuple[list[str], Floats, Floats]:
@@ -77,7 +109,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 def cluster_profiles(
-    X: Any, names: list[str], table: pd.DataFrame | None, codes: Ints, k: int
+    moments: Moments | None, names: list[str], table: pd.DataFrame | None, codes: Ints, k: int
 ) -> dict[str, list[Any]]:
     """Return for each cluster the columns and categories that set it apart, the strongest first.
 
@@ -85,20 +117,19 @@ def cluster_profiles(
     share outside; from the columns of text of `table`. Either may be missing.
     """
     return {
-        "columns": [[] for _ in range(k)] if X is None else _by_column(X, names, codes, k),
+        "columns": [[] for _ in range(k)] if moments is None else _by_column(moments, names),
         "categories": [[] for _ in range(k)] if table is None else _by_category(table, codes, k),
     }
 
 
-def _by_column(X: Any, names: list[str], codes: Ints, k: int) -> list[Any]:
-    effect, inside, outside = effect_sizes(X, codes, k)
+def _by_column(moments: Moments, names: list[str]) -> list[Any]:
     listed = []
-    for cluster in range(k):
-        strength = np.nan_to_num(np.abs(effect[cluster]))
+    for effect, inside, outside in zip(*effect_sizes(moments), strict=True):
+        strength = np.nan_to_num(np.abs(effect))
         order = np.argsort(-strength, kind="stable")[:MOST_COLUMNS]
         listed.append(
             [
-                [names[j], *(float(part[cluster, j]) for part in (effect, inside, outside))]
+                [names[j], float(effect[j]), float(inside[j]), float(outside[j])]
                 for j in order
                 if strength[j] > 0
             ]

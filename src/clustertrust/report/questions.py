@@ -17,13 +17,14 @@ import pandas as pd
 from clustertrust._types import Floats, Ints
 from clustertrust.report.packing import pack, pack_index
 
-MOST_RANDOM = 1000  # of the random order, more than a person answers
-MOST_UNCERTAIN = 400
+# Of the random order, more than a person answers, and of the uncertain points
+MOST_RANDOM, MOST_UNCERTAIN = 1000, 400
 # What the page plans at first. With 59 random answers, all right, at most 5 % are wrong with 95 %
 # confidence; with fewer not even that can be shown.
 PLANNED_RANDOM, PLANNED_UNCERTAIN = 60, 40
 SEED = 0
-ROW = "row"  # what the command calls the index of rows without names
+# What the command calls the index of rows without names
+ROW = "row"
 
 
 def question_order(scores: Floats, codes: Ints, drawn: int) -> tuple[Ints, Ints]:

@@ -26,11 +26,11 @@ CONVERGED = 0.1
 
 def relative_error(scores: Floats, standard_errors: Floats) -> float:
     """Return the median standard error as a share of the interquartile range, without NaN."""
-    known = np.isfinite(scores) & np.isfinite(standard_errors)
-    if not known.any():
+    counted = np.isfinite(scores) & np.isfinite(standard_errors)
+    if not counted.any():
         return np.inf
-    error = float(np.median(standard_errors[known]))
-    low, high = np.quantile(scores[known], [0.25, 0.75])
+    error = float(np.median(standard_errors[counted]))
+    low, high = np.quantile(scores[counted], [0.25, 0.75])
     if high > low:
         return error / float(high - low)
     return 0.0 if error == 0 else np.inf
@@ -71,8 +71,7 @@ def build_until_converged(X: Any, settings: Settings) -> tuple[Ensemble, Silhoue
             runs += batch
         if len(runs) >= 2:
             ensemble = assemble(runs)
-            model = match_ensemble(ensemble, scoring)
-            model = model.refined(X) if scoring.uses_persistence else model
+            model = match_ensemble(ensemble, scoring).with_components(X)
             scored = model.training_fields(X, (s, nearest), quiet=True)
             error = relative_error(scored["scores"], scored["standard_errors"])
             if error <= CONVERGED or tried >= MOST_RUNS:

@@ -12,7 +12,11 @@ from clustertrust.stability import Stability, pairs
 
 
 def standard_errors(
-    of: Ints, stability: Stability, s: Floats, scoring: Scoring, p: Floats | None = None
+    of: Ints,
+    stability: Stability,
+    s: Floats,
+    scoring: Scoring,
+    parts: tuple[Floats, ...] = (),
 ) -> Floats:
     """se² = (R_i - 1)/R_i Σ_r (θ₋ᵣ - θ̄)² over the R_i runs that count; NaN where R_i < 3.
 
@@ -25,11 +29,12 @@ def standard_errors(
     stability : the stability of those rows, with per-run sums
     s : (n, R) silhouettes, NaN where a run does not count
     scoring : how c, μ and σ become a score, and on how many threads
-    p : (n,) persistence, if the fusion takes it; held fixed, so the error is that of c and S̃ only
+    parts : (n,) other components that the fusion takes, such as persistence; held fixed, so the
+        error is that of c and S̃ only
     """
 
     def of_rows(rows: slice) -> Floats:
-        more = () if p is None else (p[rows, None],)
+        more = tuple(part[rows, None] for part in parts)
         return _of_block(of[rows], stability, s[rows], scoring, more)
 
     # The arrays of a block stay in the cache.

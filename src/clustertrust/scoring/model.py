@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from clustertrust._types import Array, Arrays, Floats, Ints
 from clustertrust._validation import warn_user
 from clustertrust._views import View, distance_view, landmark_positions
 from clustertrust.cells import Cells, Clusters, meet
-from clustertrust.consensus import CONSENSUS, Votes, count_votes
+from clustertrust.consensus import CONSENSUS, Votes, count_votes, runner_up
 from clustertrust.distances.dissimilarity import Dissimilarity
 from clustertrust.distances.pairwise import Pairwise
 from clustertrust.ensemble import Ensemble
@@ -23,15 +23,19 @@ from clustertrust.geometry.component import NORMALIZATIONS, mean_and_std
 from clustertrust.geometry.measuring import measure, sampling_error, warn_of_single_clusters
 from clustertrust.kernels import backend
 from clustertrust.matching import Matchings, match_runs
-from clustertrust.persistence import Refinement, refine
 from clustertrust.results import Confidence
+from clustertrust.scoring.components import (
+    Components,
+    fit_components,
+    fused_parts,
+    used_components,
+)
 from clustertrust.scoring.jackknife import standard_errors
 from clustertrust.scoring.settings import Scoring
 from clustertrust.stability import Stability, hint_at_jaccard, stability
 
-Silhouettes = tuple[
-    Floats, Ints
-]  # (n, R) silhouettes, and the nearest other cluster of each point in each run
+# (n, R) silhouettes, and the nearest other cluster of each point in each run.
+Silhouettes = tuple[Floats, Ints]
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Model:
     reference : the run that gives the consensus its labels
     geometry : what silhouettes compare, never `auto`; None if all silhouettes are known
     dissimilarity : distances of points to clusters; None if all silhouettes are known
-    refinement : mixtures for persistence, if the fusion uses it and some point has a label
+    components : what the fusion takes beside c and S̃
     """
 
     scoring: Scoring
@@ -57,7 +61,7 @@ class Model:
     reference: int
     geometry: Geometry | None = None
     dissimilarity: Dissimilarity | None = None
-    refinement: Refinement | None = None
+    components: Components = field(default_factory=Components)
 
     @property
     def cells(self) -> Cells:
@@ -67,9 +71,9 @@ class Model:
 
     def stability(self, rows: Ints) -> Stability:
         """Return the stability of rows of clusters (m, R), by the training matchings."""
-        how = self.scoring
+        agreement, unassigned = self.scoring.agreement, self.scoring.unassigned
         return stability(
-            self.clusters, self.matchings, rows, agreement=how.agreement, unassigned=how.unassigned
+            self.clusters, self.matchings, rows, agreement=agreement, unassigned=unassigned
         )
 
     def votes(self, rows: Ints) -> Votes:
@@ -85,21 +89,19 @@ class Model:
         mean, std = mean_and_std(s)
         return s, mean, std, NORMALIZATIONS[self.scoring.normalization](mean, std)
 
-    def refined(self, X: Any) -> Model:
-        """Return the model with mixtures for persistence, fitted to the training points X."""
-        cells = self.cells
-        labels = self.votes(cells.rows).labels[cells.cell_of]
-        return self if labels.max() < 0 else replace(self, refinement=refine(X, labels))
+    def with_components(self, X: Any) -> Model:
+        """Return the model with what the fusion takes beside c and S̃, fitted to training points X.
 
-    def persistence(self, X: Any, labels: Ints) -> Floats | None:
-        """Return the persistence of points with these labels; None if the score does not use it."""
-        if not self.scoring.uses_persistence:
-            return None
-        return (
-            np.zeros(len(labels))
-            if self.refinement is None
-            else self.refinement.persistence(X, labels)
-        )
+        X are the points that the labels of the ensemble belong to: all, or those of a sample.
+        """
+        if not used_components(self.scoring):
+            return self
+        rows = self.encode(self.ensemble.labels)
+        of, first = backend().meet(rows)
+        labels = self.votes(rows[first]).labels[of]
+        # The first seed makes second opinions follow from `random_state`, as the runs do.
+        seed = (self.ensemble.seeds or (None,))[0]
+        return replace(self, components=fit_components(X, labels, self.scoring, seed))
 
     def encode(self, labels: Ints) -> Ints:
         """Turn labels of the runs (n, R) into clusters (n, R); -1 for an unknown label."""
@@ -126,36 +128,35 @@ class Model:
     def score(self, X: Any, rows: Ints) -> Floats:
         """Return CAKE scores of unseen points that the runs put into `rows` (n_new, R)."""
         *_, g = self.component(self.silhouettes(rows, X)[0], rows)
-        p = self.persistence(X, self.votes(rows).labels)
-        return self.scoring.fusion(self.stability(rows).c, g, *(() if p is None else (p,)))
+        parts = self.components.of(X, self.votes(rows).labels)
+        return self.scoring.fusion(self.stability(rows).c, g, *fused_parts(parts))
 
     def training_fields(
         self,
         X: Any,
-        known: Silhouettes | None = None,
+        silhouettes: Silhouettes | None = None,
         *,
         quiet: bool = False,
         built: bool = False,
     ) -> dict[str, Any]:
         """Return the fields of `Confidence` for the training points X.
 
-        `known` are their silhouettes, if they are known. `quiet` leaves out the sampling error and
+        `silhouettes` are theirs, if they are known. `quiet` leaves out the sampling error and
         the warning of points without a score. `built`: the runs were made just now, which warns of
         points that are noise in all of them if the runs are all the same.
         """
         cells = self.cells
-        found: dict[str, Any] = self.fields(
-            cells.rows, cells.cell_of, known or self.silhouettes(), X
+        fields: dict[str, Any] = self.fields(
+            cells.rows, cells.cell_of, silhouettes or self.silhouettes(), X
         )
         if not quiet:
             identical = all_identical(self.ensemble.labels.T)
             if not (identical and built):
-                _warn_of_missing(found["scores"], identical=identical)
+                _warn_of_missing(fields["scores"], identical=identical)
             if self.dissimilarity is not None:
-                found["sampling_error"] = sampling_error(
-                    self.dissimilarity, cells.rows[cells.cell_of]
-                )
-        return found
+                own = cells.rows[cells.cell_of]
+                fields["sampling_error"] = sampling_error(self.dissimilarity, own)
+        return fields
 
     def new_fields(self, X: Any, rows: Ints, *, training: bool = False) -> Arrays:
         """Return the fields of `Confidence` for points X that the runs put into `rows` (n, R)."""
@@ -171,8 +172,8 @@ class Model:
         run.
         """
         names = self.clusters.names[self.reference]
-        given = self.ensemble.label_names[self.reference]
-        label_names: Array = names if given is None else given[names]
+        of_labels = self.ensemble.label_names[self.reference]
+        label_names: Array = names if of_labels is None else of_labels[names]
         return Confidence(
             **fields,
             label_names=np.arange(len(names)) if numbered else label_names,
@@ -185,24 +186,24 @@ class Model:
             frame=frame,
         )
 
-    def fields(self, rows: Ints, of: Ints, known: Silhouettes, X: Any = None) -> Arrays:
+    def fields(self, rows: Ints, of: Ints, silhouettes: Silhouettes, X: Any = None) -> Arrays:
         """Return the fields of `Confidence`, by name.
 
         Points of one cell share a row of clusters: `rows` (m, R), `of` (n,) the row of each point.
-        `known` are their silhouettes. X are the points, for a fusion with persistence.
+        `silhouettes` are theirs. X are the points, for a fusion with persistence.
         """
-        raw, nearest = known
+        raw, nearest = silhouettes
         by_cell, votes = self.stability(rows), self.votes(rows)
         c = by_cell.c[of]
         s, mean, std, g = self.component(raw, rows[of])
-        p = self.persistence(X, votes.labels[of])
-        return ({} if p is None else {"persistence": p}) | {
-            "scores": self.scoring.fusion(c, g, *(() if p is None else (p,))),
+        parts = self.components.of(X, votes.labels[of])
+        return parts | {
+            "scores": self.scoring.fusion(c, g, *fused_parts(parts)),
             "stability": c,
             "geometry": g,
             "silhouette_mean": mean,
             "silhouette_std": std,
-            "standard_errors": standard_errors(of, by_cell, s, self.scoring, p),
+            "standard_errors": standard_errors(of, by_cell, s, self.scoring, fused_parts(parts)),
             "labels": votes.labels[of],
             "consensus_strength": votes.strength[of],
             "votes": votes.votes[of],
@@ -215,10 +216,7 @@ class Model:
         The nearest is that of the reference run. If that does not assign the point, it is the
         nearest in most other runs, translated to the labels of the reference run.
         """
-        others = np.nan_to_num(votes.votes)
-        labelled = np.flatnonzero(votes.labels >= 0)
-        others[labelled, votes.labels[labelled]] = 0.0
-        second = np.where(others.max(axis=1) > 0, others.argmax(axis=1), -1)[of]
+        second = runner_up(votes.votes, votes.labels)[of]
         rivals = np.where(second >= 0, second, nearest[:, self.reference])
         labels = votes.labels[of]
         lost = np.flatnonzero((rivals < 0) & (labels >= 0))
@@ -227,8 +225,7 @@ class Model:
             near = count_votes(
                 self.clusters, self.matchings, self.reference, nearest[lost], runs
             ).votes
-            near[np.arange(lost.size), labels[lost]] = 0.0
-            rivals[lost] = np.where(near.max(axis=1) > 0, near.argmax(axis=1), -1)
+            rivals[lost] = runner_up(near, labels[lost])
         return rivals
 
 
@@ -246,8 +243,7 @@ def with_geometry(model: Model, X: Any) -> Model:
     geometry, dissimilarity = measure(
         X, model.ensemble, model.cells, scoring.geometry, scoring.compute
     )
-    model = replace(model, geometry=geometry, dissimilarity=dissimilarity)
-    return model.refined(X) if scoring.uses_persistence else model
+    return replace(model, geometry=geometry, dissimilarity=dissimilarity).with_components(X)
 
 
 def build_model(X: Any, ensemble: Ensemble, scoring: Scoring, *, quiet: bool = False) -> Model:

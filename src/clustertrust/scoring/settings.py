@@ -58,7 +58,9 @@ class Scoring:
     @property
     def uses_persistence(self) -> bool:
         """Return whether persistence is part of the score."""
-        return self.fusion.uses_persistence
+        return self.fusion.uses_persistence and (
+            self.fusion.needs_coordinates or self.geometry.why_no_coordinates() is None
+        )
 
     def count_runs(self, rows: Ints) -> Ints:
         """Return the number of runs that count for each row of clusters, (m,)."""
@@ -89,7 +91,7 @@ class Scoring:
                 f"fits Gaussians to the coordinates of the points, which {option} does not use",
                 "choose {metric='euclidean'} and another geometry, or {fusion='harmonic'}",
             )
-        check_dense(X)
+        check_dense(X, self.fusion.name)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import joblib
@@ -36,7 +35,8 @@ from clustertrust.streaming.stream import (
 )
 from clustertrust.totals import Totals, sum_in_pairs
 
-_AT_ONCE = 64  # results that are on their way to this process
+# Results that are on their way to this process.
+_AT_ONCE = 64
 
 
 class DaskReader(BlockReader):
@@ -54,20 +54,21 @@ class DaskReader(BlockReader):
         self.columns = (
             [str(name) for name in X.columns if name != id] if hasattr(X, "columns") else None
         )
-        self._frame = None if self.columns is None else X[[]]  # for the names of its rows
+        # For the names of its rows.
+        self._frame = None if self.columns is None else X[[]]
         if self.columns is None:
             if X.ndim != 2:
                 raise ValueError(f"X has shape {X.shape}; it must have rows and columns.")
             if len(X.chunks[1]) > 1:
-                X = X.rechunk({1: -1})  # rows stay whole
+                # Rows stay whole.
+                X = X.rechunk({1: -1})
             parts = X.to_delayed()[:, 0].tolist()
             rows = [int(size) if size == size else None for size in X.chunks[0]]
         else:
             parts, rows = list(X.to_delayed()), [None] * X.npartitions
-        if None in rows:  # unknown: count them in a pass
-            rows = list(
-                results(open_client(), lambda: [self._delayed(len)(part) for part in parts])
-            )
+        # Unknown: count them in a pass.
+        if None in rows:
+            rows = list(results(open_client(), [self._delayed(len)(part) for part in parts]))
         # Filters leave partitions without rows behind.
         counted = [(part, int(size)) for part, size in zip(parts, rows, strict=True) if size]
         self.sizes = [size for _, size in counted]
@@ -76,8 +77,8 @@ class DaskReader(BlockReader):
         before = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].tolist()
         beside = [None] * len(counted) if labels is None else self._cut(labels)
         self._blocks = [
-            (part, of_part, at, self.columns, id)
-            for (part, _), of_part, at in zip(counted, beside, before, strict=True)
+            (part, of_part, first, self.columns, id)
+            for (part, _), of_part, first in zip(counted, beside, before, strict=True)
         ]
 
     def _cut(self, labels: Any) -> list[Any]:
@@ -101,13 +102,11 @@ class DaskReader(BlockReader):
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
         for low in range(0, len(self._blocks), _AT_ONCE):
-            yield from results(
-                open_client(), partial(self._tasks, function, slice(low, low + _AT_ONCE))
-            )
+            yield from results(open_client(), self._tasks(function, slice(low, low + _AT_ONCE)))
 
     def sum(self, function: Callable[[Block], Totals], what: str) -> Totals:
         """Add up function(block) over all blocks: the same additions as on one machine."""
-        added: Totals = _one(lambda: sum_in_pairs(self._tasks(function)))
+        added: Totals = next(results(open_client(), [sum_in_pairs(self._tasks(function))]))
         return added
 
     def workers(self) -> AbstractContextManager[Any]:
@@ -199,7 +198,8 @@ def _call(
 def build_on_dask(X: Any, recipe: Recipe) -> Ensemble:
     """Runs as `build_stream` makes them, with their labels of all rows as a Dask array."""
     reader = DaskReader(X)
-    recipe.check_size(reader.n_rows or 0)  # what is wrong is raised before a pass
+    # What is wrong is raised before a pass.
+    recipe.check_size(reader.n_rows or 0)
     built = build_stream(reader, recipe)
     return built.ensemble.with_labels(reader.labels(built.ensemble.placers))
 
@@ -213,8 +213,3 @@ def score_on_dask(X: Any, ensemble: Ensemble, scoring: Scoring) -> Confidence:
     scoring.geometry.check_runs(ensemble, reader.n_features)
     model = model_of(sum_up(reader, None, "summing up"), ensemble, scoring)
     return model.confidence(**reader.score_blocks(BlockScorer(model, None)))
-
-
-def _one(make: Callable[[], Any]) -> Any:
-    """Return the result of one Dask task."""
-    return next(results(open_client(), lambda: [make()]))

@@ -69,17 +69,10 @@ class LocalReader(BlockReader):
     def __init__(
         self, source: Source, block_rows: int, threads: int, *, verbose: bool = False
     ) -> None:
-        self.source, self.block_rows, self.threads, self.verbose = (
-            source,
-            block_rows,
-            threads,
-            verbose,
-        )
-        self.n_features, self.columns, self.n_rows = (
-            source.n_features,
-            source.columns,
-            source.n_rows,
-        )
+        self.source, self.block_rows = source, block_rows
+        self.threads, self.verbose = threads, verbose
+        self.n_features, self.columns = source.n_features, source.columns
+        self.n_rows = source.n_rows
 
     def map(self, function: Callable[[Block], Result], what: str) -> Iterator[Result]:
         """Yield function(block) for each block, in order."""
@@ -97,7 +90,8 @@ class LocalReader(BlockReader):
 
 def rows_of_block(n_features: int, n_runs: int) -> int:
     """Return the rows per block so that the blocks fit into the budget, from the sizes only."""
-    bytes_per_row = 24 * n_features + 60 * n_runs  # the numbers, labels, silhouettes and results
+    # The numbers, labels, silhouettes and results.
+    bytes_per_row = 24 * n_features + 60 * n_runs
     return int(np.clip(memory_budget() // (AT_ONCE * bytes_per_row), 1024, 2**16))
 
 
@@ -124,18 +118,18 @@ def sample_rows(reader: BlockReader, size: int, seed: int) -> tuple[SampledRows,
     # If the number of rows is known, only slightly more rows than needed are candidates: six
     # standard deviations more.
     below = 1.0 if reader.n_rows is None else (size + 6 * size**0.5 + 6) / max(1, reader.n_rows)
-    found: list[tuple[Array, ...]] = []
+    candidates: list[tuple[Array, ...]] = []
     n, held = 0, 0
-    for rows, *candidates in reader.map(partial(_candidates, seed, below), "sampling"):
+    for rows, *of_block in reader.map(partial(_candidates, seed, below), "sampling"):
         n += rows
-        found.append(tuple(candidates))
-        held += len(candidates[0])
+        candidates.append(tuple(of_block))
+        held += len(of_block[0])
         if held > 2 * size + 1000:
-            found = [_smallest(size, found)]
+            candidates = [_smallest(size, candidates)]
             held = size
     if n < 2:
         raise ValueError(f"X has {n} rows; give at least two.")
-    _, positions, names, X = _smallest(size, found)
+    _, positions, names, X = _smallest(size, candidates)
     order = np.argsort(positions)
     return SampledRows(X[order], names[order]), n
 
@@ -148,8 +142,8 @@ def _candidates(seed: int, below: float, block: Block) -> tuple[int, Array, Arra
     return len(keys), keys[small], block.before + small, block.names[small], block.X[small]
 
 
-def _smallest(size: int, found: list[tuple[Array, ...]]) -> tuple[Array, ...]:
-    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+def _smallest(size: int, candidates: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+    columns = [np.concatenate(parts) for parts in zip(*candidates, strict=True)]
     keys = columns[0]
-    at = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))
-    return tuple(column[at] for column in columns)
+    kept = np.argpartition(keys, size - 1)[:size] if len(keys) > size else np.arange(len(keys))
+    return tuple(column[kept] for column in columns)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from clustertrust.ensemble.fitting import Run
 from clustertrust.ensemble.placing import Nearest, place
 from clustertrust.ensemble.recipe import Recipe, draw_seeds
 from clustertrust.files.sources import Block
-from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.measuring import GEOMETRIES, warn_of_single_clusters
-from clustertrust.matching import Matchings, match_runs
+from clustertrust.matching import match_runs
 from clustertrust.results import Confidence
 from clustertrust.scoring.model import Model
 from clustertrust.scoring.settings import Scoring, Settings
@@ -35,10 +34,14 @@ from clustertrust.stability import hint_at_jaccard
 from clustertrust.streaming.passes import BlockReader, SampledRows, sample_rows
 from clustertrust.totals import Totals, total
 
-SAMPLE_POINTS = 100_000  # on which the runs are fitted
-MOST_STEPS = 10  # of k-means over all rows; it starts where the sample's k-means ended
-SHIFT_TOLERANCE = 1e-4  # of the mean variance of the columns, as in scikit-learn's KMeans
-BATCH_ROWS = 8192  # rows of a mini-batch, whatever the blocks are
+# On which the runs are fitted.
+SAMPLE_POINTS = 100_000
+# Of k-means over all rows; it starts where the sample's k-means ended.
+MOST_STEPS = 10
+# Of the mean variance of the columns, as in scikit-learn's KMeans.
+SHIFT_TOLERANCE = 1e-4
+# Rows of a mini-batch, whatever the blocks are.
+BATCH_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,12 @@ class BlockScorer:
     model: Model
     placers: list[Any] | None
 
-    # Persistence needs all points at once.
-    fields: ClassVar[dict[str, str]] = {
-        name: dtype for name, dtype in FIELDS.items() if name != "persistence"
-    }
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields that it returns, with their types."""
+        none = self.model.components.of(np.empty((0, 0)), np.empty(0, dtype=np.int64))
+        unused = {"persistence", "second_opinions", "second_choice"} - none.keys()
+        return {name: dtype for name, dtype in FIELDS.items() if name not in unused}
 
     def __call__(self, block: Block) -> Arrays:
         """Return the fields of `Confidence` for the points of a block."""
@@ -125,12 +130,10 @@ def check_streaming(reader: BlockReader, scoring: Scoring) -> Scoring:
     """Return the scoring options for blocks; raise for options that need all points at once."""
     geometry, metric = scoring.geometry, scoring.geometry.used_metric
     by_name = {name: kind for name, kind in GEOMETRIES.items() if kind.in_blocks}
-    fusions = sorted(name for name, kind in FUSIONS.items() if not kind.uses_persistence)
     checks = {
         "geometry": (geometry.name, geometry.in_blocks, sorted(by_name)),
         "metric": (metric.given, metric.is_euclidean, ["euclidean"]),
         "consensus": (scoring.consensus, scoring.consensus == "medoid", ["medoid"]),
-        "fusion": (scoring.fusion.name, not scoring.uses_persistence, fusions),
     }
     for name, (value, is_possible, possible) in checks.items():
         if not is_possible:
@@ -160,19 +163,20 @@ def fit_stream(reader: BlockReader, settings: Settings) -> Streamed:
     """Fit the model of a table that is read in blocks, without scoring its rows."""
     scoring = check_streaming(reader, settings.scoring)
     built = build_stream(reader, settings.recipe)
-    return Streamed(built, model_of(built.totals, built.ensemble, scoring))
+    model = model_of(built.totals, built.ensemble, scoring).with_components(built.sample.X)
+    return Streamed(built, model)
 
 
 def collect(streamed: Streamed, reader: BlockReader) -> Confidence:
     """Score all rows; the fields are arrays on disk, deleted together with the record."""
     folder = Path(tempfile.mkdtemp(prefix="clustertrust-"))
     try:
-        found = streamed.confidence(_on_disk(streamed, reader, folder))
+        confidence = streamed.confidence(_on_disk(streamed, reader, folder))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
-    return found
+    weakref.finalize(confidence, shutil.rmtree, folder, ignore_errors=True)
+    return confidence
 
 
 def _on_disk(streamed: Streamed, reader: BlockReader, folder: Path) -> Arrays:
@@ -226,9 +230,8 @@ def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
     done = 1
     ways = {method.clusterer.in_blocks for method in recipe.methods}
     if len(sample.X) < n and ways == {"lloyd"}:
-        runs, totals, steps = _step_together(
-            reader, runs, SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
-        )
+        tolerance = SHIFT_TOLERANCE * sample.X.var(axis=0).mean()
+        runs, totals, steps = _step_together(reader, runs, tolerance)
         done += steps
     else:
         if len(sample.X) < n and ways == {"mini-batches"}:
@@ -244,33 +247,29 @@ def build_stream(reader: BlockReader, recipe: Recipe) -> Built:
             done += 1
         totals = sum_up(reader, _placers(runs), "summing up")
         done += 1
-    runs = [
-        replace(run, labels=placer(sample.X))
-        for run, placer in zip(runs, _placers(runs), strict=True)
-    ]
+    labels = place(_placers(runs), sample.X)
+    runs = [replace(run, labels=labels[:, r]) for r, run in enumerate(runs)]
     return Built(assemble(runs), totals, sample, n, done)
 
 
 def model_of(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
-    """Return the model that follows from sums over all rows."""
+    """Return the model that follows from sums over all rows, and hint at what may surprise."""
     hint_at_jaccard(totals, scoring.agreement)
     warn_of_single_clusters(totals)
-    matchings = match_runs(totals)
+    return summed_model(totals, ensemble, scoring)
+
+
+def summed_model(totals: Totals, ensemble: Ensemble, scoring: Scoring) -> Model:
+    """Return the model of sums, without hints."""
+    matchings, geometry = match_runs(totals), scoring.geometry
     reference = most_central(matchings)
-    return summed_model(totals, ensemble, scoring, matchings, reference)
-
-
-def summed_model(
-    totals: Totals, ensemble: Ensemble, scoring: Scoring, matchings: Matchings, reference: int
-) -> Model:
-    """The model of sums, matchings and a reference that are known."""
-    geometry = scoring.geometry
     by_sums = geometry.measure_totals(totals, ensemble)
     return Model(scoring, ensemble, totals, matchings, reference, geometry, by_sums)
 
 
 def _centers(run: Run) -> Array:
-    assert run.centers is not None  # k-means has them
+    # k-means has them.
+    assert run.centers is not None
     return run.centers
 
 

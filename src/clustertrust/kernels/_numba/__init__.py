@@ -5,6 +5,8 @@ so the result has the same bits for any number of threads. Numba's own threads a
 OpenMP layer dies in a forked child, its workqueue when two threads enter at once.
 """
 
+# The functions are asked for by name, of whatever module `backend` has chosen.
+# ruff: noqa: F401
 from clustertrust.kernels._numba.cells import (
     agreement_sums,
     contingencies,
@@ -32,26 +34,3 @@ from clustertrust.kernels._numba.trees import (
     reachability_tree,
     rounded_distances,
 )
-
-__all__ = [
-    "TILE",
-    "add_distances",
-    "agreement_sums",
-    "cluster_distances",
-    "contingencies",
-    "distances",
-    "fasterpam",
-    "gower_distances",
-    "matrix_sums",
-    "meet",
-    "nearest_row",
-    "reachability_tree",
-    "rename",
-    "rounded_distances",
-    "silhouettes",
-    "squared_distances",
-    "squares",
-    "strict_matches",
-    "try_swaps",
-    "unite",
-]

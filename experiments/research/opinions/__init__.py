@@ -1,0 +1,1 @@
+"""What do runs of other methods add to a score?"""

@@ -1,0 +1,161 @@
+"""X and consensus labels → second opinions: do other methods put a point into the same cluster?
+
+Runs of one method repeat its mistakes: k-means cuts a long cluster in two each time, and all its
+runs agree. Other methods make other mistakes. Here a few small runs of other methods are matched to
+the consensus; the second opinion on a point is the share of them that give it the same label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+
+from clustertrust._parallel import blocks, count_threads, map_blocks
+from clustertrust._types import Floats, Ints
+from clustertrust.distances.metrics import EUCLIDEAN, Metric
+from clustertrust.ensemble.clusterers import CLUSTERERS
+from clustertrust.ensemble.placing import Placer, place
+from clustertrust.ensemble.recipe import Recipe, draw_seeds, run_all
+from clustertrust.ensemble.runs import Runs
+
+# A mixture follows spreads and shapes that k-means does not, spectral clustering follows paths.
+# Chosen on development data: experiments/research/opinions.
+METHODS = ("gmm", "spectral")
+# The same where there are distances but no coordinates.
+METHODS_BY_DISTANCE = ("kmedoids", "agglomerative", "spectral")
+# A run is fitted on half of the points, on this many at most, and on some of each cluster.
+MOST_POINTS, POINTS_A_CLUSTER = 500, 10
+# Points on which the clusters of a run are matched to those of the consensus.
+MATCHED_POINTS = 2_000
+# Rows that a thread places at a time.
+BLOCK_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """Runs of other methods, matched to the clusters of a consensus.
+
+    Attributes
+    ----------
+    placers : how each run labels points; none where there is only one cluster to choose
+    names : for each run the consensus label of each of its clusters, -1: none
+    n_labels : number of consensus labels
+    n_jobs : threads that place points
+    """
+
+    placers: list[Placer]
+    names: list[Ints]
+    n_labels: int
+    n_jobs: int | None = None
+
+    def votes(self, X: Any) -> Floats:
+        """Return the share of the runs that give each label: (n, n_labels)."""
+
+        def of_rows(rows: slice) -> Floats:
+            named = _translate(place(self.placers, X[rows]), self.names)
+            return np.column_stack(
+                [(named == label).mean(axis=1) for label in range(self.n_labels)]
+            )
+
+        some = blocks(X.shape[0], 8 * (X.shape[1] + MOST_POINTS), largest=BLOCK_ROWS)
+        return np.concatenate(list(map_blocks(of_rows, some, count_threads(self.n_jobs))))
+
+    def of(self, X: Any, labels: Ints) -> tuple[Floats, Ints]:
+        """Return the share of the runs that give each point its label, and the label most give.
+
+        The share is 0 where the label is -1. The label is the own one in a tie, and -1 where no
+        run gives one.
+        """
+        own = np.maximum(labels, 0)
+        if not self.placers:
+            return np.where(labels >= 0, 1.0, 0.0), labels
+        votes = self.votes(X)
+        everyone = np.arange(len(own))
+        share = np.where(labels >= 0, votes[everyone, own], 0.0)
+        choice = np.where(votes.max(axis=1) > 0, votes.argmax(axis=1), -1)
+        kept = (labels >= 0) & (share >= votes.max(axis=1)) & (share > 0)
+        return share, np.where(kept, labels, choice)
+
+
+def _translate(labels: Ints, names: Sequence[Ints]) -> Ints:
+    """Return labels of runs (n, R) as labels of the consensus, -1: none."""
+    columns = []
+    for run, own in zip(labels.T, names, strict=True):
+        matched = (run >= 0) & (run < len(own))
+        columns.append(np.where(matched, own[np.where(matched, run, 0)], -1))
+    return np.column_stack(columns)
+
+
+def _match(run: Ints, labels: Ints, n_labels: int) -> Ints:
+    """Return the consensus label of each cluster of a run, so that most points agree."""
+    both = (run >= 0) & (labels >= 0)
+    table = np.zeros((int(run.max(initial=-1)) + 1, n_labels))
+    np.add.at(table, (run[both], labels[both]), 1)
+    names = np.full(len(table), -1)
+    clusters, partners = linear_sum_assignment(table, maximize=True)
+    names[clusters] = np.where(table[clusters, partners] > 0, partners, -1)
+    return names
+
+
+def default_methods(X: Any, metric: Metric) -> tuple[str, ...]:
+    """Return the methods that suit the data: points, distances, or a sparse graph of these."""
+    if metric.is_euclidean:
+        return METHODS
+    if not (metric.is_precomputed and sparse.issparse(X)):
+        return METHODS_BY_DISTANCE
+    return tuple(name for name in METHODS_BY_DISTANCE if CLUSTERERS[name].takes_graph)
+
+
+def gather_opinions(
+    X: Any,
+    labels: Ints,
+    *,
+    methods: Sequence[Any] | None = None,
+    n_runs: int = 4,
+    metric: Metric = EUCLIDEAN,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Opinions:
+    """Fit `n_runs` runs of each method, and match them to consensus labels (n,); -1: none.
+
+    X is checked: points, or distances where the metric says so. Each run is fitted on at most
+    `MOST_POINTS` points, so the cost is that of small fits and of placing points.
+    """
+    n_labels = int(labels.max(initial=-1)) + 1
+    k = len(np.unique(labels[labels >= 0]))
+    if k < 2:
+        return Opinions([], [], max(n_labels, 1))
+    n = X.shape[0]
+    size = min(max(n // 2, POINTS_A_CLUSTER * k), max(MOST_POINTS, POINTS_A_CLUSTER * k))
+    chosen = list(default_methods(X, metric) if methods is None else methods)
+    count = n_runs * len(chosen)
+    resample = size / n if size < n else None
+    recipe = Recipe.from_params(
+        {
+            "clusterer": chosen,
+            "n_clusters": k,
+            # A run that is left out places no point; its model does, below.
+            "n_runs": Runs(count, on_failure="drop"),
+            "resample": resample,
+            "metric": metric,
+            "n_jobs": n_jobs,
+        }
+    )
+    runs = run_all(X, recipe, list(enumerate(draw_seeds(seed, count)[1])))
+    placers = [run.placer for run in runs if run.placer is not None]
+    if not placers:
+        raise ValueError(
+            f"No run of {', '.join(map(str, chosen))} gave a second opinion; name other methods: "
+            "fusion=Combined(methods=['kmeans', 'agglomerative'])."
+        )
+    rows = np.arange(n)
+    if n > MATCHED_POINTS:
+        rows = np.sort(np.random.default_rng(seed).choice(n, MATCHED_POINTS, replace=False))
+    placed = place(placers, X[rows])
+    names = [_match(run, labels[rows], n_labels) for run in placed.T]
+    return Opinions(placers, names, n_labels, n_jobs)
