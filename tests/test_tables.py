@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from clustertrust import CAKE
 from clustertrust.cli import cli
+from clustertrust.files import read_table
 from clustertrust.files.delimited import EXACT
 from clustertrust.model_files import read_about
 from clustertrust.tables import ColumnChoices, TablePlan, TablePreparer, look
@@ -645,6 +646,28 @@ def test_records_and_spreadsheets(folder, suffix):
     assert pd.read_csv("p.csv")["name"].tolist() == X["name"].tolist()
     expected = CAKE(3, n_runs=4, random_state=0).fit(X[[*"abc"]]).score_samples(X[[*"abc"]])
     assert_allclose(results("p.csv")["score"], expected, atol=1e-9)
+
+
+def test_sentences_above_a_sheet_are_no_names(folder):
+    pytest.importorskip("openpyxl")
+    X, _ = clouds(d=5)
+    X["b"] = [f"t{j % 4}" for j in range(60)]
+    titles = [
+        ["Lots of people", *[None] * 4],
+        ["at", "the", "top", "of", None],
+        ["or", "merging", None, None, "cells"],
+    ]
+    ends = [["signing off", *[None] * 4]]
+    cells = pd.DataFrame([*titles, [*"abcde"], *X.to_numpy(object), *ends])
+    cells.to_excel("x.xlsx", index=False, header=False)
+    read = read_table("x.xlsx")
+    assert list(read.data.columns) == [*"abcde"]
+    assert_allclose(read.data["c"][:60].to_numpy(float), X["c"])
+    assert read.notes == ("3 lines above the names left out",)
+    X.to_excel("plain.xlsx", index=False)
+    assert list(read_table("plain.xlsx").data.columns) == [*"abcde"]
+    X.to_excel("named.xlsx")
+    assert list(read_table("named.xlsx").data.columns) == ["Unnamed: 0", *"abcde"]
 
 
 def test_no_message_has_a_temporary_name(folder):

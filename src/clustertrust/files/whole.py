@@ -92,9 +92,7 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     cells = cells.dropna(how="all").dropna(axis=1, how="all")
     if cells.empty:
         raise TableError(f"has nothing in its sheet {sheet!r}.")
-    skip = reading.skip_rows
-    if skip is None:
-        skip = titles_above(cells.notna().sum(axis=1).tolist())
+    skip = _names_at(cells) if reading.skip_rows is None else reading.skip_rows
     first = enumerate(cells.iloc[skip])
     names = [f"{UNNAMED}{j}" if pd.isna(name) else str(name) for j, name in first]
     check_unique(names)
@@ -102,6 +100,22 @@ def read_sheet(source: Any, reading: Reading, *, engine: str) -> Table:
     notes = [f"sheet {sheet!r}"] if len(book.sheet_names) > 1 else []
     notes += [f"{skip} line{'s' * (skip > 1)} above the names left out"] if skip else []
     return Table(frame.infer_objects(), notes=tuple(notes))
+
+
+def _names_at(cells: pd.DataFrame) -> int:
+    """Return which row of a sheet holds the names: the first full one above the values.
+
+    Sentences above a table may fill several cells of a row. Values begin where columns that hold no
+    text begin to.
+    """
+    counts = cells.notna().sum(axis=1).to_numpy()
+    is_value = cells.notna() & ~cells.map(lambda cell: isinstance(cell, str))
+    lower = slice(len(cells) // 3, None)
+    holds_values = is_value.iloc[lower].sum() > cells.iloc[lower].notna().sum() / 2
+    starts = is_value.loc[:, holds_values].mean(axis=1).to_numpy() >= 0.5
+    begin = int(np.argmax(starts)) if starts.any() else 0
+    full = np.flatnonzero(counts[:begin] >= np.median(counts[begin:]))
+    return int(full[0]) if full.size else titles_above(counts.tolist())
 
 
 # Parquet and Arrow
