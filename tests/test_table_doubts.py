@@ -61,6 +61,15 @@ RNG = np.random.default_rng(1)
         ("Freq", RNG.integers(0, 400, N), "drop"),  # named as a count
         ("species", RNG.choice(["x", "y"], N), "drop"),  # perhaps the answer
         ("ill", RNG.choice(["yes", "no"], N), "drop"),  # the last column, and the only words
+        ("churn", RNG.integers(0, 2, N), "drop"),  # perhaps the answer, in numbers
+        ("WeekofPurchase", RNG.integers(227, 279, N), "drop"),  # named as a date
+        ("minute", RNG.integers(0, 60, N), "drop"),
+        ("sent", RNG.integers(1_500_000_000, 1_600_000_000, N), "drop"),  # seconds since 1970
+        ("number", RNG.integers(0, 99, N), "drop"),  # of a player
+        ("birthplace", RNG.integers(0, 40, N), "category"),
+        ("district", RNG.permutation(np.arange(N) + 100), "drop"),  # too many to be categories
+        ("sampling_weight", RNG.uniform(0, 9, N), "drop"),
+        ("fnlwgt", RNG.integers(10_000, 90_000, N), "drop"),
     ],
 )
 def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, option):
@@ -80,6 +89,8 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
         load_wine(as_frame=True).data,
         table(sex=RNG.integers(1, 3, N)),  # two values weigh the same either way
         table(population=RNG.integers(1000, 10**6, N)),
+        table(weight=RNG.uniform(50, 90, N), day_mins=RNG.uniform(0, 300, N)),
+        table(**{f"species_{j}": RNG.poisson(0.5, N) for j in range(9)}).drop(columns=["a", "b"]),
         pd.DataFrame(RNG.integers(1, 6, (N, 4)), columns=[*"abcd"]),  # ratings
     ],
 )
@@ -89,13 +100,60 @@ def test_measurements_raise_no_doubt(frame):
 
 def test_counts_of_combinations_are_weights():
     cells = pd.MultiIndex.from_product([[*"xyz"], ["m", "f"], [0, 1], ["u", "v"]])
-    frame = cells.to_frame(index=False, name=["class", "sex", "adult", "side"])
+    frame = cells.to_frame(index=False, name=["cabin", "sex", "adult", "side"])
     frame["people"] = RNG.integers(0, 500, len(frame))
     assert doubts(frame) == {"people": "drop"}
     assert "it counts combinations of the other columns" in look(frame).summary()
     again = frame.assign(people=RNG.integers(0, 500, len(frame)))
     twice = pd.concat([frame, again], ignore_index=True)  # then a row is no combination
     assert doubts(twice) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("idno", RNG.integers(1, 10**6, N)),
+        ("pidnum", RNG.integers(1, 10**6, N)),
+        ("tract", RNG.integers(1, 900, N)),
+        ("cust", RNG.integers(1, 900, N)),
+        ("zip5", RNG.integers(10_000, 99_999, N)),
+        ("peak_hour", RNG.integers(0, 24, N)),
+        ("dataset", RNG.choice(["Train", "Test"], N)),
+    ],
+)
+def test_ids_times_and_splits_are_not_clustered(name, values):
+    column = look(table(**{name: values})).columns[-1]
+    assert (column.use, column.override_hint) in {("ignored", "keep"), ("id", "keep")}
+    assert column.reason
+
+
+def test_columns_that_say_the_same_are_pointed_at():
+    rng = np.random.default_rng(0)
+    team = rng.choice(["north", "south", "east"], N)
+    frame = table(team=team, minutes=rng.uniform(0, 300, N), place=rng.choice(["u", "v"], N))
+    frame["team_abbr"] = [name[0].upper() for name in team]
+    frame["charge"] = frame["minutes"] * 0.17 + 1e-4 * rng.random(N)
+    assert doubts(frame) == {"team_abbr": "drop", "charge": "drop"}
+    assert "it says the same as minutes, and both count" in look(frame).summary()
+
+
+def test_the_answer_can_be_left_out_or_audited(folder):
+    table(species=RNG.choice(["x", "y"], N)).to_csv("x.csv", index=False)
+    told = run("score", "x.csv", *FAST).stdout
+    assert "say --drop species, or audit it with --labels-column species.\n" in told
+    assert "say --drop species.\n" in run("choose-k", "x.csv", "-k", "2:3", "--no-null").stdout
+
+
+def test_at_most_five_lines_ask_to_check_something():
+    rng = np.random.default_rng(0)
+    frame = table(level=rng.integers(1, 5, N), hospital=rng.integers(1, 30, N))
+    frame = frame.assign(date=rng.uniform(60, 70, N), Freq=rng.integers(0, 400, N))
+    frame = frame.assign(fid=rng.integers(0, 40, N), wgt=rng.uniform(1, 2, N), twin=frame["a"])
+    plan = look(frame)
+    lines = plan.to_check()
+    assert len({column.check for column in plan.columns if column.check}) == 7
+    assert len(lines) == 5
+    assert lines[-1] == "Please check fid, wgt, twin as well; the plan says why."
 
 
 def test_columns_with_the_same_doubt_share_a_line(folder):
@@ -191,9 +249,12 @@ def test_a_first_point_among_names_is_pointed_at(folder):
     years.to_csv("y.csv", index=False)
     assert "first line" not in run("score", "y.csv", *FAST).stdout
     cities = pd.concat([numbers()] * 2).assign(city=np.repeat(["Rome", "Oslo"], 40))
-    cities.columns = ["a", "b", "c", "Rome"]
+    cities.columns = ["1", "2", "4", "Rome"]
     cities.to_csv("z.csv", index=False)
     assert "Please check: if it is the first point" in run("score", "z.csv", *FAST).stdout
+    cities.columns = ["a", "b", "c", "Rome"]  # words above numbers are names
+    cities.to_csv("z.csv", index=False)
+    assert "first point" not in run("score", "z.csv", *FAST).stdout
 
 
 def survey(rows=60):

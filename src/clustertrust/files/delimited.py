@@ -104,14 +104,25 @@ def _doubt_of_names(frame: pd.DataFrame) -> list[Message]:
     """Return a note if names look like the first point: decimals, or values of their columns."""
     names = [str(name) for name in frame.columns]
     are_decimals = any(is_number(name) and not float(name).is_integer() for name in names)
-    if not are_decimals and not any(
-        _is_text(column) and len(column) > 1 and (column == name).any()
-        for name, (_, column) in zip(names, frame.items(), strict=True)
-    ):
+    if not are_decimals and not _are_values(names, frame):
         return []
     shown = ", ".join(names[:4]) + ", …" * (len(names) > 4)
     note = Message("Please check: if it is the first point, say {header=False}")
     return [note.after(f"the first line as names ({shown}). ")]
+
+
+def _are_values(names: Sequence[str], frame: pd.DataFrame) -> bool:
+    """Return whether each name could be a value: a number, or one of the texts that repeat."""
+    repeat = False
+    for name, (_, column) in zip(names, frame.items(), strict=True):
+        if not _is_text(column):
+            if not is_number(name):
+                return False
+        elif column.nunique() <= len(column) / 2:
+            if not (column == name).any():
+                return False
+            repeat = True
+    return repeat
 
 
 def _is_text(column: pd.Series) -> bool:

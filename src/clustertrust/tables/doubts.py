@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 
 from clustertrust._types import Floats
-from clustertrust.tables.plan import ColumnPlan, TablePlan, numbers_of
+from clustertrust.tables.kinds import MOST_CATEGORIES
+from clustertrust.tables.plan import KNOWN_ANSWER, ColumnPlan, Columns, TablePlan, numbers_of
+from clustertrust.tables.units import shared_unit
 from clustertrust.tables.values import ENOUGH, are_whole, words_of
 
 # Different whole numbers that are codes as often as amounts.
@@ -24,14 +26,26 @@ MOST_COLUMNS = 1000
 
 COUNTS = frozenset(("freq", "freqs", "frequency", "frequencies", "count", "counts", "nobs"))
 DATES = frozenset(("date", "year", "yr", "month", "quarter", "week", "weekday", "day"))
+TIMES = frozenset(("weekof", "hour", "minute", "timestamp"))
+# Seconds since 1970, from 2000 to 2036, and milliseconds.
+TIMESTAMPS = ((946_684_800, 2_100_000_000), (946_684_800_000, 2_100_000_000_000))
+WEIGHTS = frozenset(("weights", "pweight", "wgt", "wtfinl", "perwt", "finalwgt", "fnlwgt"))
+SURVEYS = frozenset(("sample", "sampling", "survey", "design", "inverse", "probability"))
 GROUPS = frozenset(
     "group grp block batch plate lab plot strata stratum family cohort arm treatment trt study "  # noqa: SIM905
     "inst instit institution hospital clinic school store shop branch department dept team site "
     "center centre region district county state country ward zone mode type kind class category "
     "cat occupation job industry sector race religion ethnicity carrier vendor brand route tree "
-    "animal patient person plant panel".split()
+    "animal patient person plant panel place birthplace function party status".split()
 )
-ANSWERS = frozenset(("species", "diagnosis", "outcome", "variety", "cultivar"))
+ANSWERS = frozenset(
+    "species diagnosis outcome variety cultivar class churn churned attrition survived spam "  # noqa: SIM905
+    "purchase status fraud default response function".split()
+)
+# Columns of which each is compared with all others.
+MOST_COMPARED = 300
+# Correlation of columns that say the same.
+SAME = 0.99999
 
 
 class Seen(NamedTuple):
@@ -71,13 +85,16 @@ def with_doubts(plan: TablePlan, frame: pd.DataFrame) -> TablePlan:
     if len(plan.used) > MOST_COLUMNS:
         return plan
     seen = {c.name: _seen(c, frame, plan) for c in plan.used if not c.user_decided}
-    doubts = _answer(seen, plan, frame) | _counts_of_combinations(seen, plan, frame)
+    columns = plan.read(frame)
+    counts = _counts_of_combinations(seen, plan, frame)
+    doubts = counts or (_repeated(seen, columns) | _answer(seen, plan, frame))
     for name, column in seen.items():
         if name not in doubts:
             raised = next(filter(None, (rule(column) for rule in RULES)), None)
             doubts |= {} if raised is None else {name: raised}
-    if _are_ratings(seen):
-        doubts = {name: doubt for name, doubt in doubts.items() if doubt != CODES}
+    numbers = [column.name for column in plan.used if column.use == "number"]
+    if shared_unit(numbers, columns.numbers):
+        doubts = {name: doubt for name, doubt in doubts.items() if doubt not in (CODES, IN_A_ROW)}
     return replace(plan, columns=tuple(_doubted(c, doubts.get(c.name)) for c in plan.columns))
 
 
@@ -98,8 +115,16 @@ def _seen(column: ColumnPlan, frame: pd.DataFrame, number_format: Any) -> Seen:
 # Rules about one column
 
 CODES = Doubt("few different whole numbers, which may be codes", "category")
-CODES_FROM_1 = Doubt("all whole numbers from 1 on, which may be codes", "category")
+IN_A_ROW = Doubt("all whole numbers from 1 on, which may be codes", "category")
+NAMED_AS_CODE = Doubt("its name says that it is a code", "category")
 ID = Doubt("whole numbers like those of an id", "drop")
+ANSWER = Doubt(KNOWN_ANSWER, "drop")
+DATE = Doubt("its name says that it is a date", "drop")
+
+
+def _as_code(doubt: Doubt, different: int) -> Doubt:
+    """Return a doubt of codes; too many of them for a column each are better left out."""
+    return doubt if different <= MOST_CATEGORIES else doubt._replace(option="drop")
 
 
 def _named_as_count(seen: Seen) -> Doubt | None:
@@ -108,15 +133,35 @@ def _named_as_count(seen: Seen) -> Doubt | None:
     return None
 
 
+def _named_as_weight(seen: Seen) -> Doubt | None:
+    of_survey = {"weight", "wt"} & {*seen.words[-1:]} and SURVEYS & {*seen.words}
+    if seen.plan.use == "number" and (of_survey or WEIGHTS & {*seen.words[-1:]}):
+        return Doubt("its name says that it is the weight of a row, not a measurement", "drop")
+    return None
+
+
 def _named_as_date(seen: Seen) -> Doubt | None:
+    """Doubt what is called date, year and the like; amounts may begin so, or be in hours."""
     if seen.last_word in DATES:
-        return Doubt("its name says that it is a date", "drop")
+        return DATE
+    named = (DATES | TIMES) & {*seen.words[:1], seen.last_word}
+    return DATE if named and (seen.is_whole or not len(seen.numbers)) else None
+
+
+def _like_a_timestamp(seen: Seen) -> Doubt | None:
+    """Doubt whole numbers that are all seconds since 1970, in a column of any name."""
+    if not seen.is_whole or len(np.unique(seen.numbers)) < ENOUGH:
+        return None
+    low, high = seen.numbers.min(), seen.numbers.max()
+    if any(first <= low and high <= last for first, last in TIMESTAMPS):
+        return Doubt("whole numbers like those of a time in seconds since 1970", "drop")
     return None
 
 
 def _named_as_id(seen: Seen) -> Doubt | None:
     is_long = len(np.unique(seen.numbers)) > 2
-    return ID if seen.is_whole and is_long and seen.last_word.endswith("id") else None
+    named = seen.last_word.endswith(("id", "idno", "idnum")) or seen.words == ["number"]
+    return ID if seen.is_whole and is_long and named else None
 
 
 def _like_an_id(seen: Seen) -> Doubt | None:
@@ -142,12 +187,14 @@ def _without_a_gap(seen: Seen) -> Doubt | None:
         return None
     different = len(np.unique(seen.numbers))
     is_full = different == seen.numbers.max()
-    return CODES_FROM_1 if is_full and MOST_CODES < different <= len(seen.numbers) / 3 else None
+    is_many = MOST_CODES < different <= len(seen.numbers) / 3
+    return _as_code(IN_A_ROW, different) if is_full and is_many else None
 
 
 def _named_as_group(seen: Seen) -> Doubt | None:
-    if seen.is_whole and seen.last_word in GROUPS and len(np.unique(seen.numbers)) > 2:
-        return Doubt("its name says that it is a code", "category")
+    different = len(np.unique(seen.numbers))
+    if seen.is_whole and seen.last_word in GROUPS and different > 2:
+        return _as_code(NAMED_AS_CODE, different)
     return None
 
 
@@ -162,7 +209,9 @@ def _few_whole_numbers(seen: Seen) -> Doubt | None:
 # The first that doubts a column counts.
 RULES: tuple[Callable[[Seen], Doubt | None], ...] = (
     _named_as_count,
+    _named_as_weight,
     _named_as_date,
+    _like_a_timestamp,
     _named_as_id,
     _like_an_id,
     _like_groups,
@@ -205,19 +254,42 @@ def _counts_of_combinations(
 
 
 def _answer(seen: dict[str, Seen], plan: TablePlan, frame: pd.DataFrame) -> dict[str, Doubt]:
-    """Doubt words that are named as an answer, or the only ones beside numbers, at the end."""
+    """Doubt what is named as an answer and has few values, or the only words, at the end."""
     words = [column.name for column in plan.used if column.levels and column.name in seen]
     if len(plan.used) - len(words) < 2:
         return {}
-    answers = [name for name in words if seen[name].last_word in ANSWERS]
+    answers = [
+        name
+        for name, column in seen.items()
+        if column.last_word in ANSWERS and frame[name].nunique() <= MOST_CODES
+    ]
     if len(words) == 1 and words[0] == str(frame.columns[-1]):
-        answers = words
-    doubt = Doubt("it may be the known answer, and is used like the others", "drop")
-    return dict.fromkeys(answers, doubt)
+        answers += words
+    return dict.fromkeys(answers, ANSWER)
 
 
-def _are_ratings(seen: dict[str, Seen]) -> bool:
-    """Return whether all numbers lie between the same two whole numbers, as ratings do."""
-    numbers = [column for column in seen.values() if len(column.numbers)]
-    ends = {(column.numbers.min(), column.numbers.max()) for column in numbers}
-    return len(numbers) > 2 and len(ends) == 1 and all(column.is_whole for column in numbers)
+def _repeated(seen: dict[str, Seen], columns: Columns) -> dict[str, Doubt]:
+    """Doubt columns that say the same as one before them: distances count both."""
+    numbers = [column.name for column in columns.plan.used if column.use == "number"]
+    texts = [column.name for column in columns.plan.used if column.use == "category"]
+    if len(numbers) > MOST_COMPARED or len(columns.numbers) < ENOUGH:
+        return {}
+    doubts = {}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        known = np.isfinite(columns.numbers)
+        means = np.where(known, columns.numbers, 0.0).sum(axis=0) / known.sum(axis=0)
+        alike = np.abs(np.corrcoef(np.where(known, columns.numbers, means).T)) >= SAME
+    groups = [pd.factorize(text)[0] for text in columns.texts]
+    for j, name in enumerate(numbers):
+        first = next((i for i in range(j) if alike[i, j]), None)
+        if first is not None and name in seen:
+            doubts[name] = _same_as(numbers[first])
+    for j, name in enumerate(texts):
+        first = next((i for i in range(j) if np.array_equal(groups[i], groups[j])), None)
+        if first is not None and name in seen:
+            doubts[name] = _same_as(texts[first])
+    return doubts
+
+
+def _same_as(name: str) -> Doubt:
+    return Doubt(f"it says the same as {name}, and both count", "drop")

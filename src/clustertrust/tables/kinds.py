@@ -37,13 +37,17 @@ AS_NUMBERS = 0.9
 # Words at the end of a name, or all of it.
 IDS = frozenset(
     "id ids uuid guid uid identifier individual subject zip zipcode postcode plz fips ssn isbn ean "  # noqa: SIM905
-    "sku rownames rowname rowid barcode phone code iso".split()
+    "sku rownames rowname rowid barcode phone code iso idno pid pidnum seqn tract cust".split()
 )
 IDS_IF_DIFFERENT = frozenset(
     "index idx key serial seqno seq no nr num number obs case observation record row rank".split()  # noqa: SIM905
 )
 ANSWERS = {"target", "label", "labels", "cluster", "ground_truth", "truth"}
 ANSWER = "its name says that it is the answer, not a measurement"
+
+# Words for the parts of a table that a model is fitted to and tested on.
+SPLITS = frozenset(("train", "training", "test", "testing", "valid", "validation", "val", "dev"))
+SPLIT = "it says which rows are for training and which for testing"
 
 COUNTING = (
     "it has no name and counts the rows",
@@ -238,6 +242,8 @@ def _word_kind(plan: ColumnPlan, texts: pd.Series, last: bool) -> ColumnPlan:
         return replace(plan, kind="id", reason="its name says that it is an id")
     if _is_named_as_answer(words, last):
         return replace(plan, kind="category", reason=ANSWER)
+    if len(levels) > 1 and {level.casefold() for level in levels} <= SPLITS:
+        return replace(plan, kind="category", reason=SPLIT, levels=levels)
     if len(levels) > max(2, n / 2):
         return replace(plan, reason=f"{len(levels)} different texts in {n} rows")
     plan = replace(plan, kind="category", levels=levels)
@@ -255,7 +261,9 @@ def _is_named_as_answer(words: Sequence[str], last: bool) -> bool:
 
 def is_named_as_id(words: Sequence[str]) -> bool:
     """Return whether the words of a name are those of an id."""
-    return bool({"id", "uuid", "uid"} & set(words)) or (bool(words) and words[-1] in IDS)
+    # zip5 is one too.
+    last = next((word for word in reversed(words) if not word.isdecimal()), "")
+    return bool({"id", "uuid", "uid"} & set(words)) or last in IDS
 
 
 def counts_rows(values: Floats, rows: Ints | int = 1) -> bool:
@@ -273,6 +281,7 @@ DATE_PARTS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("year", "yr", "jahr"), YEARS),
     **dict.fromkeys(("timestamp", "time"), TIMES),
     "month": (1, 12),
+    "hour": (0, 24),
     "day": (0, 366),
     "weekday": (0, 7),
     "quarter": (1, 4),

@@ -35,6 +35,8 @@ ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
 LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
+# Why a person should check a column that may be what clusters are compared with.
+KNOWN_ANSWER = "it may be the known answer, and is used like the others"
 # Lines that ask to check something.
 MOST_CHECKS = 5
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
@@ -384,7 +386,7 @@ class TablePlan:
         shown = len(groups) if len(groups) <= MOST_CHECKS else MOST_CHECKS - 1
         lines = [
             f"Please check {listed(names, most)}: {reason}. "
-            f"If so, say {_named(option, names, most, wording)}."
+            f"If so, say {_named(option, names, most, wording)}{_to_audit(reason, names, wording)}."
             for (reason, option), names in groups[:shown]
         ]
         others = [name for _, names in groups[shown:] for name in names]
@@ -510,6 +512,15 @@ def _grouped(columns: Iterable[tuple[ColumnPlan, str]]) -> dict[tuple[str, str],
     for column, reason in columns:
         names.setdefault((reason, column.override_hint), []).append(column.name)
     return names
+
+
+def _to_audit(reason: str, names: Sequence[str], wording: Wording) -> str:
+    """Return how else to use the known answer, where a command can audit it."""
+    parameter, value = "labels_column", repr(names[0])
+    audit = wording(parameter, value)
+    if reason != KNOWN_ANSWER or len(names) > 1 or audit == as_python(parameter, value):
+        return ""
+    return f", or audit it with {audit}"
 
 
 def _it(names: Sequence[str]) -> str:
