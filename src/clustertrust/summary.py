@@ -234,5 +234,9 @@ class Tally:
             self.worst,
             self.threshold,
             self.fitted,
-            note_on_runs(self.stable, int(self.clusters["known stability"].sum())),
+            note_on_runs(
+                self.stable,
+                int(self.clusters["known stability"].sum()),
+                not {"known persistence", "known second_opinions"} & set(self.clusters),
+            ),
         )
