@@ -16,8 +16,8 @@ from clustertrust.cli.given import score_given, without_labels
 from clustertrust.cli.large import large_source, score_large
 from clustertrust.cli.options import ReadOptions
 from clustertrust.cli.outputs import staged
-from clustertrust.cli.planning import FittedTable, for_metric
-from clustertrust.cli.points import Points, on_all_rows, read_points
+from clustertrust.cli.planning import for_metric
+from clustertrust.cli.points import FittedTable, Points, on_all_rows, read_points
 from clustertrust.cli.printing import (
     is_interactive,
     name_of,
@@ -31,7 +31,6 @@ from clustertrust.cli.printing import (
     with_options,
 )
 from clustertrust.cli.request import PredictRequest, ScoreRequest
-from clustertrust.cli.scaling import Preparation
 from clustertrust.cli.sidecar_plan import BESIDE, with_plan_beside
 from clustertrust.cli.squares import (
     check_square_options,
@@ -49,7 +48,7 @@ from clustertrust.files.columns import listed
 from clustertrust.model_files import read_about
 from clustertrust.notes import note_on_noise
 from clustertrust.summary import headline, summary_of
-from clustertrust.tables import TablePlan
+from clustertrust.tables import TablePreparer
 
 
 def score(request: ScoreRequest) -> None:
@@ -192,9 +191,9 @@ def _check_impute(columns: ReadOptions, model: str, fitted: FittedTable) -> None
     """Raise if means are asked for that a model has not."""
     if columns.impute is None:
         return
-    if fitted.preparation is None:
+    if fitted.preparer is None:
         raise ValueError(f"--impute: {model} has no column means of its fit; use --drop-missing.")
-    if fitted.plan is not None and fitted.plan.is_mixed:
+    if fitted.preparer.plan_.is_mixed:
         raise ValueError(f"--impute: the distances of {model} skip missing values; leave it out.")
 
 
@@ -207,6 +206,5 @@ def _load_model(path: str) -> tuple[CAKE, FittedTable]:
     kept = read_about(path).get("preparation")
     names = getattr(cake, "feature_names_in_", None)
     features = None if names is None else tuple(str(name) for name in names)
-    stored = None if kept is None or features is None else kept.get("plan")
-    plan = None if stored is None else TablePlan.from_json(stored)
-    return cake, FittedTable(features, Preparation.from_json(kept), plan)
+    preparer = None if kept is None else TablePreparer.from_json(kept)
+    return cake, FittedTable(features, preparer)

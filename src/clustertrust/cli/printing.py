@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -145,7 +146,7 @@ def print_summary(request: Request, text: str, points: Points) -> None:
     echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():
         n = len(points.kept)
-        for why, count in points.why[~points.kept].value_counts().items():
+        for why, count in Counter(points.why[~points.kept]).most_common():
             echo(f"\n{unscored(int(count), n, str(why))}", err=request.to_stdout)
     if request.paths:
         written = ", ".join(str(path) for path in request.paths.values())

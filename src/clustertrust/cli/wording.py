@@ -27,6 +27,8 @@ class CliWording:
         name = parameter.rpartition(".")[2]
         if (name, value) == ("metric", "'precomputed'") and "distances" in self.options:
             name, value = "distances", None
+        if name == "missing" and "impute" in self.options:
+            name = "impute"
         option = self.options.get(name)
         if option is None:
             return as_python(parameter, value)

@@ -16,6 +16,7 @@ from clustertrust._errors import InputError, literal
 from clustertrust._types import Array, Bools, Floats
 from clustertrust._validation import check_finite, check_range, check_whole_numbers
 from clustertrust.files import delimited
+from clustertrust.files.arrow_text import arrow_parser
 from clustertrust.files.columns import Selection
 from clustertrust.files.errors import TableError, named_errors, not_text
 from clustertrust.files.lines import TextFile, records
@@ -38,14 +39,19 @@ class Block(NamedTuple):
     ids : (b,) their names, if the table has names
     before : number of rows before them
     labels : (b, R) their label in each run, if labels were given
-    kept : if rows were left out, which of the rows in `ids` are in X
+    why : if rows were left out, why each of the rows in `ids` is not in X, empty if it is
     """
 
     X: Array
     ids: Array | None = None
     before: int = 0
     labels: Array | None = None
-    kept: Bools | None = None
+    why: Array | None = None
+
+    @property
+    def kept(self) -> Bools | None:
+        """If rows were left out, which of the rows in `ids` are in X."""
+        return None if self.why is None else np.asarray(self.why == "", dtype=bool)
 
     @property
     def names(self) -> Array:
@@ -236,7 +242,8 @@ class FrameSource(FileSource):
                     f"{path} has columns {names}, but {first[0]} has {first[1]}; make them the "
                     "same."
                 )
-        self.columns = selection.features(first[1], str(first[0]))
+        self.names = first[1] or []
+        self.columns = selection.features(self.names, str(first[0]))
         self.n_features = len(self.columns)
 
     @property
@@ -247,7 +254,8 @@ class FrameSource(FileSource):
     @property
     def wanted(self) -> list[str]:
         """Return the columns to read: the used ones, and the one that names the rows."""
-        return [*(self.columns or ()), *([] if self.id is None else [self.id])]
+        chosen = {*(self.columns or ()), self.id}
+        return [name for name in self.names if name in chosen]
 
     def read(self, rows: int) -> Iterator[Block]:
         """Read the files one after the other."""
@@ -320,7 +328,7 @@ class CsvSource(FrameSource):
         """What was found about the text of the first file, and not given."""
         first = self.texts[0]
         with named_errors(str(first.path), self.format):
-            has_commas = not self.reading.has_marks and bool(self._marks(first))
+            has_commas = not self.reading.has_marks and "decimal" in self._first(first)[1]
         return [*first.layout.notes, *([delimited.COMMA] if has_commas else [])]
 
     @property
@@ -331,37 +339,56 @@ class CsvSource(FrameSource):
     def _frames(self, path: Path, rows: int) -> Iterator[pd.DataFrame]:
         # pandas' own blocks silently drop an extra field in the first row of each block.
         text = TextFile.find(path, self.reading, self.separator)
-        options = self._options(text) | self._marks(text)
+        first, options = self._first(text)
+        by_arrow = arrow_parser(self.names, first[self.wanted], options)
         with text.open() as (head, below):
             lines, before = 1 + text.layout.skip, len(head)
             while block := records(below, rows):
-                yield _parse(head, block, options, (lines, before))[self.wanted]
+                _check_text(block, before)
+                frame = None if by_arrow is None else by_arrow(block)
+                if frame is None:
+                    frame = _parse(head, block, options, lines)[self.wanted]
+                yield frame
                 lines, before = lines + block.count(b"\n"), before + len(block)
 
-    def _marks(self, text: TextFile) -> dict[str, Any]:
-        """Return options for marks in numbers, as the first rows show them."""
-        options = self._options(text)
+    def _first(self, text: TextFile) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Return the first rows, and options that allow for the marks in their numbers."""
+        options = self.options(text)
         with text.open() as (head, below):
-            first = _parse(head, records(below, FIRST), options, (1, len(head)))
-        return delimited.marks_of(first, self.reading, options)
+            block = records(below, FIRST)
+            _check_text(block, len(head))
+            first = _parse(head, block, options, 1)
+        return first, options | delimited.marks_of(first, self.reading, options)
 
-    def _options(self, text: TextFile) -> dict[str, Any]:
-        """Return options of pandas.read_csv for all blocks."""
-        ids = [] if self.id is None else [self.id]
-        as_text = delimited.as_text(ids, self.columns or (), ("None",))
-        return as_text | {"sep": text.layout.separator}
+    def options(self, text: TextFile) -> dict[str, Any]:
+        """Return options of pandas.read_csv for all blocks, so that a column has one type."""
+        ids, na = [] if self.id is None else [self.id], self.reading.na
+        options = delimited.as_text(ids, self.columns or (), ("None",) if na is None else na)
+        options |= {"sep": text.layout.separator}
+        if not self.reading.text:
+            return options
+        # Among words, None may be one.
+        words = delimited.as_text((), (), na)["na_values"]
+        missing = options["na_values"]
+        missing = (
+            missing if isinstance(missing, dict) else dict.fromkeys(self.columns or (), missing)
+        )
+        missing = missing | dict.fromkeys(self.reading.text, words)
+        types = options.get("dtype", {}) | dict.fromkeys(self.reading.text, str)
+        return options | {"dtype": types, "na_values": missing}
 
 
-def _parse(
-    head: bytes, block: bytes, options: dict[str, Any], above: tuple[int, int]
-) -> pd.DataFrame:
-    """Parse some lines of text; `above` counts the lines and bytes above them."""
-    lines, before = above
+def _check_text(block: bytes, before: int) -> None:
+    """Raise if lines are not UTF-8; `before` counts the bytes above them."""
     try:
         block.decode()
     except UnicodeDecodeError as error:
         problem = f"{error.reason} at byte {before + error.start}"
         raise not_text("UTF-8", problem) from error
+
+
+def _parse(head: bytes, block: bytes, options: dict[str, Any], lines: int) -> pd.DataFrame:
+    """Parse some lines of text by pandas; `lines` counts those above them."""
     frame = delimited.parse_csv(BytesIO(head + block), options, f", below line {lines}")
     return frame.set_axis(frame.columns.map(str), axis=1)
 
