@@ -1,5 +1,5 @@
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -203,6 +203,15 @@ def test_the_record_is_told_in_one_line(result):
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(0.0316, "0.125 ± 0.032."), (1e-4, "0.125 ± 0.001."), (0.0, "0.125."), (np.nan, "0.125.")],
+)
+def test_no_error_is_rounded_to_nothing(result, error, said):
+    why = replace(result.explain(0), score=0.125, standard_error=error, threshold=0.1)
+    assert str(why).splitlines()[0].endswith(f"score {said}")
+
+
 def test_explain_a_contested_point(result):
     why = result.explain(3)
     assert (why.point, why.label, why.rival) == (3, 7, 3)
@@ -213,10 +222,8 @@ def test_explain_a_contested_point(result):
     assert why.score == result.scores[3]
     assert why.standard_error == result.standard_errors[3]
     words = str(why).splitlines()
-    assert words[0] == (
-        f"Point 3: cluster 7, score {why.score:.3f} ± {why.standard_error:.3f}, not above the "
-        f"threshold of {why.threshold:g}."
-    )
+    assert words[0].startswith(f"Point 3: cluster 7, score {why.score:.3f}")
+    assert words[0].endswith(f", not above the threshold of {why.threshold:g}.")
     assert words[1] == "Votes of the runs: 75% for 7, 25% for 3."
     assert words[2] == "Rival: cluster 3, the runner-up in the votes."
     assert words[3].startswith("Stability 0.500:")

@@ -131,8 +131,10 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         scikit-learn clusterer, mixture or Pipeline, which is cloned and gets a new seed for each
         run; a function `(X, rng) -> labels`. The runs take the clusterers of a list in turn.
     n_runs : int, "auto" or Runs
-        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until the median
-        standard error of the scores is at most a tenth of their interquartile range; 200 at most.
+        Number R of runs, at least 2. "auto": at least 20, then ten more at a time until 95 % of the
+        scores are within 0.05 of those of many runs (1.96 standard errors), and their order has
+        settled: the median jackknife error is at most a tenth of their interquartile range; 500 at
+        most.
         :class:`~clustertrust.Runs` also says what happens to points that a resampled run left out
         and to runs that fail, and where finished runs are kept.
     vary : dict, optional
@@ -208,9 +210,9 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
     second_opinions_ : (n,) share of a few runs of other methods that give the same label; None
         unless `fusion="combined"`
     second_choice_ : (n,) the label that most of these runs give, likewise
-    standard_errors_ : (n,) jackknife-over-runs standard error of `scores_`. It is 0 where the score
-        is 0 whichever run is left out; that does not make the score certain. `persistence_` and
-        `second_opinions_` are held fixed.
+    standard_errors_ : (n,) standard error of `scores_` over other runs: the jackknife, and runs of
+        a kind not seen yet. It is 0 only where the score is 0 and other runs would hardly lift it.
+        `persistence_` and `second_opinions_` are held fixed.
     labels_ : (n,) consensus label
     consensus_strength_ : (n,) share of the runs voting for it
     votes_ : (n, k) share of the runs voting for each label

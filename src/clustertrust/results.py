@@ -132,7 +132,8 @@ class Explanation:
 
     def _scored(self) -> str:
         """Return the score with its error, and the threshold if it is not kept."""
-        error = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.3f}"
+        # Rounded up: "± 0.000" would say that nothing can move the score.
+        error = f" ± {max(self.standard_error, 0.001):.3f}" if self.standard_error > 0 else ""
         kept = self.score > self.threshold
         below = "" if kept else f", not above the threshold of {self.threshold:g}"
         return f"score {self.score:.3f}{error}{below}"
@@ -255,8 +256,8 @@ class Confidence(Record):
     stability : (n,) c, the share of run pairs that agree on the point
     geometry : (n,) S̃, mean minus spread of its silhouette over the runs
     silhouette_mean, silhouette_std : (n,)
-    standard_errors : (n,) jackknife-over-runs standard error of `scores`; where the score is 0, an
-        error of 0 does not mean certainty
+    standard_errors : (n,) standard error of `scores` over other runs: the jackknife, and runs of a
+        kind not seen yet; 0 only where the score is 0 and other runs would hardly lift it
     persistence : (n,) share of its posterior that the label keeps when each cluster may take its
         own spread and shape; None if the score does not use it
     second_opinions : (n,) share of the runs of other methods that give the same label, likewise
@@ -317,7 +318,7 @@ class Confidence(Record):
         stored = [column for column in COLUMNS.values() if column.stored]
         ranges = {c.field: (-1, k - 1) if c.kind == "cluster" else c.limits for c in stored}
         ranges |= {"votes": (0, 1), "sampling_error": (0, 1), "reference_run": (0, R - 1)}
-        # No jackknife over R runs gives a score in [0, 1] a larger error.
+        # No R runs give a score in [0, 1] a larger error.
         ranges["standard_errors"] = (0, R)
         for name, (low, high) in ranges.items():
             values = getattr(self, name)
