@@ -26,6 +26,7 @@ LAYERS = (
     ("geometry", "opinions", "persistence", "stability", "summary"),
     ("evaluation", "results", "selection"),
     ("calibration", "scoring"),
+    ("surrogates",),
     ("answers", "auditing", "streaming"),
     ("building", "model_files"),
     ("baselines", "estimator"),
