@@ -27,6 +27,7 @@ LAYERS = (
     ("evaluation", "results", "selection"),
     ("calibration", "scoring"),
     ("surrogates",),
+    ("chance",),
     ("answers", "auditing", "streaming"),
     ("building", "model_files"),
     ("baselines", "estimator"),
