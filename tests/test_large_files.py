@@ -21,7 +21,7 @@ from sklearn.datasets import make_blobs
 from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files import open_source
-from clustertrust.reasons import REASONS, first_threshold
+from clustertrust.reasons import REASONS, Cut, first_threshold
 from clustertrust.summary import Tally
 
 ROWS = 10_000
@@ -484,7 +484,7 @@ def test_text_in_the_last_block_is_told(table, tmp_path):
 
 
 def test_summary_counts_ties_and_a_cluster_that_comes_late():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     for label in (0, 0, 1):
         block = pd.DataFrame(
             {
@@ -507,7 +507,7 @@ def test_summary_counts_ties_and_a_cluster_that_comes_late():
 
 
 def test_summary_leaves_points_without_a_score_out_of_the_means():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -522,7 +522,7 @@ def test_summary_leaves_points_without_a_score_out_of_the_means():
 
 def test_summary_takes_each_mean_over_what_is_known():
     # One run alone assigns the second point: it has a silhouette, and no score.
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": [0.2, np.nan], "stability": [0.4, np.nan]}
     )
@@ -537,7 +537,7 @@ def test_runs_of_several_k_are_told_as_in_memory(table):
 
 
 def test_summary_of_nothing_but_points_without_a_score():
-    tally = Tally(0.5)
+    tally = Tally(Cut(0.5, "given"))
     block = pd.DataFrame(
         {"label": [0, 0], "rival": 0, "score": np.nan, "stability": np.nan, "geometry": np.nan}
     )

@@ -36,8 +36,8 @@ def _json() -> Any:
 
 def _threshold() -> Any:
     return option(
-        "Scores above this are kept; counts and reasons depend on it. Without it: half of the "
-        "median score.",
+        "Scores above this are kept; counts and reasons depend on it. Without it: what data "
+        "without clusters hardly reach, or half of the median if labels or distances are given.",
         type=Between(0, 1),
         metavar="T",
     )
@@ -129,13 +129,6 @@ class ScoredRequest(Request):
         data: str = ""
         threshold: float | None = None
         as_json: bool = False
-
-    def threshold_for(self, scores: Any) -> float:
-        """Return the threshold that was typed, or the one that fits these scores."""
-        # Here: it imports pandas, and help needs none.
-        from clustertrust.reasons import threshold_or_first
-
-        return threshold_or_first(self.threshold, scores)
 
 
 @dataclass(frozen=True, kw_only=True)

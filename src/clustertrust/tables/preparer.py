@@ -369,7 +369,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         def done(function: Callable[..., Any], *more: Sequence[Any]) -> list[Any]:
             tasks = [delayed(function)(*one) for one in zip(parts, *more, strict=True)]
-            return list(results(open_client(), lambda: tasks))
+            return list(results(open_client(), tasks))
 
         sizes = done(len)
         before = np.concatenate([[0], np.cumsum(sizes)])[:-1].tolist()
