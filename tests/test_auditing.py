@@ -19,15 +19,16 @@ from sklearn.metrics import silhouette_samples
 import clustertrust
 from clustertrust import Audit, Confidence, audit
 from clustertrust.auditing import VERDICTS
+from clustertrust.auditing.cuts import two_means
 from clustertrust.auditing.labelling import EVERY, PROPAGATED
 from clustertrust.auditing.propagating import Neighbourhood, nearest_labelled, propagate
 from clustertrust.auditing.verdicts import (
+    Borders,
     Sample,
-    labels_near,
-    valley,
     verdicts_of,
 )
 from clustertrust.auditing.votes import count, match_to_given, standard_errors
+from clustertrust.distances.neighbors import smallest
 from clustertrust.geometry import Kernel
 from clustertrust.geometry.base import Compute
 from clustertrust.geometry.measuring import as_geometry
@@ -340,22 +341,53 @@ def test_a_cluster_of_copies_is_kept():
     assert [one.verdict for one in found.verdicts] == ["kept together"] * 2
 
 
-def test_the_valley_is_a_probability_over_pairs():
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, 2, 40)
-    near = np.array([rng.permutation(40)[:3] for _ in range(40)])
-    width = rng.integers(1, 9, 40).astype(float)
-    edge, inside = [], {0: [], 1: []}
-    for i in range(40):
-        seen = set(labels[near[i]].tolist())
-        if 1 - labels[i] in seen:
-            edge.append(width[i])
-        else:
-            inside[labels[i]].append(width[i])
-    sparser = max(inside.values(), key=np.median)
-    above = np.mean([(x > y) + (x == y) / 2 for x in edge for y in sparser])
-    sample = Sample(near, width, labels, None)
-    assert valley(sample, labels_near(near, labels, 2), 0, 1) == pytest.approx(above)
+@settings(max_examples=30, deadline=None)
+@drawn_by(st.integers(0, 10**6), st.integers(2, 5))
+def test_the_valley_is_a_probability_over_pairs(seed, k):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1, k, 60)
+    labels[:k] = range(k)
+    near = np.array([rng.permutation(60)[:3] for _ in range(60)])
+    near[rng.random(near.shape) < 0.3] = -1
+    width = rng.integers(1, 9, 60).astype(float)
+    borders = Borders.between(Sample(near, width, labels, None), k)
+    seen = [{labels[j] for j in row if j >= 0} - {-1} for row in near]
+    inside = []
+    for a in range(k):
+        own = [i for i in range(60) if labels[i] == a]
+        inner = [i for i in own if not seen[i] - {a}]
+        inside.append([width[i] for i in inner or own])
+    for a, b in itertools.permutations(range(k), 2):
+        pairs = ((a, b), (b, a))
+        edge = [i for i in range(60) for x, y in pairs if labels[i] == x and y in seen[i]]
+        sparser = max(inside[a], inside[b], key=np.median)
+        above = [(width[i] > y) + (width[i] == y) / 2 for i in edge for y in sparser]
+        assert borders.valley(a, b) == pytest.approx(np.mean(above) if above else 1)
+        assert borders.is_thin(a, b, [np.nan] * k) is False
+        assert borders.is_thin(a, b, [len(edge) / 0.6 + 0.01] * k)
+        assert borders.is_thin(a, b, [len(edge) / 0.6 - 0.01] * k) is False
+        beside = any(labels[i] == a and b in seen[i] for i in range(60))
+        assert (b in borders.beside().get(a, [])) == beside
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_cuts_in_two_are_those_of_k_means(make):
+    Z, y = make_blobs([40, 70], centers=[(0, 0, 0), (6, 0, 2)], random_state=0)
+    labels = two_means(make(Z), 0)
+    assert max((labels == y).mean(), (labels != y).mean()) == 1
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    labels = two_means(make(noise), 0)
+    centers = np.array([noise[labels == part].mean(axis=0) for part in (0, 1)])
+    assert_array_equal(cdist(noise, centers).argmin(axis=1), labels)
+    assert_array_equal(two_means(make(np.ones((9, 2))), 0), 0)
+
+
+def test_neighbours_in_long_rows_are_those_of_a_sort():
+    values = np.random.default_rng(0).integers(0, 400, (5, 1001)).astype(float)
+    away, near = smallest(values, 4)
+    expected = np.argsort(values, axis=1, kind="stable")[:, :4]
+    assert_array_equal(near, expected)
+    assert_array_equal(away, np.take_along_axis(values, expected, axis=1))
 
 
 def test_the_verdict_is_that_of_most_runs():

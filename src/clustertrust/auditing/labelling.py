@@ -11,6 +11,7 @@ import numpy as np
 
 from clustertrust._devices import resolve_device, to_host
 from clustertrust._errors import InputError, Message, ParameterError
+from clustertrust._parallel import count_threads, map_blocks, one_blas_thread
 from clustertrust._types import Array, Bools, Floats, Ints
 from clustertrust._validation import (
     MOST,
@@ -19,9 +20,10 @@ from clustertrust._validation import (
     read_label_vector,
     warn_user,
 )
+from clustertrust.auditing.cuts import halves
 from clustertrust.auditing.propagating import nearest_labelled, propagate
 from clustertrust.auditing.record import Audit
-from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, halves, judge_run
+from clustertrust.auditing.verdicts import NEIGHBOURS, Sample, judge_run
 from clustertrust.auditing.votes import count, match_to_given, smoothed, standard_errors
 from clustertrust.cells import meet
 from clustertrust.consensus import runner_up
@@ -260,28 +262,33 @@ def _propagate(
     """Return runs that propagate labels from half of the points, and their verdicts (V, k)."""
     hood = nearest_labelled(X, labelling.labelled, DEPTH, scoring.geometry, scoring.compute)
     flat = _has_plain_points(scoring)
-    runs, judged = [], []
-    for r, seed in enumerate(seeds):
-        began = time.perf_counter()
+
+    def one(r: int) -> tuple[Run, tuple[Ints, Ints]]:
+        began, seed = time.perf_counter(), seeds[r]
         drawn = np.random.default_rng(seed).random(len(labelling.labels)) < SHARE
         k = PROPAGATED[r % len(PROPAGATED)]
-        labels = propagate(hood.drawn(drawn, k).of, labelling.labels, labelling.k)
-        near = hood.drawn(drawn, NEIGHBOURS)
+        nearest = hood.drawn(drawn, max(k, NEIGHBOURS))
+        labels = propagate(nearest.of[:, :k], labelling.labels, labelling.k)
+        near = nearest.of[:, :NEIGHBOURS]
+        away = nearest.distances[:, :NEIGHBOURS]
         # A point's width is the distance to its last neighbour.
-        width = np.where(np.isfinite(near.distances), near.distances, 0.0).max(axis=1)
-        sample = Sample(near.of, width, labels, halves(X, seed) if flat else None)
-        judged.append(judge_run(sample, labelling.labels, labelling.k))
-        runs.append(
-            Run(
-                labels=labels,
-                placer=None,
-                centers=None,
-                method="propagation",
-                seed=seed,
-                params={"n_neighbors": k},
-                seconds=time.perf_counter() - began,
-            )
+        width = np.where(np.isfinite(away), away, 0.0).max(axis=1)
+        sample = Sample(near, width, labels, halves(X, seed) if flat else None)
+        verdicts = judge_run(sample, labelling.labels, labelling.k)
+        made = Run(
+            labels=labels,
+            placer=None,
+            centers=None,
+            method="propagation",
+            seed=seed,
+            params={"n_neighbors": k},
+            seconds=time.perf_counter() - began,
         )
+        return made, verdicts
+
+    with one_blas_thread:
+        each = map_blocks(one, iter(range(len(seeds))), count_threads(scoring.compute.n_jobs))
+        runs, judged = (list(part) for part in zip(*each, strict=True))
     outcomes, partners = (np.array(part) for part in zip(*judged, strict=True))
     return runs, outcomes, partners
 
