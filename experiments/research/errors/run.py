@@ -128,8 +128,11 @@ def details(table: pd.DataFrame) -> str:
     """Every set."""
     head = ["dataset", "n", "d", "k", "stability", "jackknife", "coverage", "half_width", "off"]
     lines = [
-        [*(r[name] for name in head[:4]), *(f"{r[name]:.3f}" for name in head[4:])]
-        + [r["auto_runs"], f"{r['auto_wrong']:.3f}"]
+        [
+            *(r[name] for name in head[:4]),
+            *(f"{r[name]:.3f}" for name in head[4:]),
+            *(r["auto_runs"], f"{r['auto_wrong']:.3f}"),
+        ]
         for _, r in table.iterrows()
     ]
     return markdown([*head, "runs of auto", f"off by {TOLERATED}"], lines)
