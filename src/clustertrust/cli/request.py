@@ -101,7 +101,7 @@ class Request:
     @property
     def to_stdout(self) -> bool:
         """Whether the table of results is printed."""
-        return self.out == "-"
+        return getattr(self, "out", None) == "-"
 
     def checked(self) -> Self:
         """Return the request with the paths of its outputs; raise for what cannot be done."""
@@ -207,6 +207,15 @@ class ReportRequest(ScoredRequest):
     out: str = _output("The page to write (.html).", required=True)
     title: str | None = option("Headline of the page.", metavar="TEXT")
     threshold: float | None = _threshold()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(Request):
+    """The request to `explain`."""
+
+    data: str = argument(INPUT)
+    scores: str = argument(STORED)
+    row: str = argument(click.STRING)
 
 
 @dataclass(frozen=True, kw_only=True)
