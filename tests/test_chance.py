@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -178,7 +179,7 @@ def test_it_works_for_runs_that_vary_and_for_any_method():
         {"resample": 0.8},
         {"vary": {"n_clusters": range(2, 5)}, "agreement": "jaccard", "n_clusters": None},
         {"clusterer": ["kmeans", "gmm"]},
-        {"clusterer": "hdbscan", "n_clusters": None, "resample": 0.8, "unassigned": "disagree"},
+        {"clusterer": "hdbscan", "n_clusters": None, "resample": 0.8, "agreement": "jaccard"},
         {"metric": "manhattan", "clusterer": "kmedoids"},
         {"clusterer": halves, "n_clusters": None},
         {"geometry": "graph"},
@@ -259,6 +260,22 @@ def test_the_page_begins_with_it(tmp_path):
     cake = CAKE(3, n_runs=4, random_state=0).fit(WINE)
     cake.report(tmp_path / "page.html")
     assert str(cake.confidence_.cut().verdict) in (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_page_of_written_scores_keeps_the_rows_that_are_core_in_them(tmp_path, k):
+    X = pd.DataFrame(WINE if k == 3 else NOISE)
+    X.to_csv(tmp_path / "x.csv", index=False)
+    typed = ["score", str(tmp_path / "x.csv"), "-k", str(k), "--runs", "4", "--out"]
+    assert CliRunner().invoke(cli, [*typed, str(tmp_path / "s.csv")]).exit_code == 0
+    typed = ["report", str(tmp_path / "s.csv"), "--data", str(tmp_path / "x.csv"), "--out"]
+    assert CliRunner().invoke(cli, [*typed, str(tmp_path / "r.html")]).exit_code == 0
+    page = (tmp_path / "r.html").read_text("utf-8")
+    threshold = float(re.search(r'"threshold": ?([0-9.]+)', page)[1])
+    scores = pd.read_csv(tmp_path / "s.csv")
+    kept = scores["score"] > threshold
+    assert (kept == (scores["reason"] == "core")).all()
+    assert kept.any() == (k == 3)
 
 
 def test_a_known_level_is_not_computed():
