@@ -158,6 +158,7 @@ def score(
     at = scored.cut(threshold)
     taken = {name: value for name, value in taken_by(by, template).items() if name not in WHERE}
     settings = cells.named | taken | _described(labels, scored) | {"threshold": at.threshold}
+    settings |= {} if at.chance is None else {"chance": at.chance}
     target = adata.copy() if copy else adata
     annotate(target, scored.to_frame(at.threshold), key_added=key_added, settings=settings)
     return target if copy else None
@@ -239,6 +240,7 @@ def report(
         settings=dict(adata.uns.get(key_added, {})),
         title=title,
         threshold=threshold,
+        chance=adata.uns.get(key_added, {}).get("chance"),
         embedding=placed(adata, basis),
         original=described(adata, key_added),
     )

@@ -65,12 +65,28 @@ def report(request: ReportRequest) -> None:
             shown,
             settings=settings,
             title=request.title or title_of(name_of(data)),
-            threshold=request.threshold,
+            threshold=_core_above(table) if request.threshold is None else request.threshold,
             rows=places[points.kept][shown],
         )
     for line in how_read(request.columns, columns, None):
         echo(line)
     echo(f"Wrote {paths['--out']}: {shown.sum()} points.")
+
+
+def _core_above(table: pd.DataFrame) -> float | None:
+    """Return a threshold that keeps the rows that are core in the table, with two digits if one
+    does; None if it does not say which are.
+    """
+    if "reason" not in table:
+        return None
+    core = table["reason"] == "core"
+    if not core.any():
+        return 1.0
+    others = table["score"][~core & table["label"].notna()]
+    highest, lowest = others.max(), table["score"][core].min()
+    highest = 0.0 if np.isnan(highest) else float(highest)
+    rounded = float(np.ceil(100 * highest) / 100)
+    return rounded if rounded < lowest else highest
 
 
 def _read_scores(path: str, id: str | None = None) -> pd.DataFrame:
