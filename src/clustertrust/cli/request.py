@@ -34,10 +34,12 @@ def _json() -> Any:
     return flag("Print the summary as JSON and nothing else.", "--json")
 
 
-def _threshold() -> Any:
+def _threshold(
+    without: str = "what data without clusters hardly reach; for given labels or distances half of "
+    "the median.",
+) -> Any:
     return option(
-        "Scores above this are kept; counts and reasons depend on it. Without it: what data "
-        "without clusters hardly reach, or half of the median if labels or distances are given.",
+        f"Scores above this are kept; counts and reasons depend on it. Without it: {without}",
         type=Between(0, 1),
         metavar="T",
     )
@@ -206,7 +208,7 @@ class ReportRequest(ScoredRequest):
     data: str = option("The table that was scored.", type=INPUT, required=True, metavar="FILE")
     out: str = _output("The page to write (.html).", required=True)
     title: str | None = option("Headline of the page.", metavar="TEXT")
-    threshold: float | None = _threshold()
+    threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
 
 
 @dataclass(frozen=True, kw_only=True)
