@@ -71,7 +71,10 @@ class Explanation:
     second_opinions : share of the runs of other methods that give it this label, likewise
     second_choice : the label that most of these runs give, likewise
     name : the point's label in the index of the pandas frame; None if that only counts rows
-    suggested : the label that the runs suggest instead, for a given labelling; else None
+    suggested : the label that is suggested for a point of a given labelling; else None
+    suggested_score : share of the votes of runs and classifier for it, likewise
+    classifier_margin : probability of the given label by a classifier, less the largest other;
+        None where there was no classifier
     n_runs : number of runs
     assigned : number of runs that assign the point; None if that is not known
     unassigned : "skip": only runs that assign the point count; "disagree": all count
@@ -98,6 +101,8 @@ class Explanation:
     second_choice: Any = None
     name: Any = None
     suggested: Any = None
+    suggested_score: float | None = None
+    classifier_margin: float | None = None
     n_runs: int = 0
     assigned: int | None = None
     unassigned: str = "skip"
@@ -116,7 +121,7 @@ class Explanation:
         shares = [f"{share} for {label}" for share, label in each]
         lines.append(f"Votes of {self._runs()}: {', '.join(shares) or 'none'}.")
         if self.suggested not in (None, self.label):
-            lines.append(f"Suggested: cluster {self.suggested}, which most runs vote for.")
+            lines.append(f"Suggested: cluster {self.suggested}{self._sureness()}.")
         elif self.rival is not None:
             kind = "runner-up in the votes" if self.rival in self.votes else "nearest other cluster"
             lines.append(f"Rival: cluster {self.rival}, the {kind}.")
@@ -187,9 +192,22 @@ class Explanation:
                 f"Persistence {self.persistence:.3f}: share of its posterior that the label keeps "
                 "when each cluster may take its own spread."
             )
+        if self.classifier_margin is not None:
+            lines.append(
+                f"Classifier {self.classifier_margin:+.3f}: the probability of the given label "
+                "less the largest other."
+            )
         if self.second_opinions is not None:
             lines.append(f"Second opinions {self.second_opinions:.3f}: {self._opinions()}")
         return lines
+
+    def _sureness(self) -> str:
+        """Return the share of the votes for the suggested label."""
+        share = self.suggested_score
+        if share is None:
+            return ""
+        by = "votes" if self.classifier_margin is None else "votes of runs and classifier"
+        return f", with {share:.0%} of the {by}"
 
     def _opinions(self) -> str:
         """Return what the runs of other methods say."""
@@ -229,7 +247,7 @@ class Explanation:
             sentence = self._between()
         if self.suggested not in (None, self.label):
             name = sentence.partition(":")[0]
-            sentence = f"{name}: the runs suggest {self.suggested} instead."
+            sentence = f"{name}: {self.suggested} is suggested instead."
         if self.reason == "stable but isolated" and self.rival is None:
             sentence = (
                 f"{name}: the runs agree on it, and there is no other cluster to compare its own "
@@ -371,14 +389,6 @@ class Confidence(Record):
         return np.unique(self.labels[self.labels >= 0]).size
 
     @property
-    def suggested(self) -> Ints | None:
-        """(n,) the label that the runs suggest for each point of one given labelling.
-
-        Only :class:`clustertrust.Audit` has it. None here: these labels are what the runs vote for.
-        """
-        return None
-
-    @property
     def margin(self) -> Floats:
         """(n,) votes for the label minus votes for the rival."""
         whole = self.compute()
@@ -400,7 +410,8 @@ class Confidence(Record):
         """Return a column of `to_frame`; None if these results do not have it."""
         if column.kind == "reason":
             return self.reasons(threshold)
-        values = getattr(self, column.field)
+        # Some are of a given labelling alone.
+        values = getattr(self, column.field, None)
         return self._named(values) if column.kind == "cluster" and values is not None else values
 
     def to_frame(self, threshold: float | None = None) -> Any:
