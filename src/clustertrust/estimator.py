@@ -21,6 +21,7 @@ from clustertrust._notebook import ScoresInNotebook
 from clustertrust._parallel import memory_budget
 from clustertrust._types import Array, Floats, Ints
 from clustertrust._validation import as_type, check_mapping, check_matrix, is_dask, is_frame
+from clustertrust.chance import chance_of
 from clustertrust.distances.metrics import as_metric
 from clustertrust.distances.mixed import MixedColumns, as_mixed, check_table
 from clustertrust.distances.precomputed import check_precomputed, check_precomputed_rows
@@ -36,7 +37,6 @@ from clustertrust.fusion import FUSIONS
 from clustertrust.geometry.base import Geometry
 from clustertrust.model_files import StoredModel, about_columns, load_model, save_model
 from clustertrust.persistence import check_dense
-from clustertrust.reasons import threshold_or_first
 from clustertrust.report import PageOptions
 from clustertrust.results import Confidence, Explanation, frame_of
 from clustertrust.scoring.convergence import build_until_converged
@@ -49,7 +49,9 @@ from clustertrust.tables import warn_of_columns, warn_of_distances
 
 # Fields of `Confidence` that a fitted estimator has as attributes, with a trailing underscore.
 RESULTS = tuple(
-    f.name for f in fields(Confidence) if f.name not in {"agreement", "frame", "label_names"}
+    f.name
+    for f in fields(Confidence)
+    if f.name not in {"agreement", "chance", "frame", "label_names"}
 )
 
 
@@ -329,7 +331,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         model = build_model(X, ensemble, settings.scoring)
         fields = model.training_fields(X, silhouettes, built=True)
         # Clusters found here have no names, only numbers: the same in labels_ and to_frame().
-        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True))
+        chance = chance_of(X, settings.recipe, model)
+        self._keep(X, model, model.confidence(fields, frame=frame, numbered=True, chance=chance))
         return self
 
     def _check(self, X: Any, settings: Settings) -> Any:
@@ -374,7 +377,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         streamed = fit_stream(reader, settings)
         if isinstance(reader, DaskReader):
             fields = reader.score_blocks(streamed.scorer)
-            scored = streamed.model.confidence(**fields, numbered=True)
+            scored = streamed.model.confidence(**fields, numbered=True, chance=streamed.chance)
         else:
             scored = collect(streamed, reader)
         self._keep(streamed.built.sample.X, streamed.model, scored)
@@ -506,8 +509,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ----------
         X : (n_new, d) array, CSR matrix or frame
         threshold : float, optional
-            Above this a score is kept, and the reason is "core". None: half of the median of
-            `scores_`.
+            Above this a score is kept, and the reason is "core". None: what data without clusters
+            hardly reach, as in `to_frame`.
 
         Returns
         -------
@@ -522,7 +525,7 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             )
         frame = frame_of(X)
         X, rows = self._place(X)
-        threshold = threshold_or_first(threshold, self.scores_)
+        threshold = self.confidence_.cut(threshold).threshold
         fields = self.model_.new_fields(X, rows)
         return self.model_.confidence(fields, frame=frame, numbered=True).to_frame(threshold)
 
@@ -533,8 +536,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
         ----------
         threshold : float, optional
             The column "reason" says why a point is kept, or why not if its score is not above this
-            (:mod:`clustertrust.reasons`). No other column depends on it. None: half of the median
-            score.
+            (:mod:`clustertrust.reasons`). No other column depends on it. None: what 95 % of the
+            points of data without clusters do not exceed, see :meth:`Confidence.cut`.
 
         Returns
         -------
@@ -668,7 +671,8 @@ class CAKE(ScoresInNotebook, ClusterMixin, BaseEstimator):
             If X was a pandas frame whose index has this label, the row of that label; otherwise a
             position, and a negative one counts from the end. The explanation says which it was.
         threshold : float, optional
-            Above this a score is kept, and the reason is "core". None: half of the median score.
+            Above this a score is kept, and the reason is "core". None: what data without clusters
+            hardly reach, see :meth:`Confidence.cut`.
 
         Returns
         -------

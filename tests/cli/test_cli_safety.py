@@ -281,7 +281,7 @@ def test_new_files_have_the_permissions_of_any_file_and_links_stay(folder):
         (
             ["score", "plain.csv", "-k", "3", "--fusion", "sum"],
             2,
-            "'sum' is not one of 'harmonic', 'product'",
+            "'sum' is not one of 'combined', 'harmonic', 'product'",
         ),
         (["score", "plain.csv", "-k", "3", "--bogus"], 2, "--bogus"),
         (

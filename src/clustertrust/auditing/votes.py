@@ -12,6 +12,9 @@ from clustertrust._types import Array, Floats, Ints
 from clustertrust.matching import best_match, count_pairs, tally
 from clustertrust.scoring.jackknife import unseen_share
 
+# Of the shares of wrong labels; with 1 or 2 the worse side still spoils the better one.
+POWER = 4
+
 
 def match_to_given(labels: Ints, given: Ints, k: int) -> Ints:
     """Rename the clusters of a run as the given ones, by the best matching of labels, Eq. (5).
@@ -85,3 +88,27 @@ def standard_errors(ballot: Ballot, score: Callable[[Floats], Floats]) -> Floats
     share, q = smoothed(A, R), unseen_share(R)
     now, worse, better = score(share), score((1 - q) * share), score((1 - q) * share + q)
     return np.hypot(jackknife, np.maximum(np.abs(now - worse), np.abs(better - now)))
+
+
+def margin_of(shares: Floats, labels: Ints) -> Floats:
+    """Return the share (n,) of the given label less the largest other, from -1 to 1.
+
+    `shares` (n, k) are votes or probabilities; NaN for points without a label.
+    """
+    rows = np.arange(len(labels))
+    others = shares.copy()
+    others[rows, labels] = -np.inf
+    return np.where(labels >= 0, shares[rows, labels] - others.max(axis=1), np.nan)
+
+
+def weight_of(probabilities: Floats, votes: Floats, labels: Ints) -> float:
+    """Return the weight of the classifier beside the runs: by the labels that each gets wrong.
+
+    With e = (wrong + 1) / (n + 2) for each it is e_runs⁴ / (e_runs⁴ + e_classifier⁴): one half
+    where both are as good, and nearly all for the one that is clearly better.
+    """
+    classifier, runs = (
+        ((margin_of(np.nan_to_num(shares), labels) < 0).sum() + 1) / ((labels >= 0).sum() + 2)
+        for shares in (probabilities, votes)
+    )
+    return float(1 / (1 + (classifier / runs) ** POWER))

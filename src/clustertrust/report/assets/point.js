@@ -1,7 +1,7 @@
 // The panel on one point: why it scored as it did, and its values beside those of the two clusters it could belong to.
 
 const COMPONENTS = {
-  stability: "Stability", geometry: "Geometry", persistence: "Persistence",
+  stability: "Stability", geometry: "Geometry", persistence: "Persistence", second_opinions: "Second opinions",
   silhouette_mean: "Mean silhouette", silhouette_std: "Its spread",
 };
 
