@@ -24,9 +24,11 @@ from clustertrust.cli.kinds import (
     TableOption,
 )
 from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
-from clustertrust.cli.outputs import check_outputs
+from clustertrust.cli.outputs import check_outputs, check_plan_beside
 from clustertrust.cli.wording import current_wording
 
+# The same as -
+STDOUT = "/dev/stdout"
 SHARE = Between(0, 1, min_open=True, max_open=True)
 
 
@@ -72,7 +74,7 @@ def _files(context: click.Context) -> tuple[dict[str, str], dict[str, str]]:
     for param in context.command.params:
         value = context.params.get(param.name or "")
         if param.type is OUTPUT and value is not None:
-            written[param.opts[0]] = value
+            written[param.opts[0]] = "-" if value == STDOUT else value
         elif isinstance(param.type, click.Path) and param.type.exists and value is not None:
             is_option = isinstance(param, click.Option)
             typed = param.opts[0] if is_option else param.human_readable_name
@@ -103,7 +105,7 @@ class Request:
     @property
     def to_stdout(self) -> bool:
         """Whether the table of results is printed."""
-        return getattr(self, "out", None) == "-"
+        return getattr(self, "out", None) in ("-", STDOUT)
 
     def checked(self) -> Self:
         """Return the request with the paths of its outputs; raise for what cannot be done."""
@@ -175,6 +177,13 @@ class ScoreRequest(ScoredRequest):
     threshold: float | None = _threshold()
     as_json: bool = _json()
 
+    def checked(self) -> Self:
+        """Check the plan beside the scores, too."""
+        request = super().checked()
+        _, read = _files(click.get_current_context())
+        check_plan_beside(request.paths, read, self.columns.plan)
+        return request
+
     @property
     def has_labels(self) -> bool:
         """Whether labels are given, so that nothing is clustered."""
@@ -209,6 +218,12 @@ class ReportRequest(ScoredRequest):
     out: str = _output("The page to write (.html).", required=True)
     title: str | None = option("Headline of the page.", metavar="TEXT")
     threshold: float | None = _threshold("the rows that are core in SCORES are kept.")
+
+    def checked(self) -> Self:
+        """Refuse to print the page."""
+        if self.to_stdout:
+            raise click.UsageError(f"--out {self.out}: a page cannot be printed; name a file.")
+        return super().checked()
 
 
 @dataclass(frozen=True, kw_only=True)
