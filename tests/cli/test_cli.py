@@ -211,7 +211,7 @@ def test_demo(folder):
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [
-        ("audit", "`clustertrust score DATA --labels-column COL` audits the labels"),
+        ("cluster", "`clustertrust score DATA -k 3` clusters a table"),
         ("explain", "--report FILE` explains each point on a page"),
         ("scores", "Did you mean score?"),
         ("xyz", "No such command 'xyz'.\n"),

@@ -54,14 +54,14 @@ def check_probabilities(X: Any, pred_probs: Any, n: int, names: Array) -> Floats
     place = {name: column for column, name in enumerate(ordered)}
     pred_probs = in_order_of(X, pred_probs, "pred_probs")
     if is_frame(pred_probs):
-        columns = list(pred_probs.columns)
-        missing = [name for name in ordered if name not in columns]
-        if missing or len(columns) != len(ordered):
+        # Names from a file are text.
+        columns = [str(name) for name in pred_probs.columns]
+        if sorted(columns) != sorted(str(name) for name in ordered):
             raise InputError(
                 f"pred_probs has the columns {columns} and the labels are {ordered}; name one "
                 "column after each label, or give an array with the columns in this order."
             )
-        place = {name: columns.index(name) for name in ordered}
+        place = {name: columns.index(str(name)) for name in ordered}
     P = check_floats("pred_probs", pred_probs, "probabilities, one row a point")
     if P.shape != (n, len(ordered)):
         raise InputError(

@@ -164,8 +164,11 @@ class Audit(Confidence):
 
     def _page_settings(self) -> dict[str, Any]:
         made = {} if self.classifier is None else {"classifier": self.classifier}
-        made["labels that look wrong"] = str(self.wrong_labels)
-        return super()._page_settings() | made | self.verdicts_by_name()
+        return super()._page_settings() | made | self.findings()
+
+    def findings(self) -> dict[str, str]:
+        """Return what pages list of labels and clusters: how many look wrong, and verdicts."""
+        return {"labels that look wrong": str(self.wrong_labels)} | self.verdicts_by_name()
 
     def save(self, path: str | Path) -> None:
         """Write the record to one file of arrays and JSON (never pickle), whole or not at all.

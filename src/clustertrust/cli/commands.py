@@ -15,6 +15,7 @@ from clustertrust.cli.options import AUDITING, BUILDING, CakeOptions, Sections
 from clustertrust.cli.outputs import PAGES, check_suffix
 from clustertrust.cli.request import (
     AskRequest,
+    AuditRequest,
     ChooseRequest,
     DecideRequest,
     ExplainRequest,
@@ -44,6 +45,11 @@ def score(request: ScoreRequest) -> None:
     of FILE sets the format of --out and --report. DATA and --labels are never overwritten. With
     --distances, DATA holds the distances of all pairs of points instead.
     """
+    _score(request)
+
+
+def _score(request: ScoreRequest) -> None:
+    """Check what was typed, and score points or given labels."""
     _check_labels(request)
     import sklearn
 
@@ -68,6 +74,25 @@ def score(request: ScoreRequest) -> None:
     memory = {} if request.memory is None else {"working_memory": request.memory}
     with sklearn.config_context(**memory):
         jobs.score(replace(request, method=method))
+
+
+@click.command(
+    cls=Sections,
+    short_help="Score labels that a table has, and flag those that look wrong.",
+    epilog="""\b
+    clustertrust audit data.csv --labels-column species --out audited.csv --report report.html
+    clustertrust audit data.csv --labels mine.csv --json""",
+)
+@takes(AuditRequest)
+def audit(request: AuditRequest) -> None:
+    """Score how far each label in a column of DATA can be trusted, and flag those that look wrong.
+
+    Runs hand on the labels of neighbours and cluster the rows anew; trees that have not seen a
+    row's label predict it. Each row gets a score, a suggested label, and whether the given one
+    looks wrong (the column issue); each label gets a verdict: kept together, split, merged with
+    another, or dissolved. DATA is read as by `clustertrust score`, and never overwritten.
+    """
+    _score(request)
 
 
 def _check_labels(request: ScoreRequest) -> None:
@@ -283,6 +308,7 @@ def explain(request: ExplainRequest) -> None:
 
 COMMANDS: dict[str, click.Command] = {
     "score": score,
+    "audit": audit,
     "predict": predict,
     "report": report,
     "explain": explain,

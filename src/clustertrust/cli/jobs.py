@@ -110,7 +110,7 @@ def score(request: ScoreRequest) -> None:
         for option in {"--save-plan", BESIDE} & drafts.keys():
             write_plan(drafts[option], points)
         if "--report" in drafts:
-            shown = settings | (scored.verdicts_by_name() if isinstance(scored, Audit) else {})
+            shown = settings | (scored.findings() if isinstance(scored, Audit) else {})
             write_page(drafts["--report"], scored, points, shown, request.threshold, name_of(data))
     notes = note_on_noise(scored.ensemble.noise)
     summary = with_options(summary_of(results, at=at, notes=notes))
@@ -118,6 +118,7 @@ def score(request: ScoreRequest) -> None:
         printed = _fields(request, points, scored) | summary_fields(summary)
         if isinstance(scored, Audit):
             printed |= {"verdicts": [vars(verdict) for verdict in scored.verdicts]}
+            printed |= {"wrong_labels": scored.wrong_labels._asdict()}
         print_json(printed | {"settings": settings} | plan_of(points), paths)
         return
     if request.to_stdout:

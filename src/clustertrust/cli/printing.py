@@ -33,6 +33,7 @@ def score_settings(request: ScoreRequest, scored: Confidence, points: Points) ->
     if isinstance(scored, Audit):
         source = Path(labels).name if labels else f"column {request.labels_column}"
         made = {"labels": source} | method.settings(audited(request.typed))
+        made |= {} if scored.classifier is None else {"classifier": scored.classifier}
     elif labels is None:
         made = method.settings((*BUILDING, *SCORING))
     else:

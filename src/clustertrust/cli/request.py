@@ -23,7 +23,7 @@ from clustertrust.cli.kinds import (
     TableChoice,
     TableOption,
 )
-from clustertrust.cli.options import CakeOptions, ProfileOptions, ReadOptions
+from clustertrust.cli.options import AuditOptions, CakeOptions, ProfileOptions, ReadOptions
 from clustertrust.cli.outputs import check_outputs, check_plan_beside
 from clustertrust.cli.wording import current_wording
 
@@ -195,6 +195,45 @@ class ScoreRequest(ScoredRequest):
         if not self.noise:
             return "auto"
         return None if self.noise == ("none",) else self.noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest(ScoreRequest):
+    """The request to `audit`: that to `score`, for one given labelling."""
+
+    data: str = argument(INPUT)
+    model: str | None = field(default=None, init=False)
+    labels: str | None = option(
+        "A file with the labels in one column, in place of --labels-column.",
+        type=STORED,
+        metavar="FILE",
+    )
+    labels_column: str | None = option("The column of DATA that holds the labels.", metavar="COL")
+    classifier: str = one_of(
+        "Whether trees that have not seen a row's label vote on it; auto: where rows have "
+        "coordinates.",
+        ["auto", "none"],
+    )
+    pred_probs: str | None = option(
+        "Probabilities of the labels that you have, in place of trees: a table with one column "
+        "named after each label, made without the row itself.",
+        type=STORED,
+        metavar="FILE",
+    )
+    checkpoint: str | None = field(default=None, init=False)
+    scheduler: str | None = field(default=None, init=False)
+    method: CakeOptions = field(default_factory=AuditOptions)
+
+    def checked(self) -> Self:
+        """Return the request with the paths of its outputs; raise for what cannot be done."""
+        if not self.has_labels:
+            raise click.UsageError(
+                "There are no labels to audit: name their column with --labels-column, or a file "
+                "with --labels."
+            )
+        if self.pred_probs is not None:
+            self.refuse(("classifier",), "--pred-probs takes the place of trees")
+        return super().checked()
 
 
 @dataclass(frozen=True, kw_only=True)
