@@ -299,7 +299,8 @@ def test_the_command_runs_on_a_scheduler(points, cluster, tmp_path, suffix):
         z=[f"{z:.0f}" if i <= 8990 else repr(z) for i, z in enumerate(frame["z"].tolist())]
     )
     text.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms", "--out"]
+    typed = ["score", path, "-k", "4", "--runs", "5", "--id", "name", "--geometry", "rms"]
+    typed += ["--scale", "none", "--out"]
     arguments = [*typed, tmp_path / "s.csv", "--scheduler", cluster.scheduler_address]
     done = CliRunner().invoke(cli, [str(argument) for argument in arguments])
     assert done.exit_code == 0, done.output

@@ -69,7 +69,6 @@ def test_a_doubtful_decision_is_pointed_at_until_it_is_decided(name, values, opt
     plan = look(frame)
     assert f"Please check {name}: " in plan.summary()
     assert plan.summary().endswith(f" If so, say {option}=[{name!r}].")
-    assert not plan.is_plain
     assert doubts(frame, **{option: (name,)}) == {}
     assert doubts(frame, keep=(name,)) == {}  # a user who says so is not asked again
 

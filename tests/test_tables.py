@@ -17,7 +17,7 @@ from clustertrust import CAKE
 from clustertrust.cli import cli
 from clustertrust.files.delimited import EXACT
 from clustertrust.model_files import read_about
-from clustertrust.tables import ColumnChoices, TablePlan, look
+from clustertrust.tables import ColumnChoices, TablePlan, TablePreparer, look
 from clustertrust.tables.values import as_numbers, decimal_of, is_date, sentinels_in
 
 FAST = ["-k", "3", "--runs", "4"]
@@ -78,7 +78,7 @@ def test_a_column_of_ids_is_no_feature(folder):
     found = pd.read_csv("s.csv", dtype={"id": str})
     assert adjusted_rand_score(which, found["label"]) == 1
     assert found["id"].tolist() == X["id"].tolist()  # as written, in the first column
-    run("score", "x.csv", *FAST, "--keep", "id", "--out", "k.csv")
+    run("score", "x.csv", *FAST, "--keep", "id", "--scale", "none", "--out", "k.csv")
     assert adjusted_rand_score(which, pd.read_csv("k.csv")["label"]) < 1
 
 
@@ -108,7 +108,7 @@ def test_sentinels_are_missing_values(folder, sentinel):
     X, _ = clouds()
     X.loc[[3, 8], "b"] = sentinel
     X.to_csv("x.csv", index=False)
-    result = run("score", "x.csv", *FAST, "--out", "s.csv")
+    result = run("score", "x.csv", *FAST, "--scale", "none", "--out", "s.csv")
     assert f"Note on b: {sentinel:g} in 2 rows is taken as missing" in result.stdout
     filled = X.assign(b=X["b"].replace(sentinel, X["b"][X["b"] != sentinel].mean()))
     expected = CAKE(3, n_runs=4, random_state=0).fit(filled)
@@ -277,10 +277,75 @@ def test_what_was_said_counts():
     assert look(data, ColumnChoices(scale="minmax")).scale == "minmax"
 
 
-@pytest.mark.parametrize(("factor", "scale"), [(4.9, "none"), (5.1, "standard"), (7.0, "standard")])
-def test_columns_in_one_unit_have_ranges_within_a_factor_of_five(factor, scale):
-    steps = np.random.default_rng(0).permutation(41) / 40 - 0.3
-    assert look(pd.DataFrame({"a": steps, "b": factor * steps[::-1]})).scale == scale
+def columns_of(names, *ranges):
+    """Columns of these names, whose ranges are given, else 1."""
+    rng = np.random.default_rng(0)
+    ranges = [*ranges, *[1.0] * (len(names) - len(ranges))]
+    made = {name: r * rng.permutation(41) / 40 for name, r in zip(names, ranges, strict=True)}
+    return pd.DataFrame(made)
+
+
+COUNTS = np.random.default_rng(0).poisson(0.4, (90, 12)) * [1, 50, *[1] * 10]
+ZEROS = dict.fromkeys("abcdefghijkl", 0)
+UNITS = {
+    "named": (columns_of(["price", "age"]), "standard", "since their units may differ"),
+    "far apart": (columns_of([*"abcdef"], 472), "standard", "ranges differ by a factor of 472"),
+    "in brackets": (columns_of(["x (cm)", "y (cm)"], 3), "none", "one unit, cm"),
+    "other brackets": (columns_of(["x (cm)", "y (kg)"], 3), "standard", "a factor of 3"),
+    "words": (columns_of(["bill_mm", "wing_mm"], 3), "none", "one unit, mm"),
+    "lengths": (columns_of(["petal length", "petal.width"], 3), "none", "all are lengths"),
+    "far apart in one unit": (columns_of(["x (cm)", "y (cm)"], 30), "standard", "a factor of 30"),
+    "ratings": (columns_of(["q", "r", "s"]).mul(4).round() + 1, "none", "between 1 and 5"),
+    "numbered": (columns_of([f"pixel_{j}" for j in range(8)], 4), "none", "numbered columns"),
+    "few numbered": (columns_of([f"x{j}" for j in range(7)], 4), "standard", "a factor of 4"),
+    "numbered apart": (columns_of([f"x{j}" for j in range(8)], 9), "standard", "a factor of 9"),
+    "without names": (columns_of(["0", "2"], 4), "none", "no names"),
+    "counts": (pd.DataFrame(COUNTS, columns=[*"abcdefghijkl"]), "none", "columns of counts"),
+    "counts and an age": (
+        pd.DataFrame(COUNTS, columns=[*"abcdefghijkl"]).add({**ZEROS, "a": 20, "b": 70}),
+        "standard",
+        "a factor of",
+    ),
+    "a number and a category": (
+        columns_of(["x"]).assign(kind=["p", "q"] * 20 + ["p"]),
+        "standard",
+        "a number counts as much as a category",
+    ),
+    "one column": (columns_of(["x"]), "none", ""),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_named_columns_are_standardised_unless_they_share_a_visible_unit(case):
+    table, scale, reason = UNITS[case]
+    plan = look(table)
+    assert plan.scale == scale
+    assert reason in plan.scale_reason
+    if plan.scale_reason:
+        other = {"none": "standard", "standard": "none"}[scale]
+        assert f"(scale='{other}' " in plan.summary()
+        wording = plan.summary(wording=lambda name, value: f"--{name} {value}")
+        assert f"(--scale '{other}' " in wording
+
+
+def test_outliers_of_one_column_are_clipped_and_the_others_stay():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(500, 3)), columns=[*"abc"])
+    table["b"] = np.exp(4 * table["b"])
+    table["d"] = np.where(np.arange(500) == 7, 1e6, rng.random(500) < 0.1)
+    plan = look(table)
+    assert plan.scale == "standard"
+    assert plan.scale_reason.endswith("clipped, since they have outliers: b, d")
+    assert [column.name for column in plan.columns if column.clipped] == ["b", "d"]
+    X = TablePreparer().set_output(transform="pandas").fit_transform(table)
+    assert_allclose(X["a"], (table["a"] - table["a"].mean()) / table["a"].std(ddof=0))
+    low, high = table["b"].quantile([0.25, 0.75])
+    reach = 5 * (high - low) / 1.349
+    clipped = table["b"].clip(table["b"].median() - reach, table["b"].median() + reach)
+    assert_allclose(X["b"], (clipped - clipped.mean()) / clipped.std(ddof=0))
+    assert_allclose(X.std(ddof=0), 1)
+    again = TablePreparer(plan=TablePlan.from_json(json.loads(json.dumps(plan.to_json()))))
+    assert_array_equal(again.fit_transform(table), X)
 
 
 def test_rows_that_are_no_points():
@@ -334,8 +399,8 @@ def test_robust_scales_hold_outliers(folder):
     X["b"] *= 100
     X.loc[5, "b"] = 1e9
     X.to_csv("x.csv", index=False)
-    result = run("score", "x.csv", *FAST, "--out", "s.csv")
-    assert "Scale: robust" in result.stdout
+    assert "outliers: b." in run("score", "x.csv", *FAST).stdout
+    run("score", "x.csv", *FAST, "--scale", "robust", "--out", "s.csv")
     found = pd.read_csv("s.csv")
     others = np.arange(90) != 5
     assert adjusted_rand_score(which[others], found["label"][others]) == 1
@@ -346,7 +411,7 @@ def test_robust_scales_hold_outliers(folder):
 
 
 def test_columns_in_one_unit_stay(folder):
-    X = pd.DataFrame(load_iris().data, columns=[*"abcd"])
+    X = load_iris(as_frame=True).data
     X.to_csv("x.csv", index=False)
     assert_array_equal(scored(), CAKE(3, n_runs=4, random_state=0).fit(X).scores_)
 
@@ -508,7 +573,7 @@ def test_encodings_are_found(folder, encoding):
 def test_separators_are_found(folder, separator, suffix):
     X, _ = clouds()
     X.to_csv(f"x{suffix}", index=False, sep=separator)
-    run("score", f"x{suffix}", *FAST, "--out", "s.csv")
+    run("score", f"x{suffix}", *FAST, "--scale", "none", "--out", "s.csv")
     written = separator if suffix == ".csv" and separator != " " else ","
     found = results("s.csv", sep=written)["score"]
     assert_array_equal(found, CAKE(3, n_runs=4, random_state=0).fit(X).scores_)
@@ -559,7 +624,7 @@ def test_titles_and_names_of_rows(folder):
     assert len(pd.read_csv("s.csv")) == 60
     body = X.to_csv(header=False)
     Path("r.csv").write_text("a,b,c\n" + body)  # as R's write.table has it
-    run("score", "r.csv", *FAST, "--out", "s.csv")
+    run("score", "r.csv", *FAST, "--scale", "none", "--out", "s.csv")
     assert_array_equal(results("s.csv")["score"], CAKE(3, n_runs=4, random_state=0).fit(X).scores_)  # fmt: skip
 
 
@@ -575,7 +640,7 @@ def test_records_and_spreadsheets(folder, suffix):
         title = pd.DataFrame([["Clouds", *[None] * 3], [None] * 4])
         cells = pd.concat([title, pd.DataFrame([X.columns, *X.to_numpy()])])
         cells.to_excel(path, index=False, header=False)
-    run("score", path, *FAST, "--out", f"s{suffix}", "--model", "m")
+    run("score", path, *FAST, "--scale", "none", "--out", f"s{suffix}", "--model", "m")
     run("predict", "m", path, "--out", "p.csv")
     assert pd.read_csv("p.csv")["name"].tolist() == X["name"].tolist()
     expected = CAKE(3, n_runs=4, random_state=0).fit(X[[*"abc"]]).score_samples(X[[*"abc"]])
@@ -620,7 +685,7 @@ def test_dates_with_points_stay_dates_beside_decimal_commas(folder, typed):
     for data in ("x.csv", "parts"):
         out = run("score", data, *FAST, *typed, "--scale", "standard", "--model", "m").stdout
         assert "Clustered: 2 of 3 columns (price, sold)." in out
-        assert "Set aside: day, dates or times." in out
+        assert "Not clustered: day, dates or times." in out
         assert ("a comma comes before the decimals" in out) == (not typed)
         means.append(read_about("m")["preparation"]["means"])
     sold = [1000 * (3 + k) + 100 + i for i, k in enumerate(which)]
@@ -644,10 +709,10 @@ def test_columns_set_aside_for_further_reasons_are_counted_not_the_reasons(folde
         for copy in range(3):
             frame[f"c{j}_{copy}"] = float(j)
     printed = str(look(frame))
-    assert printed.count("Set aside: ") == 12
-    assert "Set aside for other reasons: 3 more columns." in printed
+    assert printed.count("Not clustered: ") == 12
+    assert "Not clustered for other reasons: 3 more columns." in printed
     one = str(look(frame.drop(columns=["c12_0", "c12_1"])))
-    assert "Set aside for other reasons: 1 more column." in one
+    assert "Not clustered for other reasons: 1 more column." in one
 
 
 @pytest.mark.parametrize("names", ["numbers", "text"])

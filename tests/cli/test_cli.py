@@ -44,9 +44,15 @@ def test_the_summary_is_the_librarys(folder, library):
     assert "up to 0.7" in result.stdout
     named = replace(library.confidence_, frame=pd.DataFrame(index=pd.RangeIndex(150, name="row")))
     expected = summarize(named, threshold=0.7).replace(*TYPED)
-    assert result.stdout == expected + "\n"
+    plan, _, summary = result.stdout.partition("\n\n")
+    assert plan.splitlines() == [
+        "Clustered: 4 of 4 columns (sepal_length, sepal_width, petal_length, petal_width).",
+        "Not clustered: none.",
+        "Scale: none, all are lengths (--scale standard scales them).",
+    ]
+    assert summary == expected + "\n"
     assert files(folder) == ["iris.csv", "plain.csv"]
-    told = run("score", "plain.csv", *FAST).stdout
+    told = run("score", "plain.csv", *FAST).stdout.partition("\n\n")[2]
     assert told == summarize(named).replace(*TYPED) + "\n"
     at = library.confidence_.cut()
     assert told.startswith(f"{at.verdict}\n")

@@ -327,7 +327,7 @@ def test_how_the_data_are_read_can_be_said(folder, library):
 def test_columns_are_found_or_named(folder, library):
     told = run("score", "iris.csv", *FAST, "--out", "found.csv").stdout
     assert "Names the rows: flower." in told
-    assert "Set aside: species, all its values are 's'." in told
+    assert "Not clustered: species, all its values are 's'." in told
     assert_array_equal(read_table("found.csv").data["score"], library.scores_)
     run("score", "iris.csv", *FAST, "--drop", "flower,species", "--out", "a.csv")
     run("score", "iris.csv", *FAST, "--use", ",".join(NAMES), "--out", "b.csv")
@@ -393,7 +393,7 @@ def test_missing_values_become_the_mean(holes):
     )
     pd.read_csv("holes.csv").assign(petal_width=np.nan).to_csv("empty.csv", index=False)
     told = run("score", "empty.csv", *FAST, "--id", "flower", "--impute", "mean").stdout
-    assert "Set aside: petal_width, it has no values." in told
+    assert "Not clustered: petal_width, it has no values." in told
     told = run("score", "empty.csv", *FAST, "--use", "petal_width,petal_length", code=1).stderr
     assert "--use petal_width: it is empty, it has no values, and cannot be used." in told
 

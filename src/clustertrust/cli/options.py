@@ -61,7 +61,7 @@ class ReadOptions:
         "Columns of numbers that are codes, to use as categories.", "COL"
     )
     scale: str = one_of(
-        "How columns are made comparable; auto: only where their ranges differ fivefold.",
+        "How columns are made comparable; auto: standard, unless they share a visible unit.",
         ["auto", "none", "standard", "robust", "minmax"],
     )
     standardize: bool = flag("The same as --scale standard.")

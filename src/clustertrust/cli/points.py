@@ -30,7 +30,7 @@ from clustertrust.files.reading import Dialect
 from clustertrust.tables import TablePlan, TablePreparer
 from clustertrust.tables.looking import odd_rows
 from clustertrust.tables.plan import Columns
-from clustertrust.tables.scales import choose_scale
+from clustertrust.tables.units import with_scale
 
 ROW = "row"  # name of the index, if nothing else names the rows
 ID = "id"  # name of names of the rows that have none
@@ -222,7 +222,7 @@ def _mixed_points(points: Points, read: Columns, frame: pd.DataFrame | None) -> 
     if frame is None:
         return points
     plan = replace(read.plan, encode="onehot", missing="mean", rows=())
-    plan = replace(plan, scale=choose_scale(plan, read.numbers[points.kept])[0])
+    plan = with_scale(plan, read.numbers[points.kept], "auto")
     shown = TablePreparer(plan=plan).fit(frame[points.kept])
     values = shown.filled(shown.plan_.read(frame[points.kept]))
     filled = pd.DataFrame(values, ids, shown.plan_.features)

@@ -149,7 +149,7 @@ def plan_of(points: Points) -> dict[str, Any]:
 
 def print_summary(request: Request, text: str, points: Points) -> None:
     """Print the plan and the summary, on standard error if standard output has the table."""
-    if points.plan is not None and not points.plan.is_plain:
+    if points.plan is not None:
         echo(f"{points.plan.summary(wording=current_wording())}\n", err=request.to_stdout)
     echo(text, err=request.to_stdout)
     if points.why is not None and not points.kept.all():

@@ -24,7 +24,7 @@ from clustertrust.tables.plan import (
     override,
 )
 from clustertrust.tables.rows import LookedAt
-from clustertrust.tables.scales import choose_scale
+from clustertrust.tables.units import with_scale
 from clustertrust.tables.values import (
     as_numbers,
     decimal_of,
@@ -119,12 +119,11 @@ def look_at(
     plan = replace(plan, problems=tuple(_problems(plan, points, names, choices)))
     if plan.problems:
         return plan
-    scale, reason = choices.scale, ""
     if plan.is_mixed:
-        scale, reason = "none", "Gower's distance divides numbers by their ranges"
-    elif scale == "auto":
-        scale, reason = choose_scale(plan, plan.read(points).numbers)
-    plan = replace(plan, scale=scale, scale_reason=reason)
+        reason = "Gower's distance divides numbers by their ranges"
+        plan = replace(plan, scale="none", scale_reason=reason)
+    else:
+        plan = with_scale(plan, plan.read(points).numbers, choices.scale)
     return with_doubts(replace(plan, warnings=tuple(_warnings(plan, points))), points)
 
 

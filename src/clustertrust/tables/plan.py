@@ -35,6 +35,8 @@ ENCODINGS = ("auto", "onehot", "drop", "match")
 MISSING_RULES = ("auto", "mean", "drop", "skip")
 LEFT_OUT = "left out: "  # what the reasons of rows that are not clustered begin with
 MISSING_VALUES = f"{LEFT_OUT}missing values"
+# Lines that ask to check something.
+MOST_CHECKS = 5
 MOST_MISSING = 0.5  # of a row's columns; a row with fewer known values is left out
 
 
@@ -155,6 +157,7 @@ class ColumnPlan:
     n_missing : how many values are missing in the table that was looked at
     user_decided : whether the user decided it
     check : why a person should check what is done with it; `override_hint` is then how to change it
+    clipped : whether its outliers are clipped before it is scaled
     """
 
     name: str
@@ -169,6 +172,7 @@ class ColumnPlan:
     n_missing: int = 0
     user_decided: bool = False
     check: str = ""
+    clipped: bool = False
 
     @property
     def features(self) -> list[str]:
@@ -180,7 +184,7 @@ class ColumnPlan:
 
 def _in_words(reason: str, wording: Wording) -> str:
     """Return a reason of a plan, which is stored as text, with its option in these words."""
-    for name, value in (("na", "['none']"), ("scale", "'none'")):
+    for name, value in (("na", "['none']"), ("scale", "'none'"), ("scale", "'standard'")):
         reason = reason.replace(f"({name}={value} ", f"({wording(name, value)} ")
     return reason
 
@@ -245,16 +249,6 @@ class TablePlan:
         """For each feature, which of the columns that are used it comes from."""
         sizes = [1 if self.is_mixed else len(column.features) for column in self.used]
         return np.repeat(np.arange(len(sizes)), sizes)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing was decided that the user does not know: all numbers, as they are."""
-        expected = all(
-            column.user_decided or (column.use, column.kind) == ("number", "number")
-            for column in self.columns
-        )
-        odd = any(column.missing or column.n_missing or column.check for column in self.used)
-        return expected and not odd and self.scale == "none" and not (self.rows or self.reading)
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the columns that are clustered, as numbers; NaN where a value is missing.
@@ -337,7 +331,7 @@ class TablePlan:
             columns = [column.name for column in self.columns if column.use == use]
             if columns:
                 lines.append(f"{word}: {listed(columns, most)}.")
-        lines += self._set_aside(most, wording)
+        lines += self._not_clustered(most, wording)
         noted = [column for column in self.used if column.reason]
         lines += [
             f"Note on {column.name}: {_in_words(column.reason, wording)}."
@@ -367,30 +361,36 @@ class TablePlan:
         counts = listed([f"{column.name} {column.n_missing}" for column in lost], most)
         return [f"Missing values: {counts}; {rule}."]
 
-    def _set_aside(self, most: int, wording: Wording) -> list[str]:
-        """Return a line for each reason why columns are set aside."""
-        aside = [
-            column for column in self.columns if column.use == "ignored" and not column.user_decided
-        ]
-        groups = list(_grouped((c, c.reason) for c in aside).items())
+    def _not_clustered(self, most: int, wording: Wording) -> list[str]:
+        """Return a line for each reason why columns are not clustered."""
+        ignored = [column for column in self.columns if column.use == "ignored"]
+        if not ignored:
+            return ["Not clustered: none."]
+        groups = list(_grouped((c, c.reason) for c in ignored).items())
         lines = []
         for (reason, option), names in groups[:most]:
             remedy = _named(option, names, most, wording)
             otherwise = f" To use {_it(names)}: {remedy}." if option else ""
-            lines.append(f"Set aside: {listed(names, most)}, {reason}.{otherwise}")
+            lines.append(f"Not clustered: {listed(names, most)}, {reason}.{otherwise}")
         more = sum(len(names) for _, names in groups[most:])
         if more:
-            lines.append(f"Set aside for other reasons: {more} more column{'s' * (more > 1)}.")
+            lines.append(f"Not clustered for other reasons: {more} more column{'s' * (more > 1)}.")
         return lines
 
     def to_check(self, most: int = 12, wording: Wording = as_python) -> list[str]:
-        """Return a line for each reason why a person should check columns."""
+        """Return a line for each reason why a person should check columns, of many the first."""
         doubted = ((column, column.check) for column in self.columns if column.check)
-        return [
+        groups = list(_grouped(doubted).items())
+        shown = len(groups) if len(groups) <= MOST_CHECKS else MOST_CHECKS - 1
+        lines = [
             f"Please check {listed(names, most)}: {reason}. "
             f"If so, say {_named(option, names, most, wording)}."
-            for (reason, option), names in _grouped(doubted).items()
+            for (reason, option), names in groups[:shown]
         ]
+        others = [name for _, names in groups[shown:] for name in names]
+        if others:
+            lines.append(f"Please check {listed(others, most)} as well; the plan says why.")
+        return lines
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,32 @@ from clustertrust.tables.kinds import MOST_CATEGORIES, ColumnChoices, too_many
 from clustertrust.tables.looking import look_at, odd_rows
 from clustertrust.tables.plan import ColumnPlan, Columns, TablePlan, TablePlanError
 from clustertrust.tables.rows import LookedAt, candidates, draw_rows, looked_at
-from clustertrust.tables.scales import ColumnTotals, Measures, add_totals, measure
+from clustertrust.tables.scales import (
+    ColumnTotals,
+    Measures,
+    Spread,
+    add_totals,
+    measure,
+    spread_of,
+)
 from clustertrust.tables.values import in_order, listed
 
 Blocks = Callable[[], Iterable[pd.DataFrame]]
+
+
+class Looked(NamedTuple):
+    """What the rows that are looked at show.
+
+    Attributes
+    ----------
+    plan : what is done with each column
+    spread : medians and limits of the columns of numbers
+    encoded : what transformers make of other columns
+    """
+
+    plan: TablePlan
+    spread: Spread
+    encoded: Sequence[Floats]
 
 
 class TablePreparer(TransformerMixin, BaseEstimator):
@@ -94,8 +116,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     measures_: Measures
     encoders_: dict[str, Any]
     n_rows_: int
-    # The plan of the first block, its rows, and the totals of all blocks so far.
-    _learning: tuple[TablePlan, LookedAt, list[ColumnTotals]] | None = None
+    # What the first block showed, and the totals of all blocks so far.
+    _learning: tuple[Looked, list[ColumnTotals]] | None = None
 
     def __init__(
         self,
@@ -170,12 +192,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         frame, has_names = self._frame(X, reset=is_first)
         if is_first:
             rows = draw_rows([frame])
-            self._learning = (self._decide(rows, has_names, ()), rows, [])
+            looked = self._decide(rows, has_names, ())
+            self._learning = (looked, [])
         assert self._learning is not None
-        plan, rows, parts = self._learning
+        looked, parts = self._learning
         before = 0 if is_first else self.plan_.n_rows
-        parts.append(_totals_of(plan, [(frame, before)]))
-        self._settle(plan, rows, add_totals(parts), before + len(frame))
+        parts.append(_totals_of(looked, [(frame, before)]))
+        self._settle(looked, add_totals(parts), before + len(frame))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -255,8 +278,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Return a fitted preparer with this plan; without measures, numbers stay as they are."""
         made = cls(plan=plan)
         made.plan_, made.encoders_ = plan, {}
-        none = np.zeros(len(plan.features))
-        made.measures_ = measures or Measures(none, none, none + 1.0, none + np.inf)
+        made.measures_ = measures or Measures.nothing(len(plan.features))
         made.n_features_in_ = len(plan.columns)
         return made
 
@@ -284,9 +306,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             validate_data(self, frame, skip_check_array=True)
         return frame, has_names
 
-    def _decide(
-        self, rows: LookedAt, has_names: bool, reading: Sequence[str | Message]
-    ) -> TablePlan:
+    def _decide(self, rows: LookedAt, has_names: bool, reading: Sequence[str | Message]) -> Looked:
         """Return what is done with each column, by the rows that are looked at."""
         choices = self._choices()
         if self.plan is not None:
@@ -302,7 +322,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 raise TablePlanError(plan.problems)
             for warning in plan.warnings:
                 warn_user(warning)
-        return self._with_encoders(plan, rows)
+        plan = self._with_encoders(plan, rows)
+        columns = plan.read(rows.frame)
+        kept = plan.rows_out(columns, rows.positions) == ""
+        encoded = [
+            _numbers(self.encoders_[name], rows.frame, name)[kept] for name in self.encoders_
+        ]
+        return Looked(plan, spread_of(plan, columns.numbers[kept]), encoded)
 
     def _choices(self) -> ColumnChoices:
         names = [one.name for one in fields(ColumnChoices)]
@@ -356,8 +382,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self, blocks: Blocks, *, has_names: bool = True, reading: Sequence[str | Message] = ()
     ) -> TablePreparer:
         rows = draw_rows(blocks())
-        plan = self._decide(rows, has_names, reading)
-        self._settle(plan, rows, _totals_of(plan, _placed(blocks())), rows.n_rows)
+        looked = self._decide(rows, has_names, reading)
+        self._settle(looked, _totals_of(looked, _placed(blocks())), rows.n_rows)
         self._learning = None
         return self
 
@@ -375,13 +401,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         before = np.concatenate([[0], np.cumsum(sizes)])[:-1].tolist()
         rows = looked_at(done(_candidates, before), sum(sizes))
         self._frame(rows.frame, reset=True)
-        plan = self._decide(rows, True, ())
-        totals = done(partial(_totals_of_part, plan), before)
-        self._settle(plan, rows, add_totals(totals), rows.n_rows)
+        looked = self._decide(rows, True, ())
+        totals = done(partial(_totals_of_part, looked), before)
+        self._settle(looked, add_totals(totals), rows.n_rows)
         return self
 
-    def _settle(self, plan: TablePlan, rows: LookedAt, totals: ColumnTotals, n_rows: int) -> None:
+    def _settle(self, looked: Looked, totals: ColumnTotals, n_rows: int) -> None:
         """Store the plan with what all rows showed, and the measures."""
+        plan = looked.plan
         lost = iter(np.broadcast_to(totals.n_missing, len(plan.used)).tolist())
         counts = iter(totals.counts)
         columns, kept = [], []
@@ -399,22 +426,16 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             columns.append(column)
         plan = replace(plan, columns=tuple(columns), n_rows=n_rows)
         totals = replace(totals, counts=kept)
-        seen = plan.read(rows.frame)
-        is_kept = plan.rows_out(seen, rows.positions) == ""
         self.plan_, self.n_rows_ = plan, totals.rows
         if plan.is_mixed:
-            none = np.zeros(len(plan.features))
-            self.measures_ = Measures(none, none, none + 1.0, none + np.inf)
+            self.measures_ = Measures.nothing(len(plan.features))
             return
         if not totals.rows:
             raise InputError(
                 "There is no row without missing values; try {missing='mean'}, or leave out "
                 "columns with {drop}."
             )
-        encoded = [
-            _numbers(self.encoders_[name], rows.frame, name)[is_kept] for name in self.encoders_
-        ]
-        self.measures_ = measure(plan, totals, seen.numbers[is_kept], encoded)
+        self.measures_ = measure(plan, totals, looked.spread, looked.encoded)
 
     def _drops_long(self, column: ColumnPlan) -> bool:
         """Whether a category of many values is left out, which few of the rows had shown."""
@@ -443,19 +464,20 @@ def _placed(blocks: Iterable[pd.DataFrame]) -> Iterable[tuple[pd.DataFrame, int]
         before += len(frame)
 
 
-def _totals_of(plan: TablePlan, blocks: Iterable[tuple[pd.DataFrame, int]]) -> ColumnTotals:
+def _totals_of(looked: Looked, blocks: Iterable[tuple[pd.DataFrame, int]]) -> ColumnTotals:
     """Return what blocks show of the columns that are used."""
-    totals = ColumnTotals()
+    totals, plan = ColumnTotals(), looked.plan
     odd = np.array([row for row, _ in plan.rows])
 
-    def numbers() -> Iterable[Floats]:
+    def clipped() -> Iterable[Floats]:
         for frame, before in blocks:
             positions = np.arange(before, before + len(frame))
             columns = plan.read(frame)
             kept = plan.rows_out(columns, positions) == ""
-            yield totals.count(columns, ~np.isin(positions, odd), kept)
+            numbers = totals.count(columns, ~np.isin(positions, odd), kept)
+            yield looked.spread.clip(numbers)
 
-    totals.measure(numbers())
+    totals.measure(clipped())
     return totals
 
 
@@ -470,8 +492,8 @@ def _candidates(part: pd.DataFrame, before: int) -> Any:
     return candidates(_named(part), before)
 
 
-def _totals_of_part(plan: TablePlan, part: pd.DataFrame, before: int) -> ColumnTotals:
-    return _totals_of(plan, [(_named(part), before)])
+def _totals_of_part(looked: Looked, part: pd.DataFrame, before: int) -> ColumnTotals:
+    return _totals_of(looked, [(_named(part), before)])
 
 
 def _transformed(part: pd.DataFrame, preparer: TablePreparer) -> Any:

@@ -6,9 +6,10 @@ at. So a table has the same scales in memory and in blocks, to the bit.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -19,12 +20,8 @@ from clustertrust._types import Bools, Floats, Ints
 from clustertrust.tables.plan import Columns, TablePlan
 from clustertrust.tables.rows import in_pieces
 
-# Columns in one unit have ranges within this factor: Iris has 2.5, mpg 8, wine 514.
-ONE_UNIT = 5.0
-# The standard deviation of a bell curve is that of its quartiles; where outliers rule it is a
-# multiple of it.
-OUTLIERS = 5.0
-# Robust scales clip values at so many spreads around the median.
+# Values are clipped at so many spreads around the median, by robust scales and where a column has
+# outliers.
 LIMIT = 5.0
 # Between the quartiles of a bell curve of standard deviation 1.
 QUARTILES = 1.349
@@ -34,25 +31,32 @@ PIECE = 4096
 
 @dataclass(frozen=True)
 class Measures:
-    """What gaps become, and what values are made comparable by: (x - centers) / scales.
+    """What gaps become, and what values are made comparable by: clipped, (x - centers) / scales.
 
     Attributes
     ----------
     means : (features,) what missing values become
     centers, scales : (features,)
-    limits : (features,) largest absolute value after that; infinite where there is none
+    lows, highs : (features,) what values are clipped at first; infinite where they are not
     """
 
     means: Floats
     centers: Floats
     scales: Floats
-    limits: Floats
+    lows: Floats
+    highs: Floats
+
+    @classmethod
+    def nothing(cls, d: int) -> Measures:
+        """Return measures that change nothing."""
+        zeros = np.zeros(d)
+        return cls(zeros, zeros, zeros + 1.0, zeros - np.inf, zeros + np.inf)
 
     @property
     def is_scaled(self) -> bool:
         """Whether any column is not as it is in the table."""
         changed = self.centers.any() or (self.scales != 1).any()
-        return bool(changed or np.isfinite(self.limits).any())
+        return bool(changed or np.isfinite([self.lows, self.highs]).any())
 
     def fill(self, X: Any) -> Any:
         """Replace missing values by the means."""
@@ -62,7 +66,7 @@ class Measures:
         """Return values as they are clustered."""
         if not self.is_scaled:
             return X
-        return np.clip((X - self.centers) / self.scales, -self.limits, self.limits)
+        return (np.clip(X, self.lows, self.highs) - self.centers) / self.scales
 
     def unscale(self, X: Any) -> Any:
         """Return clustered values as they are in the table, but for those that were clipped."""
@@ -70,16 +74,23 @@ class Measures:
 
     def to_json(self) -> dict[str, Any]:
         """Return what is stored in a model file; JSON has no infinity."""
-        limits = [None if np.isinf(limit) else limit for limit in self.limits.tolist()]
-        kept = {name: getattr(self, name).tolist() for name in ("means", "centers", "scales")}
-        return {**kept, "limits": limits}
+        kept = {name: getattr(self, name).tolist() for name in _MEASURES}
+        for name in ("lows", "highs"):
+            kept[name] = [None if np.isinf(value) else value for value in kept[name]]
+        return kept
 
     @classmethod
     def from_json(cls, kept: Any) -> Measures:
         """Read what is stored in a model file."""
-        limits = [np.inf if limit is None else limit for limit in kept["limits"]]
-        parts = (kept["means"], kept["centers"], kept["scales"], limits)
+        otherwise = {"lows": -np.inf, "highs": np.inf}
+        parts = [
+            [otherwise.get(name) if value is None else value for value in kept[name]]
+            for name in _MEASURES
+        ]
         return cls(*(np.array(values, dtype=np.float64) for values in parts))
+
+
+_MEASURES = tuple(one.name for one in fields(Measures))
 
 
 class Moments(NamedTuple):
@@ -173,15 +184,41 @@ def add_totals(parts: Sequence[ColumnTotals]) -> ColumnTotals:
     )
 
 
+class Spread(NamedTuple):
+    """Of each column of numbers its median, its spread, and what it is clipped at."""
+
+    medians: Floats
+    spreads: Floats
+    lows: Floats
+    highs: Floats
+
+    def clip(self, numbers: Floats) -> Floats:
+        """Return the numbers without outliers."""
+        if not np.isfinite([self.lows, self.highs]).any():
+            return numbers
+        return np.clip(numbers, self.lows, self.highs)
+
+
+def spread_of(plan: TablePlan, looked_at: Floats) -> Spread:
+    """Return medians, spreads and limits of the columns of numbers, by those looked at."""
+    numbers = [column for column in plan.used if column.use == "number"]
+    if not len(looked_at):
+        looked_at = np.zeros((1, len(numbers)))
+    medians = np.array(quiet_quantiles(looked_at, 0.5), dtype=np.float64)
+    spreads = quartile_spread(looked_at)
+    clipped = np.array([plan.scale == "robust" or column.clipped for column in numbers], bool)
+    reach = np.where(clipped & np.isfinite(spreads), LIMIT * spreads, np.inf)
+    return Spread(medians, spreads, medians - reach, medians + reach)
+
+
 def measure(
-    plan: TablePlan, totals: ColumnTotals, looked_at: Floats, encoded: Sequence[Floats] = ()
+    plan: TablePlan, totals: ColumnTotals, spread: Spread, encoded: Sequence[Floats] = ()
 ) -> Measures:
     """Return what the features of a plan are made comparable by.
 
-    `looked_at` are the numbers of the rows that quantiles are taken of, and `encoded` what
-    transformers made of other columns there. A category weighs as much as a number: its columns
-    share one scale, by which two random rows differ in them as much as in a number. So does what
-    was encoded.
+    `totals` are of clipped numbers; `encoded` is what transformers made of other columns of the
+    rows that are looked at. A category weighs as much as a number: its columns share one scale, by
+    which two random rows differ in them as much as in a number. So does what was encoded.
     """
     numbers = [column for column in plan.used if column.use == "number"]
     moments = moments_of(np.empty((0, len(numbers)))) if totals.moments is None else totals.moments
@@ -191,15 +228,11 @@ def measure(
             f"The column {literal(repr(empty[0]))} has no known value and so no mean; leave it "
             "out with {drop}."
         )
-    center, scale, limit = SCALES[plan.scale](moments, totals.rows, looked_at)
+    center, scale = SCALES[plan.scale](moments, totals.rows, spread)
     scale = np.where(scale > 1e-12 * np.maximum(np.abs(center), 1e-300), scale, 1.0)
-    spread = moments.squares / np.maximum(moments.known, 1) / scale**2
-    clipped = np.isfinite(limit)
-    if clipped.any():
-        held = np.clip((looked_at - center) / scale, -limit, limit)[:, clipped]
-        spread[clipped] = np.nanvar(held, axis=0)
-    weight = spread.mean() if len(spread) and spread.mean() > 0 else 1.0
-    of_numbers = iter(np.column_stack([moments.means, center, scale, limit]))
+    variances = moments.squares / np.maximum(moments.known, 1) / scale**2
+    weight = variances.mean() if len(variances) and variances.mean() > 0 else 1.0
+    of_numbers = iter(np.column_stack([moments.means, center, scale, spread.lows, spread.highs]))
     of_categories = iter(totals.counts)
     parts = []
     for column in plan.used:
@@ -211,76 +244,54 @@ def measure(
         shares = known / max(known.sum(), 1.0)
         total = (shares * (1 - shares)).sum()
         width = np.sqrt(total / weight) if total > 0 else 1.0
-        parts.append(np.column_stack(np.broadcast_arrays(shares, shares, width, np.inf)))
+        parts.append(_columns(shares, width))
     for values in encoded:
         means, total = np.nanmean(values, axis=0), np.nanvar(values, axis=0).sum()
         width = np.sqrt(total / weight) if total > 0 else 1.0
-        parts.append(np.column_stack(np.broadcast_arrays(means, means, width, np.inf)))
+        parts.append(_columns(means, width))
     return Measures(*np.concatenate(parts).T.copy())
 
 
-Centers = tuple[Floats, Floats, Floats]
+def _columns(means: Floats, width: float) -> Floats:
+    """Return the measures of columns that share a scale, (columns, measures)."""
+    return np.column_stack(np.broadcast_arrays(means, means, width, -np.inf, np.inf))
 
 
-def _none(moments: Moments, rows: int, looked_at: Floats) -> Centers:
-    d = len(moments.means)
-    return np.zeros(d), np.ones(d), np.full(d, np.inf)
+def _none(moments: Moments, rows: int, spread: Spread) -> tuple[Floats, Floats]:
+    return np.zeros(len(moments.means)), np.ones(len(moments.means))
 
 
-def _standard(moments: Moments, rows: int, looked_at: Floats) -> Centers:
+def _standard(moments: Moments, rows: int, spread: Spread) -> tuple[Floats, Floats]:
     """Take missing values as the mean: they count in the deviations."""
-    deviations = np.sqrt(moments.squares / max(1, rows))
-    return moments.means, deviations, np.full(len(deviations), np.inf)
+    return moments.means, np.sqrt(moments.squares / max(1, rows))
 
 
-def _robust(moments: Moments, rows: int, looked_at: Floats) -> Centers:
-    return (
-        np.nanmedian(looked_at, axis=0).astype(np.float64),
-        _quartile_spread(looked_at),
-        np.full(looked_at.shape[1], LIMIT),
-    )
+def _robust(moments: Moments, rows: int, spread: Spread) -> tuple[Floats, Floats]:
+    return spread.medians, spread.spreads
 
 
-def _minmax(moments: Moments, rows: int, looked_at: Floats) -> Centers:
-    return moments.lows, moments.highs - moments.lows, np.full(len(moments.lows), np.inf)
+def _minmax(moments: Moments, rows: int, spread: Spread) -> tuple[Floats, Floats]:
+    return moments.lows, moments.highs - moments.lows
 
 
 SCALES = {"none": _none, "standard": _standard, "robust": _robust, "minmax": _minmax}
 
 
-def choose_scale(plan: TablePlan, values: Floats) -> tuple[str, str]:
-    """Return the scale that the numbers of a plan need, by those that are looked at, and why."""
-    names = [column.name for column in plan.used if column.use == "number"]
-    if len(names) < 2:
-        with_categories = len(names) < len(plan.used)
-        return (
-            ("standard", "a number and categories") if names and with_categories else ("none", "")
-        )
-    low, high = _ends(values)
-    ranges = (high - low)[high > low]
-    if len(ranges) < 2:
-        return "none", ""
-    factor = ranges.max() / np.quantile(ranges, 0.25, method="lower")
-    if factor <= ONE_UNIT:
-        return "none", "the columns have similar ranges"
-    shown = f"{factor:,.0f}" if 10 <= factor < 1e6 else f"{factor:.2g}"
-    reason = f"since their ranges differ by a factor of {shown} (scale='none' keeps them)"
-    has_outliers = np.nanstd(values, axis=0) > OUTLIERS * _quartile_spread(values)
-    if has_outliers.any():
-        heavy = [names[j] for j in np.flatnonzero(has_outliers)]
-        return "robust", f"{reason}, and outliers rule {', '.join(heavy[:3])}"
-    return "standard", reason
-
-
-def _ends(values: Floats) -> tuple[Floats, Floats]:
-    finite = np.isfinite(values)
-    low = np.where(finite, values, np.inf).min(axis=0)
-    high = np.where(finite, values, -np.inf).max(axis=0)
-    return low, high
-
-
-def _quartile_spread(values: Floats) -> Floats:
+def quartile_spread(values: Floats) -> Floats:
     """Return the standard deviation by the quartiles, or by all values if half are equal."""
-    low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
+    low, high = quiet_quantiles(values, [0.25, 0.75])
     spread: Floats = (high - low) / QUARTILES
-    return np.where(spread > 0, spread, np.nanstd(values, axis=0))
+    return np.where(spread > 0, spread, _deviations(values))
+
+
+def quiet_quantiles(values: Floats, which: Any) -> Any:
+    """Return quantiles of columns without missing values; NaN where all are missing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanquantile(values, which, axis=0)
+
+
+def _deviations(values: Floats) -> Floats:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanstd(values, axis=0, dtype=np.float64))
